@@ -4,12 +4,14 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
 from support import missing, scheduling, tables
+from support.coroutines import run
 from support.running import Ran, Run
 
 if TYPE_CHECKING:
@@ -58,6 +60,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item.nodeid not in away]
     # At the end of a run no worker has much left to do by itself.
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine."""
+    test = pyfuncitem.obj
+    if not iscoroutinefunction(test):
+        return None
+    run(test(**{name: pyfuncitem.funcargs[name] for name in signature(test).parameters}))
+    return True
 
 
 @pytest.fixture(scope="session")

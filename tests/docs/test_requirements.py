@@ -27,7 +27,7 @@ def marked() -> Iterator[tuple[str, str]]:
     """Rows, each with a test that is marked to show it."""
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.FunctionDef):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 for mark in map(ast.unparse, node.decorator_list):
                     if mark.startswith("pytest.mark.shows("):
                         for row in re.findall(r"S\d-\d\d", mark):

@@ -6,9 +6,11 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from support.http.fire import STACKS, Fields, attacked, call, http, modern, of_modern, run, wire
+from support.http.fire import Fields, attacked, call, http, modern, of_modern, on_each_stack, wire
+from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import hello
+from support.tables import case
 
 BATCHING = "2025-03-26"
 
@@ -139,36 +141,30 @@ SERVED = [
 ALL = [*NOT_JSON, *NO_MESSAGE, *SERVED]
 
 
-def test_an_odd_body_gets_its_status_in_a_session() -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            for case in ALL:
-                answer = await site.ask(http(case.body, **await site.session()))
-                assert answer.status == case.status, (case.name, answer)
-                if case.status == 202:
-                    assert not answer.body, case.name
-                else:
-                    code = answer.message.get("error", {}).get("code")
-                    assert code == case.code, (case.name, answer)
-                await site.is_fine()
-
-    run(script())
+async def test_an_odd_body_gets_its_status_in_a_session() -> None:
+    async with attacked() as site:
+        for case in ALL:
+            answer = await site.ask(http(case.body, **await site.session()))
+            assert answer.status == case.status, (case.name, answer)
+            if case.status == 202:
+                assert not answer.body, case.name
+            else:
+                code = answer.message.get("error", {}).get("code")
+                assert code == case.code, (case.name, answer)
+            await site.is_fine()
 
 
-def test_what_is_no_json_is_refused_in_the_stateless_era_too() -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            for case in NOT_JSON:
-                answer = await site.ask(http(case.body, **of_modern("ping")))
-                code = answer.message["error"]["code"]
-                assert (answer.status, code) == (400, PARSE), case.name
-                assert "id" not in answer.message, case.name
-                await site.is_fine()
-
-    run(script())
+async def test_what_is_no_json_is_refused_in_the_stateless_era_too() -> None:
+    async with attacked() as site:
+        for case in NOT_JSON:
+            answer = await site.ask(http(case.body, **of_modern("ping")))
+            code = answer.message["error"]["code"]
+            assert (answer.status, code) == (400, PARSE), case.name
+            assert "id" not in answer.message, case.name
+            await site.is_fine()
 
 
-def meta(**changed: Any) -> dict[str, Any]:
+def meta(**changed: Any) -> JsonObject:
     message = modern("tools/call", name="echo")
     message["params"]["_meta"].update(changed)
     return message
@@ -184,26 +180,22 @@ ODD: list[Any] = [None, 1, True, [], {}, [[]], "", "2026-07-28\r\nx: y", "x" * 5
 KEYS = (VERSION, CLIENT, "progressToken", "io.modelcontextprotocol/logLevel")
 
 
-def test_an_odd_meta_is_refused_or_served_but_never_a_failure() -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            for key, value in product(KEYS, ODD):
-                fields = of_modern("tools/call", "echo")
-                answer = await site.ask(http(meta(**{key: value}), **fields))
-                where = (key, repr(value)[:20], answer)
-                assert answer.status in (200, 400), where
-                assert answer.message["id"] == 1, where
-                if key in (VERSION, CLIENT) and value != {}:
-                    assert answer.status == 400, where
-                    assert answer.message["error"]["code"] in (PARAMS, -32020), where
-                await site.is_fine()
-
-    run(script())
+async def test_an_odd_meta_is_refused_or_served_but_never_a_failure() -> None:
+    async with attacked() as site:
+        for key, value in product(KEYS, ODD):
+            fields = of_modern("tools/call", "echo")
+            answer = await site.ask(http(meta(**{key: value}), **fields))
+            where = (key, repr(value)[:20], answer)
+            assert answer.status in (200, 400), where
+            assert answer.message["id"] == 1, where
+            if key in (VERSION, CLIENT) and value != {}:
+                assert answer.status == 400, where
+                assert answer.message["error"]["code"] in (PARAMS, -32020), where
+            await site.is_fine()
 
 
-@pytest.mark.parametrize(
-    ("name", "status"),
-    [
+async def test_an_odd_name_field_is_refused() -> None:
+    for name, status in [
         ("echo", 200),
         ("=?base64?ZWNobw==?=", 200),
         ("=?base64?ZWNobw?=", 400),
@@ -212,44 +204,34 @@ def test_an_odd_meta_is_refused_or_served_but_never_a_failure() -> None:
         ("echo\x80", 400),
         ("", 400),
         (None, 400),
-    ],
-)
-def test_an_odd_name_field_is_refused(name: str | None, status: int) -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            answer = await site.ask(http(meta(), **of_modern("tools/call", name)))
-            assert answer.status == status
-            assert status == 200 or answer.message["error"]["code"] == -32020
-            await site.is_fine()
-
-    run(script())
+    ]:
+        with case((name, status)):
+            async with attacked() as site:
+                answer = await site.ask(http(meta(), **of_modern("tools/call", name)))
+                assert answer.status == status
+                assert status == 200 or answer.message["error"]["code"] == -32020
+                await site.is_fine()
 
 
 def batch(members: int, one: Any) -> bytes:
     return json.dumps([{**one, "id": number} for number in range(members)]).encode()
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        (b"[]", 400),
-        (b"[1,null,[]]", 200),
-        (b"[" + b",".join([b"{}"] * 100_000) + b"]", 400),
-        (b"[[" + ping() + b"]]", 200),
-        (b"[" + b",".join([ping()] * 3) + b"]", 200),
-        (batch(1000, json.loads(ping())), 200),
-        (b'[{"jsonrpc":"2.0","method":"notifications/no/such"}]', 202),
-    ],
-    ids=["empty", "no messages", "100,000", "nested", "one id thrice", "1000", "nothing to answer"],
-)
-def test_an_odd_batch_gets_its_status(body: bytes, status: int) -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            answer = await site.ask(http(body, **await site.session(BATCHING)))
-            assert answer.status == status, answer
-            await site.is_fine()
-
-    run(script())
+async def test_an_odd_batch_gets_its_status() -> None:
+    for name, (body, status) in {
+        "empty": (b"[]", 400),
+        "no messages": (b"[1,null,[]]", 200),
+        "100,000": (b"[" + b",".join([b"{}"] * 100_000) + b"]", 400),
+        "nested": (b"[[" + ping() + b"]]", 200),
+        "one id thrice": (b"[" + b",".join([ping()] * 3) + b"]", 200),
+        "1000": (batch(1000, json.loads(ping())), 200),
+        "nothing to answer": (b'[{"jsonrpc":"2.0","method":"notifications/no/such"}]', 202),
+    }.items():
+        with case(name):
+            async with attacked() as site:
+                answer = await site.ask(http(body, **await site.session(BATCHING)))
+                assert answer.status == status, answer
+                await site.is_fine()
 
 
 LIMIT = 1000
@@ -264,49 +246,42 @@ def chunks(mine: Fields) -> bytes:
     return head + b"64\r\n%b\r\n" % (b" " * 100) * (LIMIT // 100 + 1)
 
 
-@pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize(
     "data",
     [declared(LIMIT + 1), declared(10**18), chunks],
     ids=["too much by one", "far too much", "chunks without end"],
 )
-def test_a_body_that_is_too_large_is_refused_before_it_has_come(
+@on_each_stack
+async def test_a_body_that_is_too_large_is_refused_before_it_has_come(
     data: Callable[[Fields], bytes], stack: str
 ) -> None:
-    async def script() -> None:
-        async with attacked(stack, max_body=LIMIT) as site:
-            answer = await site.ask(data(await site.session()))
-            assert answer.status == 413
-            await site.is_fine()
-
-    run(script(), stack)
+    async with attacked(stack, max_body=LIMIT) as site:
+        answer = await site.ask(data(await site.session()))
+        assert answer.status == 413
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_body_that_does_not_come_is_waited_for_no_longer_than_said(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack, body_timeout=0.1) as site:
-            mine = await site.session()
-            assert (await site.ask(declared(10)(mine))).status == 408
-            async with wire(site.port) as slow:
-                await slow.send(declared(10)(mine) + b"123")
-                assert (await slow.answer()).status == 408
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_said(stack: str) -> None:
+    async with attacked(stack, body_timeout=0.1) as site:
+        mine = await site.session()
+        assert (await site.ask(declared(10)(mine))).status == 408
+        async with wire(site.port) as slow:
+            await slow.send(declared(10)(mine) + b"123")
+            assert (await slow.answer()).status == 408
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("era", ["a session", STATELESS])
-def test_who_leaves_in_the_middle_of_a_body_leaves_nothing_behind(era: str, stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session() if era != STATELESS else of_modern("tools/call", "echo")
-            for _ in range(20):
-                async with wire(site.port) as one:
-                    await one.send(http(call("echo"), **mine)[:-5])
-                    one.vanish()
-            await site.is_fine()
-            assert site.target.begun == 2
-
-    run(script(), stack)
+@on_each_stack
+async def test_who_leaves_in_the_middle_of_a_body_leaves_nothing_behind(
+    era: str, stack: str
+) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session() if era != STATELESS else of_modern("tools/call", "echo")
+        for _ in range(20):
+            async with wire(site.port) as one:
+                await one.send(http(call("echo"), **mine)[:-5])
+                one.vanish()
+        await site.is_fine()
+        assert site.target.begun == 2

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from support.http.fire import (
-    STACKS,
     Site,
     Wire,
     attacked,
@@ -14,7 +13,7 @@ from support.http.fire import (
     modern,
     modern_call,
     of_modern,
-    run,
+    on_each_stack,
     until,
     wire,
 )
@@ -28,110 +27,91 @@ async def begun(site: Site, number: int) -> None:
 
 
 @pytest.mark.parametrize("tool", ["wait", "talk"])
-@pytest.mark.parametrize("stack", STACKS)
-def test_to_leave_a_call_of_the_stateless_era_is_to_cancel_it(stack: str, tool: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            for number in range(1, MANY + 1):
-                async with wire(site.port) as one:
-                    await one.send(modern_call(tool))
-                    await begun(site, number)
-                    if tool == "talk":
-                        await one.head()
-                    one.vanish()
-            await until(lambda: site.target.cancelled == MANY)
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_to_leave_a_call_of_the_stateless_era_is_to_cancel_it(stack: str, tool: str) -> None:
+    async with attacked(stack) as site:
+        for number in range(1, MANY + 1):
+            async with wire(site.port) as one:
+                await one.send(modern_call(tool))
+                await begun(site, number)
+                if tool == "talk":
+                    await one.head()
+                one.vanish()
+        await until(lambda: site.target.cancelled == MANY)
+        await site.is_fine()
 
 
 @pytest.mark.parametrize("tool", ["wait", "talk"])
-@pytest.mark.parametrize("stack", STACKS)
-def test_to_leave_a_call_of_a_session_cancels_nothing(stack: str, tool: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            for number in range(1, MANY + 1):
-                async with wire(site.port) as one:
-                    await one.send(http(call(tool, number), **mine))
-                    await begun(site, number)
-                    if tool == "talk":
-                        await one.head()
-                    one.vanish()
-            async with wire(site.port) as last:
-                await last.send(http(call("echo", 99), **mine))
-                assert (await last.answer()).status == 200
-            assert site.target.cancelled == 0
-            assert site.app._running.state.working == MANY
-            site.target.go.set()
-            await site.is_fine()
-            assert site.target.finished == MANY + 3
-
-    run(script(), stack)
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_who_leaves_a_stream_of_a_session_can_come_back_to_its_answer(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
+@on_each_stack
+async def test_to_leave_a_call_of_a_session_cancels_nothing(stack: str, tool: str) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        for number in range(1, MANY + 1):
             async with wire(site.port) as one:
-                await one.send(http(call("talk"), **mine))
-                await one.head()
-                first = await one.event()
+                await one.send(http(call(tool, number), **mine))
+                await begun(site, number)
+                if tool == "talk":
+                    await one.head()
                 one.vanish()
-            id = first.split(b"\n")[0].removeprefix(b"id: ").decode()
-            site.target.go.set()
-            again = await site.ask(http(b"", "GET", **{**mine, "last-event-id": id}))
-            assert again.status == 200
-            assert again.message["result"]["content"][0]["text"] == "x"
-            await site.is_fine()
+        async with wire(site.port) as last:
+            await last.send(http(call("echo", 99), **mine))
+            assert (await last.answer()).status == 200
+        assert site.target.cancelled == 0
+        assert site.app._running.state.working == MANY
+        site.target.go.set()
+        await site.is_fine()
+        assert site.target.finished == MANY + 3
 
-    run(script(), stack)
+
+@on_each_stack
+async def test_who_leaves_a_stream_of_a_session_can_come_back_to_its_answer(stack: str) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        async with wire(site.port) as one:
+            await one.send(http(call("talk"), **mine))
+            await one.head()
+            first = await one.event()
+            one.vanish()
+        id = first.split(b"\n")[0].removeprefix(b"id: ").decode()
+        site.target.go.set()
+        again = await site.ask(http(b"", "GET", **{**mine, "last-event-id": id}))
+        assert again.status == 200
+        assert again.message["result"]["content"][0]["text"] == "x"
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_connection_closed_by_half_counts_as_closed(stack: str) -> None:
+@on_each_stack
+async def test_a_connection_closed_by_half_counts_as_closed(stack: str) -> None:
     """ASGI servers tell of either in the same way: `http.disconnect`."""
+    async with attacked(stack) as site:
+        mine = await site.session()
+        for number, data in enumerate(
+            [http(call("wait"), **mine), modern_call("wait"), modern_call("talk")], 1
+        ):
+            async with wire(site.port) as one:
+                await one.send(data)
+                await begun(site, number)
+                one.writer.write_eof()
+                await one.is_closed()
+        await until(lambda: site.target.cancelled == 2)
+        site.target.go.set()
+        await site.is_fine()
 
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            for number, data in enumerate(
-                [http(call("wait"), **mine), modern_call("wait"), modern_call("talk")], 1
-            ):
+
+@on_each_stack
+async def test_streams_of_changes_that_are_left_are_let_go(stack: str) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        for data in (http(b"", "GET", **mine), http(LISTEN, **of_modern("subscriptions/listen"))):
+            for _ in range(MANY):
                 async with wire(site.port) as one:
                     await one.send(data)
-                    await begun(site, number)
-                    one.writer.write_eof()
-                    await one.is_closed()
-            await until(lambda: site.target.cancelled == 2)
-            site.target.go.set()
-            await site.is_fine()
-
-    run(script(), stack)
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_streams_of_changes_that_are_left_are_let_go(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            for data in (
-                http(b"", "GET", **mine),
-                http(LISTEN, **of_modern("subscriptions/listen")),
-            ):
-                for _ in range(MANY):
-                    async with wire(site.port) as one:
-                        await one.send(data)
-                        assert (await one.head()).status == 200
-                        await one.event()
-                        one.vanish()
-            await until(lambda: len(site.target.server.sessions) == 1)
-            await site.target.server.tools_list_changed()
-            await site.is_fine()
-
-    run(script(), stack)
+                    assert (await one.head()).status == 200
+                    await one.event()
+                    one.vanish()
+        await until(lambda: len(site.target.server.sessions) == 1)
+        await site.target.server.tools_list_changed()
+        await site.is_fine()
 
 
 # More than the buffers of both ends of a connection on this machine take in.
@@ -146,34 +126,28 @@ async def unread(site: Site, one: Wire, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("era", ["a session", "stateless"])
-@pytest.mark.parametrize("stack", STACKS)
-def test_who_does_not_read_its_stream_is_given_up_after_a_time(stack: str, era: str) -> None:
-    async def script() -> None:
-        async with attacked(stack, send_timeout=0.2) as site:
-            data = modern_call("flood", **FLOOD)
-            if era == "a session":
-                data = http(call("flood", **FLOOD), **await site.session())
-            async with wire(site.port) as one:
-                await unread(site, one, data)
-                await until(lambda: site.target.finished == 1)
-                await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_who_does_not_read_its_stream_is_given_up_after_a_time(stack: str, era: str) -> None:
+    async with attacked(stack, send_timeout=0.2) as site:
+        data = modern_call("flood", **FLOOD)
+        if era == "a session":
+            data = http(call("flood", **FLOOD), **await site.session())
+        async with wire(site.port) as one:
+            await unread(site, one, data)
+            await until(lambda: site.target.finished == 1)
+            await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_who_does_not_read_its_answers_takes_up_no_place_for_long(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack, send_timeout=0.2, max_requests=1) as site:
-            mine = await site.session()
-            big = http(call("big", 1, size=20_000_000), **mine)
-            async with wire(site.port) as one:
-                # The second is worked on once the first was written, and cannot be.
-                await unread(site, one, big + http(call("echo", 2), **mine))
-                await begun(site, 2)
-                await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_who_does_not_read_its_answers_takes_up_no_place_for_long(stack: str) -> None:
+    async with attacked(stack, send_timeout=0.2, max_requests=1) as site:
+        mine = await site.session()
+        big = http(call("big", 1, size=20_000_000), **mine)
+        async with wire(site.port) as one:
+            # The second is worked on once the first was written, and cannot be.
+            await unread(site, one, big + http(call("echo", 2), **mine))
+            await begun(site, 2)
+            await site.is_fine()
 
 
 # What uvicorn says of a response that is cut off.
@@ -193,59 +167,49 @@ async def stalled(site: Site, one: Wire, mine: Any) -> None:
     await site.stuck()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_client_can_open_its_stream_anew_while_the_one_before_is_stuck(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack, send_timeout=0.2, keep_alive=60) as site:
-            mine = await site.session()
-            async with wire(site.port) as stuck, wire(site.port) as anew:
-                await stalled(site, stuck, mine)
-                await anew.send(http(b"", "GET", **mine))
-                assert (await anew.head()).status == 200
-                assert (await anew.event()).startswith(b"id: ")
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_a_client_can_open_its_stream_anew_while_the_one_before_is_stuck(stack: str) -> None:
+    async with attacked(stack, send_timeout=0.2, keep_alive=60) as site:
+        mine = await site.session()
+        async with wire(site.port) as stuck, wire(site.port) as anew:
+            await stalled(site, stuck, mine)
+            await anew.send(http(b"", "GET", **mine))
+            assert (await anew.head()).status == 200
+            assert (await anew.event()).startswith(b"id: ")
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_session_can_be_ended_while_its_stream_is_stuck(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack, send_timeout=0.2, keep_alive=60) as site:
-            mine = await site.session()
-            async with wire(site.port) as stuck:
-                await stalled(site, stuck, mine)
-                assert (await site.ask(http(b"", "DELETE", **mine))).status == 204
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_a_session_can_be_ended_while_its_stream_is_stuck(stack: str) -> None:
+    async with attacked(stack, send_timeout=0.2, keep_alive=60) as site:
+        mine = await site.session()
+        async with wire(site.port) as stuck:
+            await stalled(site, stuck, mine)
+            assert (await site.ask(http(b"", "DELETE", **mine))).status == 204
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_server_can_be_closed_while_a_client_does_not_read(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack, CUT, send_timeout=60, keep_alive=60, drain=0.1) as site:
-            mine = await site.session()
-            async with wire(site.port) as stuck, asyncio.timeout(3):
-                await stalled(site, stuck, mine)
-                await site.app.close()
-
-    run(script(), stack)
+@on_each_stack
+async def test_a_server_can_be_closed_while_a_client_does_not_read(stack: str) -> None:
+    async with attacked(stack, CUT, send_timeout=60, keep_alive=60, drain=0.1) as site:
+        mine = await site.session()
+        async with wire(site.port) as stuck, asyncio.timeout(3):
+            await stalled(site, stuck, mine)
+            await site.app.close()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_session_that_ends_while_its_answer_cannot_be_written_is_no_failure(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack, send_timeout=5) as site:
-            mine = await site.session()
-            big = http(call("big", 1, size=20_000_000), **mine)
-            async with wire(site.port) as one:
-                await unread(site, one, big + http(call("echo", 2), **mine))
-                await begun(site, 2)
-                assert (await site.ask(http(b"", "DELETE", **mine))).status == 204
-                one.read(True)
-                assert (await one.answer()).status == 200
-                one.vanish()
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_a_session_that_ends_while_its_answer_cannot_be_written_is_no_failure(
+    stack: str,
+) -> None:
+    async with attacked(stack, send_timeout=5) as site:
+        mine = await site.session()
+        big = http(call("big", 1, size=20_000_000), **mine)
+        async with wire(site.port) as one:
+            await unread(site, one, big + http(call("echo", 2), **mine))
+            await begun(site, 2)
+            assert (await site.ask(http(b"", "DELETE", **mine))).status == 204
+            one.read(True)
+            assert (await one.answer()).status == 200
+            one.vanish()
+        await site.is_fine()

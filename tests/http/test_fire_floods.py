@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from support.http.fire import (
-    STACKS,
     Answer,
     Target,
     app_of,
@@ -19,16 +18,20 @@ from support.http.fire import (
     modern,
     modern_call,
     of_modern,
+    on_each_stack,
     quiet,
     run,
     settled,
     until,
     wire,
 )
+from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, runtime
+from support.tables import count
 
-MANY = 10_000
+MANY = count(2_000, 10_000)
+STREAMS = count(200, 1_000)
 BEGIN = http(hello())
 
 
@@ -42,15 +45,15 @@ async def bare(app: Any, data: bytes) -> Answer:
         for name, _, value in (x.partition(b":") for x in lines)
     ]
     scope = {"type": "http", "method": method, "path": target, "headers": headers}
-    said: list[dict[str, Any]] = []
+    said: list[JsonObject] = []
     come = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def receive() -> dict[str, Any]:
+    async def receive() -> JsonObject:
         if not come:
             await asyncio.Event().wait()
         return come.pop()
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: JsonObject) -> None:
         said.append(message)
 
     await app({**scope, "query_string": b""}, receive, send)
@@ -73,17 +76,17 @@ async def flood(app: Any, number: int) -> None:
         assert (await bare(app, BEGIN)).status == 200
 
 
-def test_ten_thousand_sessions_that_are_left_lapse_and_leave_nothing_behind() -> None:
+def test_many_sessions_that_are_left_lapse_and_leave_nothing_behind() -> None:
     async def script() -> None:
         target = Target()
         app = app_of(target.server, session_lifetime=0.5)
         await flood(app, 50)
-        state = app._running.state
-        await until(lambda: not state.sessions and not leftovers(app))
+        service = app._running.state
+        await until(lambda: not service.sessions and not leftovers(app))
         before = ours()
         for _ in range(2):
             await flood(app, MANY)
-            await until(lambda: not state.sessions, 20)
+            await until(lambda: not service.sessions, 20)
             await settled(app)
             assert not target.server.sessions
             more = ours() - before
@@ -113,23 +116,20 @@ def test_there_are_never_more_sessions_than_said_and_the_idlest_goes_first() -> 
         run(script())
 
 
-def test_sessions_in_use_are_not_ended_to_make_room() -> None:
-    async def script() -> None:
-        async with attacked(max_sessions=3) as site, AsyncExitStack() as stack:
-            for _ in range(3):
-                one = await stack.enter_async_context(wire(site.port))
-                await one.send(http(b"", "GET", **await site.session()))
-                await one.head()
-            refused = await site.ask(BEGIN)
-            assert (refused.status, refused.field("retry-after")) == (503, "10")
-            await stack.aclose()
-            await site.is_fine()
-
-    run(script())
+async def test_sessions_in_use_are_not_ended_to_make_room() -> None:
+    async with attacked(max_sessions=3) as site, AsyncExitStack() as stack:
+        for _ in range(3):
+            one = await stack.enter_async_context(wire(site.port))
+            await one.send(http(b"", "GET", **await site.session()))
+            await one.head()
+        refused = await site.ask(BEGIN)
+        assert (refused.status, refused.field("retry-after")) == (503, "10")
+        await stack.aclose()
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_thousand_streams_that_are_dropped_leave_nothing_behind(stack: str) -> None:
+@on_each_stack
+async def test_many_streams_that_are_dropped_leave_nothing_behind(stack: str) -> None:
     async def one_of(port: int, data: bytes) -> None:
         async with wire(port) as one:
             await one.send(data)
@@ -140,122 +140,103 @@ def test_a_thousand_streams_that_are_dropped_leave_nothing_behind(stack: str) ->
             one.vanish()
 
     opened, drop = asyncio.Semaphore(0), asyncio.Event()
-
-    async def script() -> None:
-        async with attacked(stack, max_streams=1000) as site:
-            listen = modern("subscriptions/listen", 7, notifications={"toolsListChanged": True})
-            dropped: list[asyncio.Task[None]] = []
-            for _ in range(500):
-                mine = await site.session()
-                for data in (
-                    http(b"", "GET", **mine),
-                    http(listen, **of_modern("subscriptions/listen")),
-                ):
-                    dropped.append(asyncio.create_task(one_of(site.port, data)))
-                    await opened.acquire()
-            state = site.app._running.state
-            assert len(state.keep_alive) == 1000
-            refused = await site.ask(http(b"", "GET", **await site.session()))
-            assert (refused.status, refused.field("retry-after")) == (503, "1")
-            await site.target.server.tools_list_changed()
-            drop.set()
-            await asyncio.gather(*dropped)
-            await settled(site.app)
-            await until(lambda: len(site.app._running.state.sessions) == 501)
-            await site.is_fine()
-
-    run(script(), stack, within=30)
+    async with attacked(stack, max_streams=STREAMS) as site:
+        listen = modern("subscriptions/listen", 7, notifications={"toolsListChanged": True})
+        dropped: list[asyncio.Task[None]] = []
+        for _ in range(STREAMS // 2):
+            mine = await site.session()
+            for data in (
+                http(b"", "GET", **mine),
+                http(listen, **of_modern("subscriptions/listen")),
+            ):
+                dropped.append(asyncio.create_task(one_of(site.port, data)))
+                await opened.acquire()
+        service = site.app._running.state
+        assert len(service.keep_alive) == STREAMS
+        refused = await site.ask(http(b"", "GET", **await site.session()))
+        assert (refused.status, refused.field("retry-after")) == (503, "1")
+        await site.target.server.tools_list_changed()
+        drop.set()
+        await asyncio.gather(*dropped)
+        await settled(site.app)
+        await until(lambda: len(site.app._running.state.sessions) == STREAMS // 2 + 1)
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("era", ["sessions", "stateless"])
-def test_requests_beyond_the_limit_are_sent_away_and_the_others_served(
+@on_each_stack
+async def test_requests_beyond_the_limit_are_sent_away_and_the_others_served(
     era: str, stack: str
 ) -> None:
-    async def script() -> None:
-        async with attacked(stack, max_requests=50) as site:
-            sessions = [await site.session() for _ in range(10)]
-            asked = [
-                (
-                    modern_call("wait", n)
-                    if era == "stateless"
-                    else http(call("wait", n), **sessions[n % 10])
-                )
-                for n in range(200)
-            ]
-            answering = [asyncio.create_task(site.ask(data)) for data in asked]
-            await until(lambda: sum(task.done() for task in answering) == 150)
-            assert site.target.begun == 50
-            site.target.go.set()
-            answers = [await task for task in answering]
-            statuses = Counter((one.status, one.field("retry-after")) for one in answers)
-            assert statuses == {(200, None): 50, (503, "1"): 150}
-            await site.is_fine()
-
-    run(script(), stack)
+    async with attacked(stack, max_requests=50) as site:
+        sessions = [await site.session() for _ in range(10)]
+        asked = [
+            (
+                modern_call("wait", n)
+                if era == "stateless"
+                else http(call("wait", n), **sessions[n % 10])
+            )
+            for n in range(200)
+        ]
+        answering = [asyncio.create_task(site.ask(data)) for data in asked]
+        await until(lambda: sum(task.done() for task in answering) == 150)
+        assert site.target.begun == 50
+        site.target.go.set()
+        answers = [await task for task in answering]
+        statuses = Counter((one.status, one.field("retry-after")) for one in answers)
+        assert statuses == {(200, None): 50, (503, "1"): 150}
+        await site.is_fine()
 
 
-def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_pass() -> None:
-    async def script() -> None:
-        async with attacked(max_in_flight=5) as site:
-            mine, other = await site.session(), await site.session()
-            answering = [
-                asyncio.create_task(site.ask(http(call("ask", n), **mine))) for n in range(4)
-            ]
-            answering.append(asyncio.create_task(site.ask(http(call("wait", 4), **mine))))
-            await until(lambda: site.target.begun == 5)
-            refused = await site.ask(http(call("echo", 9), **mine))
-            assert (refused.status, refused.field("retry-after")) == (503, "1")
-            assert (await site.ask(http(call("echo", 9), **other))).status == 200
-            result = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "!"}}
-            last = next(site.app._running.state.shared.ids)
-            name, _, number = last.rpartition(".")
-            assert number == "5"
-            for n in range(1, 5):
-                answer = {"jsonrpc": "2.0", "id": f"{name}.{n}", "result": result}
-                assert (await site.ask(http(answer, **mine))).status == 202
-            cancel = {"requestId": 4}
-            note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}
-            assert (await site.ask(http(note, **mine))).status == 202
-            answers = [await task for task in answering]
-            assert [one.status for one in answers] == [200] * 5
-            assert all(one.message["result"] for one in answers[:4])
-            assert b"data: {" not in answers[4].body
-            await site.is_fine()
-
-    run(script())
+async def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_pass() -> None:
+    async with attacked(max_in_flight=5) as site:
+        mine, other = await site.session(), await site.session()
+        answering = [asyncio.create_task(site.ask(http(call("ask", n), **mine))) for n in range(4)]
+        answering.append(asyncio.create_task(site.ask(http(call("wait", 4), **mine))))
+        await until(lambda: site.target.begun == 5)
+        refused = await site.ask(http(call("echo", 9), **mine))
+        assert (refused.status, refused.field("retry-after")) == (503, "1")
+        assert (await site.ask(http(call("echo", 9), **other))).status == 200
+        result = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "!"}}
+        last = next(site.app._running.state.shared.ids)
+        name, _, number = last.rpartition(".")
+        assert number == "5"
+        for n in range(1, 5):
+            answer = {"jsonrpc": "2.0", "id": f"{name}.{n}", "result": result}
+            assert (await site.ask(http(answer, **mine))).status == 202
+        cancel = {"requestId": 4}
+        note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}
+        assert (await site.ask(http(note, **mine))).status == 202
+        answers = [await task for task in answering]
+        assert [one.status for one in answers] == [200] * 5
+        assert all(one.message["result"] for one in answers[:4])
+        assert b"data: {" not in answers[4].body
+        await site.is_fine()
 
 
-def test_the_events_of_many_streams_are_kept_up_to_a_bound() -> None:
+async def test_the_events_of_many_streams_are_kept_up_to_a_bound() -> None:
     module = runtime("http.server.stores")
-
-    async def script() -> None:
-        store = module.MemoryEventStore(max_events=10, max_bytes=100_000)
-        async with attacked(events=store) as site:
-            mine = await site.session()
-            for number in range(100):
-                data = call("flood", number, times=20, size=1000)
-                assert (await site.ask(http(data, **mine))).status == 200
-            kept = [event for events in store._streams.values() for event in events]
-            assert 0 < sum(len(event.message) for event in kept) <= 100_000
-            assert store._bytes <= 100_000
-            await site.ask(http(b"", "DELETE", **mine))
-            assert not store._streams and not store._of_session and not store._bytes
-            await site.is_fine()
-
-    run(script())
+    store = module.MemoryEventStore(max_events=10, max_bytes=100_000)
+    async with attacked(events=store) as site:
+        mine = await site.session()
+        for number in range(100):
+            data = call("flood", number, times=20, size=1000)
+            assert (await site.ask(http(data, **mine))).status == 200
+        kept = [event for events in store._streams.values() for event in events]
+        assert 0 < sum(len(event.message) for event in kept) <= 100_000
+        assert store._bytes <= 100_000
+        await site.ask(http(b"", "DELETE", **mine))
+        assert not store._streams and not store._of_session and not store._bytes
+        await site.is_fine()
 
 
-def test_initialize_has_no_use_for_the_id_of_another_request() -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            answers = await asyncio.gather(*[site.ask(BEGIN) for _ in range(50)])
-            ids = {one.field("mcp-session-id") for one in answers}
-            assert len(ids) == 50 and None not in ids
-            assert all(one.message["result"]["protocolVersion"] == OLD for one in answers)
-            for id in ids:
-                mine = {"mcp-session-id": id}
-                assert (await site.ask(http(INITIALIZED, **mine))).status == 202
-            await site.is_fine()
-
-    run(script())
+async def test_initialize_has_no_use_for_the_id_of_another_request() -> None:
+    async with attacked() as site:
+        answers = await asyncio.gather(*[site.ask(BEGIN) for _ in range(50)])
+        ids = {one.field("mcp-session-id") for one in answers}
+        assert len(ids) == 50 and None not in ids
+        assert all(one.message["result"]["protocolVersion"] == OLD for one in answers)
+        for id in ids:
+            mine = {"mcp-session-id": id}
+            assert (await site.ask(http(INITIALIZED, **mine))).status == 202
+        await site.is_fine()

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import pytest
-from support.http.fire import STACKS, Fields, attacked, http, run, wire
+from support.http.fire import Fields, attacked, http, on_each_stack, wire
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
@@ -196,28 +195,22 @@ VERSIONS = [
 ALL = [*METHODS, *PATHS, *LINES, *OLD_HTTP, *LENGTHS, *DOUBLES, *KINDS, *VERSIONS]
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_an_odd_head_gets_its_status(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            for case in ALL:
-                answer = await site.ask(case.data(await site.session()))
-                assert answer.status == getattr(case, stack), (case.name, answer)
-                await site.is_fine()
-
-    run(script(), stack)
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_head_is_no_method_of_the_endpoint_and_gets_no_body(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            async with wire(site.port) as one:
-                await one.send(http(b"", "HEAD", **mine) + http(PING, **mine))
-                answer = await one.head()
-                assert (answer.status, answer.field("allow")) == (405, "POST, GET, DELETE")
-                assert (await one.answer()).status == 200
+@on_each_stack
+async def test_an_odd_head_gets_its_status(stack: str) -> None:
+    async with attacked(stack) as site:
+        for case in ALL:
+            answer = await site.ask(case.data(await site.session()))
+            assert answer.status == getattr(case, stack), (case.name, answer)
             await site.is_fine()
 
-    run(script(), stack)
+
+@on_each_stack
+async def test_head_is_no_method_of_the_endpoint_and_gets_no_body(stack: str) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        async with wire(site.port) as one:
+            await one.send(http(b"", "HEAD", **mine) + http(PING, **mine))
+            answer = await one.head()
+            assert (answer.status, answer.field("allow")) == (405, "POST, GET, DELETE")
+            assert (await one.answer()).status == 200
+        await site.is_fine()

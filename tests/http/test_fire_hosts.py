@@ -1,8 +1,11 @@
 """Names by which a server is called, and pages that call it: DNS rebinding and its relatives."""
 
+from itertools import product
+
 import pytest
-from support.http.fire import STACKS, attacked, call, http, modern_call, run, wire
+from support.http.fire import attacked, call, http, modern_call, on_each_stack, wire
 from support.revisions import STATELESS
+from support.tables import case
 
 EVIL = "evil.example"
 
@@ -89,78 +92,68 @@ ORIGINS = [
 ]
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_only_its_own_names_reach_a_server(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            got = [
-                (host, (await site.ask(http(call("echo"), **{**mine, "host": host}))).status)
-                for host, _ in HOSTS
-            ]
-            assert got == HOSTS
-            await site.is_fine()
-            served = sum(status == 200 for _, status in HOSTS)
-            assert site.target.begun == served + 2
-
-    run(script(), stack)
+@on_each_stack
+async def test_only_its_own_names_reach_a_server(stack: str) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        got = [
+            (host, (await site.ask(http(call("echo"), **{**mine, "host": host}))).status)
+            for host, _ in HOSTS
+        ]
+        assert got == HOSTS
+        await site.is_fine()
+        served = sum(status == 200 for _, status in HOSTS)
+        assert site.target.begun == served + 2
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_only_pages_at_its_own_names_may_call_a_server(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            got = [
-                (origin, (await site.ask(http(call("echo"), origin=origin, **mine))).status)
-                for origin, _ in ORIGINS
-            ]
-            assert got == ORIGINS
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_only_pages_at_its_own_names_may_call_a_server(stack: str) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        got = [
+            (origin, (await site.ask(http(call("echo"), origin=origin, **mine))).status)
+            for origin, _ in ORIGINS
+        ]
+        assert got == ORIGINS
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "OPTIONS", "PUT"])
-@pytest.mark.parametrize("path", ["/mcp", "/sse", "/messages?session_id=x"])
-def test_a_strange_page_is_refused_whatever_it_asks_for(method: str, path: str) -> None:
-    async def script() -> None:
-        async with attacked(old_sse=True) as site:
-            mine = await site.session()
-            for strange in ({"origin": f"http://{EVIL}"}, {"host": EVIL}):
-                answer = await site.ask(http(b"", method, path, **{**mine, **strange}))
-                assert answer.status == (403 if "origin" in strange else 421)
-                assert answer.field("access-control-allow-origin") is None
-            await site.is_fine()
+async def test_a_strange_page_is_refused_whatever_it_asks_for() -> None:
+    for path, method in product(
+        ["/mcp", "/sse", "/messages?session_id=x"], ["GET", "DELETE", "OPTIONS", "PUT"]
+    ):
+        with case((path, method)):
+            async with attacked(old_sse=True) as site:
+                mine = await site.session()
+                for strange in ({"origin": f"http://{EVIL}"}, {"host": EVIL}):
+                    answer = await site.ask(http(b"", method, path, **{**mine, **strange}))
+                    assert answer.status == (403 if "origin" in strange else 421)
+                    assert answer.field("access-control-allow-origin") is None
+                await site.is_fine()
 
-    run(script())
 
-
-def test_where_any_host_is_allowed_pages_still_have_to_be_named() -> None:
-    async def script() -> None:
-        async with attacked(allowed_hosts=["*"], allowed_origins=["https://app.example"]) as site:
-            for origin, status in [
-                ("https://app.example", 200),
-                ("https://app.example.", 403),
-                ("http://app.example", 403),
-                ("http://localhost", 403),
-                (f"http://{EVIL}", 403),
-                ("null", 403),
-            ]:
-                data = http(
-                    modern_call("echo").partition(b"\r\n\r\n")[2],
-                    host=EVIL,
-                    origin=origin,
-                    **{
-                        "mcp-protocol-version": STATELESS,
-                        "mcp-method": "tools/call",
-                        "mcp-name": "echo",
-                    },
-                )
-                assert (await site.ask(data)).status == status, origin
-            await site.is_fine()
-
-    run(script())
+async def test_where_any_host_is_allowed_pages_still_have_to_be_named() -> None:
+    async with attacked(allowed_hosts=["*"], allowed_origins=["https://app.example"]) as site:
+        for origin, status in [
+            ("https://app.example", 200),
+            ("https://app.example.", 403),
+            ("http://app.example", 403),
+            ("http://localhost", 403),
+            (f"http://{EVIL}", 403),
+            ("null", 403),
+        ]:
+            data = http(
+                modern_call("echo").partition(b"\r\n\r\n")[2],
+                host=EVIL,
+                origin=origin,
+                **{
+                    "mcp-protocol-version": STATELESS,
+                    "mcp-method": "tools/call",
+                    "mcp-name": "echo",
+                },
+            )
+            assert (await site.ask(data)).status == status, origin
+        await site.is_fine()
 
 
 @pytest.mark.parametrize(
@@ -174,34 +167,28 @@ def test_where_any_host_is_allowed_pages_still_have_to_be_named() -> None:
         (f"ftp://{EVIL}/mcp", 200, 404),
     ],
 )
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_target_with_a_host_of_its_own_gives_no_way_past_the_guard(
+@on_each_stack
+async def test_a_target_with_a_host_of_its_own_gives_no_way_past_the_guard(
     target: str, httptools: int, h11: int, stack: str
 ) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            status = {"httptools": httptools, "h11": h11}[stack]
-            data = http(call("echo"), "POST", target, **mine)
-            assert (await site.ask(data)).status == status
-            foreign = http(call("echo"), "POST", target, **{**mine, "host": EVIL})
-            assert (await site.ask(foreign)).status in (400, 404, 421)
-            await site.is_fine()
-
-    run(script(), stack)
+    async with attacked(stack) as site:
+        mine = await site.session()
+        status = {"httptools": httptools, "h11": h11}[stack]
+        data = http(call("echo"), "POST", target, **mine)
+        assert (await site.ask(data)).status == status
+        foreign = http(call("echo"), "POST", target, **{**mine, "host": EVIL})
+        assert (await site.ask(foreign)).status in (400, 404, 421)
+        await site.is_fine()
 
 
-def test_what_the_guard_remembers_of_its_callers_is_little() -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            for number in range(50):
-                long = "0" * 30_000 + str(number)
-                await site.ask(http(b"", host=f"localhost:{long}", origin=f"http://[::1]:{long}"))
-            known = site.app._guard._known
-            assert sum(len(host) + len(origin or b"") for host, origin in known) < 10_000
-            await site.is_fine()
-
-    run(script())
+async def test_what_the_guard_remembers_of_its_callers_is_little() -> None:
+    async with attacked() as site:
+        for number in range(50):
+            long = "0" * 30_000 + str(number)
+            await site.ask(http(b"", host=f"localhost:{long}", origin=f"http://[::1]:{long}"))
+        known = site.app._guard._known
+        assert sum(len(host) + len(origin or b"") for host, origin in known) < 10_000
+        await site.is_fine()
 
 
 ECHOED = [
@@ -213,56 +200,51 @@ ECHOED = [
 ]
 
 
-@pytest.mark.parametrize("value", ECHOED)
-def test_nothing_a_client_says_comes_back_in_a_head(value: str) -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            mine = await site.session()
-            for name in (
-                "origin",
-                "host",
-                "accept",
-                "content-type",
-                "authorization",
-                "mcp-session-id",
-                "mcp-protocol-version",
-                "mcp-method",
-                "mcp-name",
-                "last-event-id",
-                "x-request-id",
-                "user-agent",
-            ):
-                for method in ("POST", "GET"):
-                    data = http(call(value), method, **{**mine, name: f"echoed {value}"})
-                    async with wire(site.port) as one:
-                        await one.send(data)
-                        answer = await one.head()
-                    assert b"echoed" not in answer.head
-                    assert answer.status in (200, 400, 403, 404, 406, 415, 421)
-            await site.is_fine()
-
-    run(script())
+async def test_nothing_a_client_says_comes_back_in_a_head() -> None:
+    for value in ECHOED:
+        with case(value):
+            async with attacked() as site:
+                mine = await site.session()
+                for name in (
+                    "origin",
+                    "host",
+                    "accept",
+                    "content-type",
+                    "authorization",
+                    "mcp-session-id",
+                    "mcp-protocol-version",
+                    "mcp-method",
+                    "mcp-name",
+                    "last-event-id",
+                    "x-request-id",
+                    "user-agent",
+                ):
+                    for method in ("POST", "GET"):
+                        data = http(call(value), method, **{**mine, name: f"echoed {value}"})
+                        async with wire(site.port) as one:
+                            await one.send(data)
+                            answer = await one.head()
+                        assert b"echoed" not in answer.head
+                        assert answer.status in (200, 400, 403, 404, 406, 415, 421)
+                await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_websocket_is_not_opened(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            for fields in (mine, {**mine, "origin": f"http://{EVIL}"}):
-                data = http(
-                    b"",
-                    "GET",
-                    **{
-                        **fields,
-                        "content-length": None,
-                        "connection": "Upgrade",
-                        "upgrade": "websocket",
-                        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
-                        "sec-websocket-version": "13",
-                    },
-                )
-                assert (await site.ask(data)).status == 403
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_a_websocket_is_not_opened(stack: str) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        for fields in (mine, {**mine, "origin": f"http://{EVIL}"}):
+            data = http(
+                b"",
+                "GET",
+                **{
+                    **fields,
+                    "content-length": None,
+                    "connection": "Upgrade",
+                    "upgrade": "websocket",
+                    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+                    "sec-websocket-version": "13",
+                },
+            )
+            assert (await site.ask(data)).status == 403
+        await site.is_fine()

@@ -6,7 +6,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.http.fire import Target, app_of, call, modern, of_modern, quiet, run
+from support.json_types import Json, JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, notification, pkg, runtime, stub
 
@@ -25,8 +28,8 @@ class Sender:
 
     def __init__(self, app: Any, length: int | None = None, **fields: Any) -> None:
         self.read = 0
-        self._said: list[dict[str, Any]] = []
-        self._pieces: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._said: list[JsonObject] = []
+        self._pieces: asyncio.Queue[JsonObject] = asyncio.Queue()
         given = {**FIELDS, **{name.replace("_", "-"): value for name, value in fields.items()}}
         if length is not None:
             given["content-length"] = str(length)
@@ -34,11 +37,11 @@ class Sender:
         scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers}
         self.task = asyncio.create_task(app(scope, self._receive, self._send))
 
-    async def _receive(self) -> dict[str, Any]:
+    async def _receive(self) -> JsonObject:
         self.read += 1
         return await self._pieces.get()
 
-    async def _send(self, message: dict[str, Any]) -> None:
+    async def _send(self, message: JsonObject) -> None:
         self._said.append(message)
 
     async def send(self, piece: bytes, more: bool = True) -> None:
@@ -66,7 +69,7 @@ async def rest() -> None:
         await asyncio.sleep(0)
 
 
-async def sent(app: Any, message: Any, **fields: Any) -> Sender:
+async def sent(app: Any, message: Json, **fields: Any) -> Sender:
     """A request that was sent as a whole."""
     body = json.dumps(message).encode()
     one = Sender(app, len(body), **fields)
@@ -74,7 +77,7 @@ async def sent(app: Any, message: Any, **fields: Any) -> Sender:
     return one
 
 
-async def begun(app: Any) -> dict[str, Any]:
+async def begun(app: Any) -> JsonObject:
     """The fields of a session that has begun."""
     one = await sent(app, hello(OLD))
     assert await one.status() == 200
@@ -111,8 +114,7 @@ async def end_cancelled(one: Sender) -> int | None:
 
 
 @pytest.mark.parametrize(
-    ("end", "status"),
-    [(end_sent, 400), (end_left, 400), (end_late, 408), (end_cancelled, None)],
+    ("end", "status"), [(end_sent, 400), (end_left, 400), (end_late, 408), (end_cancelled, None)]
 )
 def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
     end: Any, status: int | None
@@ -194,9 +196,11 @@ def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
 def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -> None:
     async def script() -> None:
         go = asyncio.Event()
-        began: list[Any] = []
+        began: list[object] = []
 
-        async def on_roots_list_changed(_: Any, session: Any, params: Any) -> None:
+        async def on_roots_list_changed(
+            _: object, session: Session, params: NotificationParams
+        ) -> None:
             began.append(params)
             await go.wait()
 
@@ -235,7 +239,7 @@ def test_what_is_worked_on_counts_until_it_ends(ends: str) -> None:
         text = "x" * 90 * KIB
         if ends == "left":
             message: Any = modern("tools/call", name="wait", arguments={"text": text})
-            fields: dict[str, Any] = {
+            fields: JsonObject = {
                 name.replace("-", "_"): value
                 for name, value in of_modern("tools/call", "wait").items()
             }
@@ -284,7 +288,7 @@ def test_a_listen_stream_keeps_nobody_from_asking() -> None:
 class Deaf(Sender):
     """One whom no answer reaches."""
 
-    async def _send(self, message: dict[str, Any]) -> None:
+    async def _send(self, message: JsonObject) -> None:
         raise OSError("gone")
 
 

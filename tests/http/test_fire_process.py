@@ -81,26 +81,19 @@ async def served(**options: Any) -> AsyncGenerator[Process, None]:
             await process.wait()
 
 
-def test_heads_that_do_not_come_are_waited_for_no_longer_than_said() -> None:
-    async def script() -> None:
-        async with served(head_timeout=0.3) as site:
-            async with (
-                wire(site.port) as silent,
-                wire(site.port) as slow,
-                wire(site.port) as second,
-            ):
-                await slow.send(b"POST /mcp HTTP/1.1\r\nhost: local")
-                await second.send(http(b""))
-                assert (await second.answer()).status == 400
-                await second.send(b"POST /mcp HTTP/1.1\r\nx-a: ")
-                assert (await slow.answer()).status == 408
-                assert (await second.answer()).status == 408
-                assert await slow.is_closed()
-                assert await second.is_closed()
-                assert await silent.is_closed()
-            await site.is_fine()
-
-    run(script())
+async def test_heads_that_do_not_come_are_waited_for_no_longer_than_said() -> None:
+    async with served(head_timeout=0.3) as site:
+        async with wire(site.port) as silent, wire(site.port) as slow, wire(site.port) as second:
+            await slow.send(b"POST /mcp HTTP/1.1\r\nhost: local")
+            await second.send(http(b""))
+            assert (await second.answer()).status == 400
+            await second.send(b"POST /mcp HTTP/1.1\r\nx-a: ")
+            assert (await slow.answer()).status == 408
+            assert (await second.answer()).status == 408
+            assert await slow.is_closed()
+            assert await second.is_closed()
+            assert await silent.is_closed()
+        await site.is_fine()
 
 
 def test_many_who_send_a_head_byte_by_byte_do_not_stay() -> None:
@@ -129,79 +122,64 @@ def test_many_who_send_a_head_byte_by_byte_do_not_stay() -> None:
     run(script())
 
 
-def test_a_head_without_end_is_refused() -> None:
-    async def script() -> None:
-        async with served(max_headers=10_000) as site:
-            for piece in (b"a" * 1000, b"x-a: b\r\n" * 100):
-                async with wire(site.port) as one:
-                    await one.send(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-b: ")
-                    for _ in range(15):
-                        await one.send(piece)
-                    # What comes after the limit is answered by a reset, which may be faster.
-                    with suppress(ConnectionError, asyncio.IncompleteReadError):
-                        assert (await one.answer()).status in (400, 431)
-                    assert await one.is_closed()
-            await site.is_fine()
-
-    run(script())
-
-
-def test_who_does_not_read_loses_the_connection() -> None:
-    async def script() -> None:
-        async with served(send_timeout=0.3, max_requests=2) as site:
-            flood, big = {"times": 100, "size": 200_000}, {"size": 20_000_000}
-            async with wire(site.port) as one, wire(site.port) as two, wire(site.port) as three:
-                for stuck in (one, two, three):
-                    stuck.read(False)
-                await site.has(3)
-                await one.send(modern_call("flood", **flood))
-                await two.send(modern_call("big", **big) + modern_call("echo"))
-                # The two come, and are cut off.
-                await site.has(1)
-                await site.is_fine()
-
-    run(script())
-
-
-def test_a_server_stops_though_a_client_does_not_read() -> None:
-    async def script() -> None:
-        async with served(send_timeout=60) as site, wire(site.port) as one:
-            one.read(False)
-            await one.send(modern_call("flood", times=100, size=200_000))
-            await asyncio.sleep(0.2)
-            site.process.send_signal(signal.SIGTERM)
-            async with asyncio.timeout(8):
-                await site.process.wait()
-
-    run(script())
-
-
-def test_a_body_that_was_refused_is_not_read_without_end() -> None:
-    async def script() -> None:
-        async with served(max_body=1000, head_timeout=0.3) as site:
-            head = http(b"", **{"content-length": None, "transfer-encoding": "chunked"})
+async def test_a_head_without_end_is_refused() -> None:
+    async with served(max_headers=10_000) as site:
+        for piece in (b"a" * 1000, b"x-a: b\r\n" * 100):
             async with wire(site.port) as one:
-                await one.send(head + b"400\r\n" + b" " * 1024 + b"\r\n" * 2)
-                assert (await one.answer()).status in (400, 413)
-                async with asyncio.timeout(5):
-                    while not one.writer.transport.is_closing():
-                        await one.send(b"400\r\n" + b" " * 1024 + b"\r\n")
-                        await asyncio.sleep(0.01)
+                await one.send(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-b: ")
+                for _ in range(15):
+                    await one.send(piece)
+                # What comes after the limit is answered by a reset, which may be faster.
+                with suppress(ConnectionError, asyncio.IncompleteReadError):
+                    assert (await one.answer()).status in (400, 431)
+                assert await one.is_closed()
+        await site.is_fine()
+
+
+async def test_who_does_not_read_loses_the_connection() -> None:
+    async with served(send_timeout=0.3, max_requests=2) as site:
+        flood, big = {"times": 100, "size": 200_000}, {"size": 20_000_000}
+        async with wire(site.port) as one, wire(site.port) as two, wire(site.port) as three:
+            for stuck in (one, two, three):
+                stuck.read(False)
+            await site.has(3)
+            await one.send(modern_call("flood", **flood))
+            await two.send(modern_call("big", **big) + modern_call("echo"))
+            # The two come, and are cut off.
+            await site.has(1)
             await site.is_fine()
 
-    run(script())
+
+async def test_a_server_stops_though_a_client_does_not_read() -> None:
+    async with served(send_timeout=60) as site, wire(site.port) as one:
+        one.read(False)
+        await one.send(modern_call("flood", times=100, size=200_000))
+        await asyncio.sleep(0.2)
+        site.process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(8):
+            await site.process.wait()
 
 
-def test_to_leave_with_requests_queued_behind_a_slow_one_is_no_failure() -> None:
-    async def script() -> None:
-        async with served(max_requests=3) as site:
-            for _ in range(10):
-                async with wire(site.port) as one:
-                    await one.send(modern_call("wait", 1) + modern_call("echo", 2) * 3)
-                    await asyncio.sleep(0.02)
-                    one.vanish()
-                await site.has(0)
-            # The slow ones were cancelled: none of them holds a place any more.
-            await site.is_fine()
+async def test_a_body_that_was_refused_is_not_read_without_end() -> None:
+    async with served(max_body=1000, head_timeout=0.3) as site:
+        head = http(b"", **{"content-length": None, "transfer-encoding": "chunked"})
+        async with wire(site.port) as one:
+            await one.send(head + b"400\r\n" + b" " * 1024 + b"\r\n" * 2)
+            assert (await one.answer()).status in (400, 413)
+            async with asyncio.timeout(5):
+                while not one.writer.transport.is_closing():
+                    await one.send(b"400\r\n" + b" " * 1024 + b"\r\n")
+                    await asyncio.sleep(0.01)
+        await site.is_fine()
 
-    run(script())
+
+async def test_to_leave_with_requests_queued_behind_a_slow_one_is_no_failure() -> None:
+    async with served(max_requests=3) as site:
+        for _ in range(10):
+            async with wire(site.port) as one:
+                await one.send(modern_call("wait", 1) + modern_call("echo", 2) * 3)
+                await asyncio.sleep(0.02)
+                one.vanish()
+            await site.has(0)
+        # The slow ones were cancelled: none of them holds a place any more.
+        await site.is_fine()

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from support.http.fire import (
-    STACKS,
     Fields,
     attacked,
     call,
@@ -13,55 +12,53 @@ from support.http.fire import (
     modern,
     modern_call,
     of_modern,
+    on_each_stack,
     run,
     until,
     wire,
 )
+from support.json_types import JsonObject
 
 CUT = "ASGI callable returned without completing response."
 
 
-def cancelled(id: Any) -> dict[str, Any]:
+def cancelled(id: object) -> JsonObject:
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_an_id_that_is_in_use_is_refused_and_the_first_request_served(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine, other = await site.session(), await site.session()
-            first = asyncio.create_task(site.ask(http(call("wait", 1), **mine)))
-            await until(lambda: site.target.begun == 1)
-            for _ in range(3):
-                second = await site.ask(http(call("echo", 1), **mine))
-                assert (second.status, second.message["error"]["code"]) == (400, -32600)
-                assert "id" not in second.message
-            assert (await site.ask(http(call("echo", 1), **other))).status == 200
-            assert (await site.ask(http(call("echo", "1"), **mine))).status == 200
-            site.target.go.set()
-            assert (await first).message["result"]
-            assert (await site.ask(http(call("echo", 1), **mine))).status == 200
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_an_id_that_is_in_use_is_refused_and_the_first_request_served(stack: str) -> None:
+    async with attacked(stack) as site:
+        mine, other = await site.session(), await site.session()
+        first = asyncio.create_task(site.ask(http(call("wait", 1), **mine)))
+        await until(lambda: site.target.begun == 1)
+        for _ in range(3):
+            second = await site.ask(http(call("echo", 1), **mine))
+            assert (second.status, second.message["error"]["code"]) == (400, -32600)
+            assert "id" not in second.message
+        assert (await site.ask(http(call("echo", 1), **other))).status == 200
+        assert (await site.ask(http(call("echo", "1"), **mine))).status == 200
+        site.target.go.set()
+        assert (await first).message["result"]
+        assert (await site.ask(http(call("echo", 1), **mine))).status == 200
+        await site.is_fine()
 
 
-def test_requests_of_the_stateless_era_do_not_share_their_ids() -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            asked = [asyncio.create_task(site.ask(modern_call("wait", 1))) for _ in range(50)]
-            await until(lambda: site.target.begun == 50)
-            site.target.go.set()
-            answers = [await one for one in asked]
-            assert all(one.status == 200 and one.message["id"] == 1 for one in answers)
-            await site.is_fine()
-
-    run(script())
+async def test_requests_of_the_stateless_era_do_not_share_their_ids() -> None:
+    async with attacked() as site:
+        asked = [asyncio.create_task(site.ask(modern_call("wait", 1))) for _ in range(50)]
+        await until(lambda: site.target.begun == 50)
+        site.target.go.set()
+        answers = [await one for one in asked]
+        assert all(one.status == 200 and one.message["id"] == 1 for one in answers)
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("tool", ["echo", "wait", "talk", "ask"])
-def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(tool: str, stack: str) -> None:
+@on_each_stack
+async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
+    tool: str, stack: str
+) -> None:
     async def both(site: Any, mine: Fields, id: int, steps: int) -> bytes:
         asked = asyncio.create_task(site.ask(http(call(tool, id), **mine)))
         for _ in range(steps):
@@ -77,149 +74,128 @@ def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(tool: str, sta
         assert answer.status == 200
         return bytes(answer.body)
 
-    async def script() -> None:
-        async with attacked(stack) as site:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        for steps in range(25):
+            body = await both(site, mine, steps, steps)
+            answers = body.count(b'"result":') + body.count(b'"error":')
+            assert answers <= 1
+            site.target.go.clear()
+        await site.is_fine()
+
+
+@on_each_stack
+async def test_of_two_streams_of_a_session_the_new_one_speaks_and_the_old_one_ends(
+    stack: str,
+) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        async with wire(site.port) as old, wire(site.port) as new:
+            for one in (old, new):
+                await one.send(http(b"", "GET", **mine))
+                assert (await one.head()).status == 200
+                await one.event()
+            assert [piece async for piece in old.pieces()] == []
+            await site.target.server.tools_list_changed()
+            assert b"list_changed" in await new.event()
+        await site.is_fine()
+
+
+@on_each_stack
+async def test_many_streams_of_a_session_at_once_end_all_but_one(stack: str) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        asked = [asyncio.create_task(site.ask(http(b"", "GET", **mine))) for _ in range(20)]
+        await until(lambda: sum(one.done() for one in asked) == 19)
+        assert (await site.ask(http(b"", "DELETE", **mine))).status == 204
+        assert {(await one).status for one in asked} <= {200, 404}
+        await site.is_fine()
+
+
+@on_each_stack
+async def test_streams_that_begin_while_their_session_ends_end_with_it(stack: str) -> None:
+    async with attacked(stack) as site:
+        for number in range(20):
             mine = await site.session()
-            for steps in range(25):
-                body = await both(site, mine, steps, steps)
-                answers = body.count(b'"result":') + body.count(b'"error":')
-                assert answers <= 1
-                site.target.go.clear()
-            await site.is_fine()
-
-    run(script(), stack)
+            asked = [http(b"", "GET", **mine)] * 20
+            asked.insert(number, http(b"", "DELETE", **mine))
+            answers = await asyncio.gather(*map(site.ask, asked))
+            assert {one.status for one in answers} <= {200, 204, 404}
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_of_two_streams_of_a_session_the_new_one_speaks_and_the_old_one_ends(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            async with wire(site.port) as old, wire(site.port) as new:
-                for one in (old, new):
-                    await one.send(http(b"", "GET", **mine))
-                    assert (await one.head()).status == 200
-                    await one.event()
-                assert [piece async for piece in old.pieces()] == []
-                await site.target.server.tools_list_changed()
-                assert b"list_changed" in await new.event()
-            await site.is_fine()
-
-    run(script(), stack)
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_many_streams_of_a_session_at_once_end_all_but_one(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            asked = [asyncio.create_task(site.ask(http(b"", "GET", **mine))) for _ in range(20)]
-            await until(lambda: sum(one.done() for one in asked) == 19)
-            assert (await site.ask(http(b"", "DELETE", **mine))).status == 204
-            assert {(await one).status for one in asked} <= {200, 404}
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_pipelined_requests_are_answered_in_their_order(stack: str) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        asked = [
+            http(call("echo", n), **mine) if n % 2 else modern_call("echo", n) for n in range(40)
+        ]
+        odd = http(b"{", **mine)
+        async with wire(site.port) as one:
+            await one.send(b"".join(asked) + odd + asked[0])
+            for number in range(40):
+                answer = await one.answer()
+                assert (answer.status, answer.message["id"]) == (200, number)
+            assert (await one.answer()).status == 400
+            assert (await one.answer()).status == 200
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_streams_that_begin_while_their_session_ends_end_with_it(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            for number in range(20):
-                mine = await site.session()
-                asked = [http(b"", "GET", **mine)] * 20
-                asked.insert(number, http(b"", "DELETE", **mine))
-                answers = await asyncio.gather(*map(site.ask, asked))
-                assert {one.status for one in answers} <= {200, 204, 404}
-            await site.is_fine()
-
-    run(script(), stack)
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_pipelined_requests_are_answered_in_their_order(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            asked = [
-                http(call("echo", n), **mine) if n % 2 else modern_call("echo", n)
-                for n in range(40)
-            ]
-            odd = http(b"{", **mine)
-            async with wire(site.port) as one:
-                await one.send(b"".join(asked) + odd + asked[0])
-                for number in range(40):
-                    answer = await one.answer()
-                    assert (answer.status, answer.message["id"]) == (200, number)
-                assert (await one.answer()).status == 400
-                assert (await one.answer()).status == 200
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_to_leave_with_requests_queued_behind_a_slow_one_leaves_nothing_behind(
+    stack: str,
+) -> None:
+    # The one parser does not tell the slow one that its client has gone, and complains then.
+    async with attacked(stack, CUT) as site:
+        async with wire(site.port) as one:
+            await one.send(modern_call("wait", 1) + modern_call("echo", 2) * 20)
+            await until(lambda: site.target.begun == 1)
+            one.vanish()
+        await site.session()
+        site.target.go.set()
+        await site.is_fine()
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_to_leave_with_requests_queued_behind_a_slow_one_leaves_nothing_behind(stack: str) -> None:
-    async def script() -> None:
-        # The one parser does not tell the slow one that its client has gone, and complains then.
-        async with attacked(stack, CUT) as site:
-            async with wire(site.port) as one:
-                await one.send(modern_call("wait", 1) + modern_call("echo", 2) * 20)
-                await until(lambda: site.target.begun == 1)
-                one.vanish()
-            await site.session()
-            site.target.go.set()
-            await site.is_fine()
-
-    run(script(), stack)
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) -> None:
-    async def script() -> None:
-        async with attacked(stack) as site:
-            mine = await site.session()
-            asked = [
-                asyncio.create_task(site.ask(http(call(tool, n), **mine)))
-                for n, tool in enumerate(["wait", "talk", "ask"] * 5)
-            ]
-            asked.append(asyncio.create_task(site.ask(http(b"", "GET", **mine))))
-            await until(
-                lambda: site.target.begun == 15 and len(site.app._running.state.keep_alive) > 10
-            )
-            ended = await asyncio.gather(*[site.ask(http(b"", "DELETE", **mine)) for _ in range(5)])
-            assert sorted(one.status for one in ended) == [204, 404, 404, 404, 404]
-            for one in asked:
-                assert (await one).status == 200
-            assert site.target.finished == 15
-            assert (await site.ask(http(call("echo", 99), **mine))).status == 404
-            await site.is_fine()
-
-    run(script(), stack)
+@on_each_stack
+async def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) -> None:
+    async with attacked(stack) as site:
+        mine = await site.session()
+        asked = [
+            asyncio.create_task(site.ask(http(call(tool, n), **mine)))
+            for n, tool in enumerate(["wait", "talk", "ask"] * 5)
+        ]
+        asked.append(asyncio.create_task(site.ask(http(b"", "GET", **mine))))
+        await until(
+            lambda: site.target.begun == 15 and len(site.app._running.state.keep_alive) > 10
+        )
+        ended = await asyncio.gather(*[site.ask(http(b"", "DELETE", **mine)) for _ in range(5)])
+        assert sorted(one.status for one in ended) == [204, 404, 404, 404, 404]
+        for one in asked:
+            assert (await one).status == 200
+        assert site.target.finished == 15
+        assert (await site.ask(http(call("echo", 99), **mine))).status == 404
+        await site.is_fine()
 
 
-def test_listen_streams_with_one_id_stand_side_by_side() -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            listen = modern("subscriptions/listen", 7, notifications={"toolsListChanged": True})
-            data = http(listen, **of_modern("subscriptions/listen"))
-            async with wire(site.port) as one, wire(site.port) as two:
-                for stream in (one, two):
-                    await stream.send(data)
-                    assert (await stream.head()).status == 200
-                    assert b"acknowledged" in await stream.event()
-                one.vanish()
-                await until(lambda: len(site.target.server.sessions) == 1)
-                await site.target.server.tools_list_changed()
-                assert b"list_changed" in await two.event()
-            await site.is_fine()
-
-    run(script())
+async def test_listen_streams_with_one_id_stand_side_by_side() -> None:
+    async with attacked() as site:
+        listen = modern("subscriptions/listen", 7, notifications={"toolsListChanged": True})
+        data = http(listen, **of_modern("subscriptions/listen"))
+        async with wire(site.port) as one, wire(site.port) as two:
+            for stream in (one, two):
+                await stream.send(data)
+                assert (await stream.head()).status == 200
+                assert b"acknowledged" in await stream.event()
+            one.vanish()
+            await until(lambda: len(site.target.server.sessions) == 1)
+            await site.target.server.tools_list_changed()
+            assert b"list_changed" in await two.event()
+        await site.is_fine()
 
 
 def test_a_server_whose_list_of_tools_fails_still_serves_them() -> None:
-    async def fails(*_: Any) -> Any:
+    async def fails(*_: object) -> Any:
         raise RuntimeError("no list today")
 
     async def script() -> None:

@@ -3,9 +3,10 @@
 import re
 from typing import Any
 
-import pytest
-from support.http.fire import Answer, Fields, Site, attacked, call, http, run
+from support.http.fire import Answer, Fields, Site, attacked, call, http
+from support.json_types import JsonObject
 from support.sessions.talking import pkg
+from support.tables import case
 
 ALICE, BOB = "Bearer alice-alice-alice-alice", "Bearer bob-bob-bob-bob-bob-bob-bob"
 TOKENS = {
@@ -52,55 +53,45 @@ async def tried(site: Site, mine: Fields) -> list[Answer]:
     ]
 
 
-@pytest.mark.parametrize("id", FORGED, ids=lambda id: repr(id)[:20])
-def test_a_forged_session_is_not_found_whatever_is_asked_of_it(id: str) -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            await site.session()
-            for answer in await tried(site, {"mcp-session-id": id}):
-                assert answer.status in ((404, 400) if id == "" else (404,))
-                assert answer.message["error"]["code"] == -32600
-            await site.is_fine()
-
-    run(script())
+async def test_a_forged_session_is_not_found_whatever_is_asked_of_it() -> None:
+    for id in FORGED:
+        with case(id):
+            async with attacked() as site:
+                await site.session()
+                for answer in await tried(site, {"mcp-session-id": id}):
+                    assert answer.status in ((404, 400) if id == "" else (404,))
+                    assert answer.message["error"]["code"] == -32600
+                await site.is_fine()
 
 
-def test_a_session_of_somebody_else_looks_like_none() -> None:
-    async def script() -> None:
-        authentication = pkg.Authentication(verify=pkg.static_tokens(TOKENS))
-        async with attacked(authentication=authentication) as site:
-            alices = await site.session(authorization=ALICE)
-            bobs = {**alices, "authorization": BOB}
-            unknown = {"mcp-session-id": "x" * 43, "authorization": BOB}
-            for foreign, none in zip(
-                await tried(site, bobs), await tried(site, unknown), strict=True
-            ):
-                assert foreign == none
-                assert foreign.status == 404
-            assert (await site.ask(http(call("echo"), **alices))).status == 200
-            assert site.target.begun == 1
-            for answer in await tried(site, {**alices, "authorization": None}):
-                assert answer.status == 401
-            await site.is_fine(authorization=ALICE)
-
-    run(script())
+async def test_a_session_of_somebody_else_looks_like_none() -> None:
+    authentication = pkg.Authentication(verify=pkg.static_tokens(TOKENS))
+    async with attacked(authentication=authentication) as site:
+        alices = await site.session(authorization=ALICE)
+        bobs = {**alices, "authorization": BOB}
+        unknown = {"mcp-session-id": "x" * 43, "authorization": BOB}
+        for foreign, none in zip(await tried(site, bobs), await tried(site, unknown), strict=True):
+            assert foreign == none
+            assert foreign.status == 404
+        assert (await site.ask(http(call("echo"), **alices))).status == 200
+        assert site.target.begun == 1
+        for answer in await tried(site, {**alices, "authorization": None}):
+            assert answer.status == 401
+        await site.is_fine(authorization=ALICE)
 
 
-def test_trying_the_sessions_of_others_does_not_keep_them_alive() -> None:
-    async def script() -> None:
-        authentication = pkg.Authentication(verify=pkg.static_tokens(TOKENS))
-        async with attacked(authentication=authentication, max_sessions=2) as site:
-            alices = await site.session(authorization=ALICE)
-            bobs = await site.session(authorization=BOB)
-            assert (
-                await site.ask(http(call("echo"), **{**alices, "authorization": BOB}))
-            ).status == 404
-            await site.session(authorization=BOB)
-            assert (await site.ask(http(call("echo"), **bobs))).status == 200
-            assert (await site.ask(http(call("echo"), **alices))).status == 404
-            await site.is_fine(authorization=ALICE)
-
-    run(script())
+async def test_trying_the_sessions_of_others_does_not_keep_them_alive() -> None:
+    authentication = pkg.Authentication(verify=pkg.static_tokens(TOKENS))
+    async with attacked(authentication=authentication, max_sessions=2) as site:
+        alices = await site.session(authorization=ALICE)
+        bobs = await site.session(authorization=BOB)
+        assert (
+            await site.ask(http(call("echo"), **{**alices, "authorization": BOB}))
+        ).status == 404
+        await site.session(authorization=BOB)
+        assert (await site.ask(http(call("echo"), **bobs))).status == 200
+        assert (await site.ask(http(call("echo"), **alices))).status == 404
+        await site.is_fine(authorization=ALICE)
 
 
 class Recording:
@@ -108,7 +99,7 @@ class Recording:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.records: dict[str, Any] = {}
+        self.records: JsonObject = {}
 
     async def save(self, id: str, record: Any, lifetime: float) -> None:
         self.records[id] = record
@@ -131,78 +122,66 @@ class Recording:
         """Nothing to let go of."""
 
 
-def test_stores_are_not_asked_for_what_cannot_be_an_id() -> None:
-    async def script() -> None:
-        records, events = Recording(), Recording()
-        async with attacked(session_store=records, events=events) as site:
-            for id in FORGED:
-                await site.ask(http(call("echo"), **{"mcp-session-id": id}))
-            mine = await site.session()
-            for id in FORGED:
-                await site.ask(http(b"", "GET", **{**mine, "last-event-id": f"{id}.1"}))
-            assert "x" * 43 in records.asked
-            assert all(re.fullmatch(r"[\w-]{43}", id, re.ASCII) for id in records.asked)
-            assert all(re.fullmatch(r"[\w-]{1,43}", name, re.ASCII) for name in events.asked)
-            await site.is_fine()
-
-    run(script())
+async def test_stores_are_not_asked_for_what_cannot_be_an_id() -> None:
+    records, events = Recording(), Recording()
+    async with attacked(session_store=records, events=events) as site:
+        for id in FORGED:
+            await site.ask(http(call("echo"), **{"mcp-session-id": id}))
+        mine = await site.session()
+        for id in FORGED:
+            await site.ask(http(b"", "GET", **{**mine, "last-event-id": f"{id}.1"}))
+        assert "x" * 43 in records.asked
+        assert all(re.fullmatch(r"[\w-]{43}", id, re.ASCII) for id in records.asked)
+        assert all(re.fullmatch(r"[\w-]{1,43}", name, re.ASCII) for name in events.asked)
+        await site.is_fine()
 
 
-def test_events_are_given_out_in_their_own_session_only() -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            mine, other = await site.session(), await site.session()
-            ids = await streamed(site, mine)
-            assert len(ids) == 5
-            for id in ids:
-                foreign = await site.ask(http(b"", "GET", **{**other, "last-event-id": id}))
-                assert foreign.status == 400
-            again = await site.ask(http(b"", "GET", **{**mine, "last-event-id": ids[0]}))
-            assert (again.status, ids_of(again)) == (200, ids[1:])
-            await site.is_fine()
-
-    run(script())
+async def test_events_are_given_out_in_their_own_session_only() -> None:
+    async with attacked() as site:
+        mine, other = await site.session(), await site.session()
+        ids = await streamed(site, mine)
+        assert len(ids) == 5
+        for id in ids:
+            foreign = await site.ask(http(b"", "GET", **{**other, "last-event-id": id}))
+            assert foreign.status == 400
+        again = await site.ask(http(b"", "GET", **{**mine, "last-event-id": ids[0]}))
+        assert (again.status, ids_of(again)) == (200, ids[1:])
+        await site.is_fine()
 
 
-def test_forged_events_are_not_known() -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            mine = await site.session()
-            id = (await streamed(site, mine))[-1]
-            name, _, number = id.rpartition(".")
-            for forged in [
-                *FORGED,
-                f"{name}.{int(number) + 1}",
-                f"{name}.99999999999999",
-                f"{name}.-1",
-                f"{name}.+1",
-                f"{name}.1e1",
-                f"{name}.1.1",
-                f"{name}.\xb2",
-                f"{name}.",
-                f"{name}",
-                f".{number}",
-                f"{name.swapcase()}.{number}",
-                f"{name}.{'9' * 5000}",
-            ]:
-                answer = await site.ask(http(b"", "GET", **{**mine, "last-event-id": forged}))
-                assert answer.status == 400, forged
-            await site.is_fine()
-
-    run(script())
+async def test_forged_events_are_not_known() -> None:
+    async with attacked() as site:
+        mine = await site.session()
+        id = (await streamed(site, mine))[-1]
+        name, _, number = id.rpartition(".")
+        for forged in [
+            *FORGED,
+            f"{name}.{int(number) + 1}",
+            f"{name}.99999999999999",
+            f"{name}.-1",
+            f"{name}.+1",
+            f"{name}.1e1",
+            f"{name}.1.1",
+            f"{name}.\xb2",
+            f"{name}.",
+            f"{name}",
+            f".{number}",
+            f"{name.swapcase()}.{number}",
+            f"{name}.{'9' * 5000}",
+        ]:
+            answer = await site.ask(http(b"", "GET", **{**mine, "last-event-id": forged}))
+            assert answer.status == 400, forged
+        await site.is_fine()
 
 
-def test_a_stream_can_be_read_again_from_each_of_its_events() -> None:
-    async def script() -> None:
-        async with attacked() as site:
-            mine = await site.session()
-            first, second = await streamed(site, mine), await streamed(site, mine)
-            assert not set(first) & set(second)
-            for ids in (first, second):
-                for place, id in enumerate(ids):
-                    for _ in range(2):
-                        data = http(b"", "GET", **{**mine, "last-event-id": id})
-                        assert ids_of(await site.ask(data)) == ids[place + 1 :]
-            await site.is_fine()
-
-    run(script())
+async def test_a_stream_can_be_read_again_from_each_of_its_events() -> None:
+    async with attacked() as site:
+        mine = await site.session()
+        first, second = await streamed(site, mine), await streamed(site, mine)
+        assert not set(first) & set(second)
+        for ids in (first, second):
+            for place, id in enumerate(ids):
+                for _ in range(2):
+                    data = http(b"", "GET", **{**mine, "last-event-id": id})
+                    assert ids_of(await site.ask(data)) == ids[place + 1 :]
+        await site.is_fine()

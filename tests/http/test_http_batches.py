@@ -3,16 +3,19 @@
 import asyncio
 from typing import Any
 
-import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import EVENTS, JSON, outcome, serving
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, STATELESS
-from support.sessions.talking import hello, notification, pkg, request, run, tools
+from support.sessions.talking import hello, notification, pkg, request, tools
+from support.tables import case
 
 REVISION = "2025-03-26"
 SAMPLED = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "yes"}}
 
 
-async def call(session: Any, params: Any) -> str:
+async def call(session: Session, params: CallToolRequestParams) -> str:
     if params.name == "says":
         await session.log("info", "said")
     if params.name == "asks":
@@ -25,154 +28,123 @@ def ours(revision: str = REVISION) -> Any:
     return tools(revision, call, SENDS={"notifications/message"})
 
 
-def called(name: str, id: Any) -> dict[str, Any]:
+def called(name: str, id: object) -> JsonObject:
     return request("tools/call", id, name=name)
 
 
-def test_RJ04_a_batch_is_answered_with_one() -> None:
-    async def script() -> None:
-        async with serving(ours()) as site:
-            session = await site.initialize(REVISION)
-            batch = [called("a", 1), notification("notifications/x"), called("b", "2")]
-            answer = await session.post(batch)
-            assert answer.status_code == 200
-            assert answer.headers["content-type"] == JSON
-            assert sorted(str(one["id"]) for one in answer.json()) == ["1", "2"]
-
-    run(script())
+async def test_RJ04_a_batch_is_answered_with_one() -> None:
+    async with serving(ours()) as site:
+        session = await site.initialize(REVISION)
+        batch = [called("a", 1), notification("notifications/x"), called("b", "2")]
+        answer = await session.post(batch)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"] == JSON
+        assert sorted(str(one["id"]) for one in answer.json()) == ["1", "2"]
 
 
-def test_members_that_fail_are_answered_beside_those_that_do_not() -> None:
-    async def script() -> None:
-        async with serving(ours()) as site:
-            session = await site.initialize(REVISION)
-            answer = await session.post([called("a", 1), request("no/such", 2), {"id": 3}, 4])
-            codes = {one.get("id"): one.get("error", {}).get("code") for one in answer.json()}
-            assert answer.status_code == 200
-            assert codes[1] is None
-            assert codes[2] == -32601
-            assert len(answer.json()) == 4
-
-    run(script())
+async def test_members_that_fail_are_answered_beside_those_that_do_not() -> None:
+    async with serving(ours()) as site:
+        session = await site.initialize(REVISION)
+        answer = await session.post([called("a", 1), request("no/such", 2), {"id": 3}, 4])
+        codes = {one.get("id"): one.get("error", {}).get("code") for one in answer.json()}
+        assert answer.status_code == 200
+        assert codes[1] is None
+        assert codes[2] == -32601
+        assert len(answer.json()) == 4
 
 
-def test_RJ03_a_batch_without_requests_is_accepted_with_202() -> None:
-    async def script() -> None:
-        async with serving(ours()) as site:
-            session = await site.initialize(REVISION)
-            batch: list[Any] = [
-                notification("notifications/x"),
-                {"jsonrpc": "2.0", "id": 9, "result": {}},
-            ]
-            answer = await session.post(batch)
-            assert (answer.status_code, answer.content) == (202, b"")
-
-    run(script())
+async def test_RJ03_a_batch_without_requests_is_accepted_with_202() -> None:
+    async with serving(ours()) as site:
+        session = await site.initialize(REVISION)
+        batch: list[Any] = [
+            notification("notifications/x"),
+            {"jsonrpc": "2.0", "id": 9, "result": {}},
+        ]
+        answer = await session.post(batch)
+        assert (answer.status_code, answer.content) == (202, b"")
 
 
-def test_an_empty_batch_is_refused() -> None:
-    async def script() -> None:
-        async with serving(ours()) as site:
-            session = await site.initialize(REVISION)
-            assert outcome(await session.post([])) == (400, -32600)
-
-    run(script())
+async def test_an_empty_batch_is_refused() -> None:
+    async with serving(ours()) as site:
+        session = await site.initialize(REVISION)
+        assert outcome(await session.post([])) == (400, -32600)
 
 
-@pytest.mark.parametrize("in_session", [True, False])
-def test_HS05_RJ04_initialize_cannot_be_part_of_one(in_session: bool) -> None:
-    async def script() -> None:
-        async with serving(ours()) as site:
-            session = await site.initialize(REVISION)
-            fields = session.headers if in_session else None
-            refused = await site.post([hello(REVISION, 5), request("ping", 6)], fields)
-            assert refused.status_code == 400
-            assert outcome(refused)[1] == -32600
-            assert "mcp-session-id" not in refused.headers
-
-    run(script())
+async def test_HS05_RJ04_initialize_cannot_be_part_of_one() -> None:
+    async with serving(ours()) as site:
+        for in_session in [True, False]:
+            with case(in_session):
+                session = await site.initialize(REVISION)
+                fields = session.headers if in_session else None
+                refused = await site.post([hello(REVISION, 5), request("ping", 6)], fields)
+                assert refused.status_code == 400
+                assert outcome(refused)[1] == -32600
+                assert "mcp-session-id" not in refused.headers
 
 
-def test_what_is_said_on_the_way_comes_before_the_answers_in_one_stream() -> None:
-    async def script() -> None:
-        async with serving(ours()) as site:
-            session = await site.initialize(REVISION)
-            async with site.stream([called("says", 1), called("a", 2)], session.headers) as events:
-                assert events.response.headers["content-type"] == EVENTS
-                said = [event.message for event in await events.all()]
-            assert said[0]["method"] == "notifications/message"
-            answers: list[Any] = []
-            for each in said[1:]:
-                answers += each if isinstance(each, list) else [each]
-            assert {one["id"] for one in answers} == {1, 2}
-
-    run(script())
+async def test_what_is_said_on_the_way_comes_before_the_answers_in_one_stream() -> None:
+    async with serving(ours()) as site:
+        session = await site.initialize(REVISION)
+        async with site.stream([called("says", 1), called("a", 2)], session.headers) as events:
+            assert events.response.headers["content-type"] == EVENTS
+            said = [event.message for event in await events.all()]
+        assert said[0]["method"] == "notifications/message"
+        answers: list[Any] = []
+        for each in said[1:]:
+            answers += each if isinstance(each, list) else [each]
+        assert {one["id"] for one in answers} == {1, 2}
 
 
-def test_answers_of_the_client_may_come_as_a_batch() -> None:
-    async def script() -> None:
-        async with serving(ours()) as site:
-            session = await site.initialize(REVISION, roots={})
-            batch = [called("asks", 1), called("asks", 2)]
-            async with site.stream(batch, session.headers) as events:
-                asked = [await events.take(), await events.take()]
-                roots = {"roots": [{"uri": "file:///r"}]}
-                answers = [{"jsonrpc": "2.0", "id": one["id"], "result": roots} for one in asked]
-                assert (await session.post(answers)).status_code == 202
-                (rest,) = [event.message for event in await events.all()]
-                texts = {one["id"]: one["result"]["content"][0]["text"] for one in rest}
-                assert texts == {1: "1", 2: "1"}
-
-    run(script())
+async def test_answers_of_the_client_may_come_as_a_batch() -> None:
+    async with serving(ours()) as site:
+        session = await site.initialize(REVISION, roots={})
+        batch = [called("asks", 1), called("asks", 2)]
+        async with site.stream(batch, session.headers) as events:
+            asked = [await events.take(), await events.take()]
+            roots = {"roots": [{"uri": "file:///r"}]}
+            answers = [{"jsonrpc": "2.0", "id": one["id"], "result": roots} for one in asked]
+            assert (await session.post(answers)).status_code == 202
+            (rest,) = [event.message for event in await events.all()]
+            texts = {one["id"]: one["result"]["content"][0]["text"] for one in rest}
+            assert texts == {1: "1", 2: "1"}
 
 
-def test_a_cancelled_member_is_left_out_of_the_answer() -> None:
+async def test_a_cancelled_member_is_left_out_of_the_answer() -> None:
     begun, both = asyncio.Event(), asyncio.Event()
 
-    async def waits(session: Any, params: Any) -> str:
+    async def waits(session: Session, params: CallToolRequestParams) -> str:
         if params.name == "waits":
             begun.set()
             await asyncio.Event().wait()
         both.set()
         return "done"
 
-    async def script() -> None:
-        async with serving(tools(REVISION, waits)) as site:
-            session = await site.initialize(REVISION)
-            asking = asyncio.create_task(session.post([called("waits", 1), called("x", 2)]))
-            await begun.wait()
-            await both.wait()
-            await session.post(notification("notifications/cancelled", requestId=1))
-            assert [one["id"] for one in (await asking).json()] == [2]
-
-    run(script())
+    async with serving(tools(REVISION, waits)) as site:
+        session = await site.initialize(REVISION)
+        asking = asyncio.create_task(session.post([called("waits", 1), called("x", 2)]))
+        await begun.wait()
+        await both.wait()
+        await session.post(notification("notifications/cancelled", requestId=1))
+        assert [one["id"] for one in (await asking).json()] == [2]
 
 
-def test_a_translated_server_is_talked_to_in_batches_too() -> None:
-    async def script() -> None:
-        async with serving(ours(STATELESS), pkg.REVISIONS) as site:
-            session = await site.initialize(REVISION)
-            answer = await session.post([called("a", 1), request("ping", 2)])
-            assert {one["id"] for one in answer.json()} == {1, 2}
-
-    run(script())
+async def test_a_translated_server_is_talked_to_in_batches_too() -> None:
+    async with serving(ours(STATELESS), pkg.REVISIONS) as site:
+        session = await site.initialize(REVISION)
+        answer = await session.post([called("a", 1), request("ping", 2)])
+        assert {one["id"] for one in answer.json()} == {1, 2}
 
 
-def test_without_sessions_there_are_batches_where_the_revision_is_assumed() -> None:
-    async def script() -> None:
-        async with serving(ours(), sessions=False) as site:
-            answer = await site.post([request("ping", 1), request("ping", 2)])
-            assert {one["id"] for one in answer.json()} == {1, 2}
-
-    run(script())
+async def test_without_sessions_there_are_batches_where_the_revision_is_assumed() -> None:
+    async with serving(ours(), sessions=False) as site:
+        answer = await site.post([request("ping", 1), request("ping", 2)])
+        assert {one["id"] for one in answer.json()} == {1, 2}
 
 
-@pytest.mark.parametrize("revision", [one for one in HANDSHAKE if one != REVISION])
-def test_HS06_in_no_other_revision_with_a_handshake(revision: str) -> None:
-    async def script() -> None:
-        async with serving(ours(revision)) as site:
-            session = await site.initialize(revision)
-            answer = await session.post([request("ping", 1), request("ping", 2)])
-            assert outcome(answer) == (400, -32600)
-
-    run(script())
+async def test_HS06_in_no_other_revision_with_a_handshake() -> None:
+    for revision in [one for one in HANDSHAKE if one != REVISION]:
+        with case(revision):
+            async with serving(ours(revision)) as site:
+                session = await site.initialize(revision)
+                answer = await session.post([request("ping", 1), request("ping", 2)])
+                assert outcome(answer) == (400, -32600)

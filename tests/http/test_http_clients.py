@@ -6,9 +6,12 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import EVENTS, JSON, Site, app_of, booted, calling
 from support.revisions import HANDSHAKE, OLD, REVISIONS
-from support.sessions.talking import META, client, named, pkg, run, runtime, tools
+from support.sessions.talking import META, client, content_of, named, pkg, runtime, tools
+from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
@@ -71,7 +74,7 @@ class Call:
         self.begun = asyncio.Event()
         self.cancelled = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         if params.name == "waits":
             self.begun.set()
             try:
@@ -103,148 +106,133 @@ async def watched(
 async def text_of(ours: Any, revision: str, name: str) -> str:
     """What a tool says."""
     result = await ours.call_tool(named(revision, name))
-    return str(result.content[0].text)
+    return str(content_of(result)[0].text)
 
 
 @pytest.mark.shows("S3-13", "S3-14", "S3-19")
-@pytest.mark.parametrize("revision", REVISIONS[1:])
-def test_each_message_is_a_post_that_accepts_both_kinds_of_answers(revision: str) -> None:
-    async def script() -> None:
-        async with watched(revision, Call()) as (between, site):
-            async with pkg.connect_http(site.url, client(revision)) as ours:
-                assert await text_of(ours, revision, "x") == "x"
-                between.kinds.clear()
-                meta = {**META, "io.modelcontextprotocol/logLevel": "info"}
-                more = {"meta": meta} if revision not in HANDSHAKE else {}
-                result = await ours.call_tool(named(revision, "says", **more))
-                assert result.content[0].text == "says"
-                assert between.kinds == [EVENTS]
-            posts = [one for one in between.seen if one.verb == "POST"]
-            assert all(isinstance(one.message, dict) for one in posts)
-            for one in posts:
-                accepted = {kind.strip() for kind in one.fields["accept"].split(",")}
-                assert accepted >= {JSON, EVENTS}
-            assert {one.path for one in between.seen} == {"/mcp"}
-
-    run(script())
+async def test_each_message_is_a_post_that_accepts_both_kinds_of_answers() -> None:
+    for revision in REVISIONS[1:]:
+        with case(revision):
+            async with watched(revision, Call()) as (between, site):
+                async with pkg.connect_http(site.url, client(revision)) as ours:
+                    assert await text_of(ours, revision, "x") == "x"
+                    between.kinds.clear()
+                    meta = {**META, "io.modelcontextprotocol/logLevel": "info"}
+                    more = {"meta": meta} if revision not in HANDSHAKE else {}
+                    result = await ours.call_tool(named(revision, "says", **more))
+                    assert content_of(result)[0].text == "says"
+                    assert between.kinds == [EVENTS]
+                posts = [one for one in between.seen if one.verb == "POST"]
+                assert all(isinstance(one.message, dict) for one in posts)
+                for one in posts:
+                    accepted = {kind.strip() for kind in one.fields["accept"].split(",")}
+                    assert accepted >= {JSON, EVENTS}
+                assert {one.path for one in between.seen} == {"/mcp"}
 
 
 @pytest.mark.shows("S1-13", "S3-28", "S3-42", "S3-46", "S3-48")
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_session_and_revision_go_with_all_that_follows_the_handshake(revision: str) -> None:
-    async def script() -> None:
-        async with watched(revision, Call()) as (between, site):
-            async with pkg.connect_http(site.url, client(revision)) as ours:
-                await text_of(ours, revision, "x")
-            begun = next(at for at, one in enumerate(between.seen) if one.method == "initialize")
-            first, *later = between.seen[begun:]
-            assert "mcp-session-id" not in first.fields
-            assert {one.method for one in later} == {
-                "notifications/initialized",
-                "GET",
-                "tools/call",
-                "DELETE",
-            }
-            assert later[-1].verb == "DELETE"
-            assert len({one.fields["mcp-session-id"] for one in later}) == 1
-            assert {one.fields["mcp-protocol-version"] for one in later} == {revision}
-            (stream,) = between.of("GET")
-            assert stream.fields["accept"] == EVENTS
-
-    run(script())
+async def test_session_and_revision_go_with_all_that_follows_the_handshake() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            async with watched(revision, Call()) as (between, site):
+                async with pkg.connect_http(site.url, client(revision)) as ours:
+                    await text_of(ours, revision, "x")
+                begun = next(
+                    at for at, one in enumerate(between.seen) if one.method == "initialize"
+                )
+                first, *later = between.seen[begun:]
+                assert "mcp-session-id" not in first.fields
+                assert {one.method for one in later} == {
+                    "notifications/initialized",
+                    "GET",
+                    "tools/call",
+                    "DELETE",
+                }
+                assert later[-1].verb == "DELETE"
+                assert len({one.fields["mcp-session-id"] for one in later}) == 1
+                assert {one.fields["mcp-protocol-version"] for one in later} == {revision}
+                (stream,) = between.of("GET")
+                assert stream.fields["accept"] == EVENTS
 
 
 @pytest.mark.shows("S3-45")
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_a_session_that_is_lost_is_begun_anew_without_an_id(revision: str) -> None:
-    async def script() -> None:
-        async with (
-            watched(revision, Call()) as (between, site),
-            pkg.connect_http(site.url, client(revision)) as ours,
-        ):
-            await text_of(ours, revision, "x")
-            await site.app.close()
-            assert await text_of(ours, revision, "y") == "y"
-            first, second = between.of("initialize")
-            assert "mcp-session-id" not in first.fields
-            assert "mcp-session-id" not in second.fields
-            ids = [one.fields["mcp-session-id"] for one in between.of("tools/call")]
-            assert ids[0] == ids[1] != ids[2]
-
-    run(script())
+async def test_a_session_that_is_lost_is_begun_anew_without_an_id() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            async with (
+                watched(revision, Call()) as (between, site),
+                pkg.connect_http(site.url, client(revision)) as ours,
+            ):
+                await text_of(ours, revision, "x")
+                await site.app.close()
+                assert await text_of(ours, revision, "y") == "y"
+                first, second = between.of("initialize")
+                assert "mcp-session-id" not in first.fields
+                assert "mcp-session-id" not in second.fields
+                ids = [one.fields["mcp-session-id"] for one in between.of("tools/call")]
+                assert ids[0] == ids[1] != ids[2]
 
 
 @pytest.mark.shows("S3-25")
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_to_cancel_a_message_is_sent(revision: str) -> None:
-    async def script() -> None:
-        call = Call()
-        async with (
-            watched(revision, call) as (between, site),
-            pkg.connect_http(site.url, client(revision)) as ours,
-        ):
-            asking = asyncio.create_task(text_of(ours, revision, "waits"))
-            await call.begun.wait()
-            asking.cancel()
-            await asyncio.wait({asking})
-            await call.cancelled.wait()
-            (cancelled,) = between.of("notifications/cancelled")
-            (asked,) = between.of("tools/call")
-            assert cancelled.message["params"]["requestId"] == asked.message["id"]
-
-    run(script())
+async def test_to_cancel_a_message_is_sent() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            call = Call()
+            async with (
+                watched(revision, call) as (between, site),
+                pkg.connect_http(site.url, client(revision)) as ours,
+            ):
+                asking = asyncio.create_task(text_of(ours, revision, "waits"))
+                await call.begun.wait()
+                asking.cancel()
+                await asyncio.wait({asking})
+                await call.cancelled.wait()
+                (cancelled,) = between.of("notifications/cancelled")
+                (asked,) = between.of("tools/call")
+                assert cancelled.message["params"]["requestId"] == asked.message["id"]
 
 
 @pytest.mark.shows("S3-36")
-def test_to_resume_the_last_event_is_named() -> None:
-    async def script() -> None:
-        async with (
-            watched(OLD, Call()) as (between, site),
-            pkg.connect_http(site.url, client(OLD)) as ours,
-        ):
-            assert await text_of(ours, OLD, "lets_go") == "lets_go"
-            resumed = [one for one in between.of("GET") if "last-event-id" in one.fields]
-            assert resumed
-            assert all(one.fields["accept"] == EVENTS for one in resumed)
-
-    run(script())
+async def test_to_resume_the_last_event_is_named() -> None:
+    async with (
+        watched(OLD, Call()) as (between, site),
+        pkg.connect_http(site.url, client(OLD)) as ours,
+    ):
+        assert await text_of(ours, OLD, "lets_go") == "lets_go"
+        resumed = [one for one in between.of("GET") if "last-event-id" in one.fields]
+        assert resumed
+        assert all(one.fields["accept"] == EVENTS for one in resumed)
 
 
 @pytest.mark.shows("S3-52")
-def test_the_url_of_either_transport_will_do() -> None:
-    async def script() -> None:
-        async with watched("2024-11-05", Call(), old_sse=True) as (between, site):
-            for path in ("/mcp", "/sse"):
-                between.seen.clear()
-                url = site.url.replace("/mcp", path)
-                async with pkg.connect_http(url, client("2024-11-05")) as ours:
-                    assert await text_of(ours, "2024-11-05", "x") == "x"
-                first = between.seen[0]
-                assert first.verb == "POST"
-                accepted = {kind.strip() for kind in first.fields["accept"].split(",")}
-                assert accepted >= {JSON, EVENTS}
-
-    run(script())
+async def test_the_url_of_either_transport_will_do() -> None:
+    async with watched("2024-11-05", Call(), old_sse=True) as (between, site):
+        for path in ("/mcp", "/sse"):
+            between.seen.clear()
+            url = site.url.replace("/mcp", path)
+            async with pkg.connect_http(url, client("2024-11-05")) as ours:
+                assert await text_of(ours, "2024-11-05", "x") == "x"
+            first = between.seen[0]
+            assert first.verb == "POST"
+            accepted = {kind.strip() for kind in first.fields["accept"].split(",")}
+            assert accepted >= {JSON, EVENTS}
 
 
 @pytest.mark.shows("S0-41", "S3-53", "S3-54")
-def test_where_a_post_is_refused_the_old_transport_is_found_and_kept() -> None:
-    async def script() -> None:
-        async with watched("2024-11-05", Call(), old_sse=True) as (between, site):
-            url = site.url.replace("/mcp", "/sse")
-            async with pkg.connect_http(url, client("2024-11-05")) as ours:
-                assert await text_of(ours, "2024-11-05", "x") == "x"
-                assert await text_of(ours, "2024-11-05", "y") == "y"
-            found = next(at for at, one in enumerate(between.seen) if one.verb == "GET")
-            before, after = between.seen[:found], between.seen[found + 1 :]
-            assert {one.verb for one in before} == {"POST"}
-            assert {one.path for one in before} == {"/sse"}
-            assert {one.path for one in after} == {"/messages"}
-            assert [one.method for one in after] == [
-                "initialize",
-                "notifications/initialized",
-                "tools/call",
-                "tools/call",
-            ]
-
-    run(script())
+async def test_where_a_post_is_refused_the_old_transport_is_found_and_kept() -> None:
+    async with watched("2024-11-05", Call(), old_sse=True) as (between, site):
+        url = site.url.replace("/mcp", "/sse")
+        async with pkg.connect_http(url, client("2024-11-05")) as ours:
+            assert await text_of(ours, "2024-11-05", "x") == "x"
+            assert await text_of(ours, "2024-11-05", "y") == "y"
+        found = next(at for at, one in enumerate(between.seen) if one.verb == "GET")
+        before, after = between.seen[:found], between.seen[found + 1 :]
+        assert {one.verb for one in before} == {"POST"}
+        assert {one.path for one in before} == {"/sse"}
+        assert {one.path for one in after} == {"/messages"}
+        assert [one.method for one in after] == [
+            "initialize",
+            "notifications/initialized",
+            "tools/call",
+            "tools/call",
+        ]

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.fire import settled
 from support.http.serving import (
     Session,
@@ -18,12 +20,13 @@ from support.http.serving import (
     serving,
     text_in,
 )
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD
 from support.sessions.talking import hello, pkg, request, run, runtime, tools
 
 CHANGED = "notifications/tools/list_changed"
 PROMPTS = "notifications/prompts/list_changed"
-PROGRESS: dict[str, Any] = {"_meta": {"progressToken": "p"}}
+PROGRESS: JsonObject = {"_meta": {"progressToken": "p"}}
 
 
 class Held:
@@ -33,7 +36,7 @@ class Held:
         self.begun = asyncio.Event()
         self.go = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: mcp.Session, params: CallToolRequestParams) -> str:
         if params.name == "quick":
             return "quick"
         await session.progress(1, 2)
@@ -59,7 +62,7 @@ class Front:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         number = len(self.tasks)
 
-        async def sending(message: Any) -> None:
+        async def sending(message: object) -> None:
             if number in self.unread:
                 self.waits.set()
                 await self.unread[number].wait()
@@ -166,7 +169,7 @@ class TestShutdown:
         self.refused(entering, old_sse=True)
 
     @pytest.mark.parametrize("sessions", [True, False])
-    def test_requests_outside_of_sessions_are_cancelled_when_their_time_is_up(
+    async def test_requests_outside_of_sessions_are_cancelled_when_their_time_is_up(
         self, sessions: bool
     ) -> None:
         begun, cancelled = asyncio.Event(), asyncio.Event()
@@ -180,40 +183,33 @@ class TestShutdown:
                 raise
             return ""
 
-        async def script() -> None:
-            server = ours(waits)
-            async with serving(server, pkg.REVISIONS, drain=0.01, sessions=sessions) as site:
-                calling = (
-                    site.modern("tools/call", name="waits")
-                    if sessions
-                    else site.post(
-                        request("tools/call", 1, name="waits"), {"mcp-protocol-version": OLD}
-                    )
+        async with serving(ours(waits), pkg.REVISIONS, drain=0.01, sessions=sessions) as site:
+            calling = (
+                site.modern("tools/call", name="waits")
+                if sessions
+                else site.post(
+                    request("tools/call", 1, name="waits"), {"mcp-protocol-version": OLD}
                 )
-                under_way = asyncio.create_task(calling)
-                await begun.wait()
-                assert not cancelled.is_set()
-                await site.app.close()
-                await cancelled.wait()
-                # As in a session, its response is complete, and has no answer.
-                assert b"data: {" not in (await under_way).content
+            )
+            under_way = asyncio.create_task(calling)
+            await begun.wait()
+            assert not cancelled.is_set()
+            await site.app.close()
+            await cancelled.wait()
+            # As in a session, its response is complete, and has no answer.
+            assert b"data: {" not in (await under_way).content
 
-        run(script())
-
-    def test_it_is_told_to_come_again(self) -> None:
-        async def script() -> None:
-            held = Held()
-            async with serving(ours(held)) as site:
-                session = await site.initialize()
-                under_way = asyncio.create_task(session.call("held"))
-                await held.begun.wait()
-                closing = asyncio.create_task(site.app.close())
-                await asyncio.sleep(0)
-                assert (await site.post(hello())).headers["retry-after"] == "1"
-                held.go.set()
-                await asyncio.gather(under_way, closing)
-
-        run(script())
+    async def test_it_is_told_to_come_again(self) -> None:
+        held = Held()
+        async with serving(ours(held)) as site:
+            session = await site.initialize()
+            under_way = asyncio.create_task(session.call("held"))
+            await held.begun.wait()
+            closing = asyncio.create_task(site.app.close())
+            await asyncio.sleep(0)
+            assert (await site.post(hello())).headers["retry-after"] == "1"
+            held.go.set()
+            await asyncio.gather(under_way, closing)
 
 
 class Clock:
@@ -262,57 +258,45 @@ class TestLifetime:
     async def pings(session: Session) -> int:
         return (await session.post(request("ping", 9))).status_code
 
-    def test_it_runs_from_the_end_of_a_stream(self, clock: Clock) -> None:
-        async def script() -> None:
-            async with serving(ours(Held()), session_lifetime=100) as site:
-                session = await site.initialize()
-                async with session.get():
-                    clock.pass_by(150)
-                await settled(site.app)
-                clock.pass_by(90)
-                assert await self.pings(session) == 200
-
-        run(script())
-
-    def test_it_runs_from_the_end_of_a_request(self, clock: Clock) -> None:
-        async def script() -> None:
-            held = Held()
-            async with serving(ours(held), session_lifetime=100) as site:
-                session = await site.initialize()
-                under_way = asyncio.create_task(session.call("held"))
-                await held.begun.wait()
+    async def test_it_runs_from_the_end_of_a_stream(self, clock: Clock) -> None:
+        async with serving(ours(Held()), session_lifetime=100) as site:
+            session = await site.initialize()
+            async with session.get():
                 clock.pass_by(150)
-                held.go.set()
-                await under_way
-                await settled(site.app)
-                clock.pass_by(90)
-                assert await self.pings(session) == 200
+            await settled(site.app)
+            clock.pass_by(90)
+            assert await self.pings(session) == 200
 
-        run(script())
+    async def test_it_runs_from_the_end_of_a_request(self, clock: Clock) -> None:
+        held = Held()
+        async with serving(ours(held), session_lifetime=100) as site:
+            session = await site.initialize()
+            under_way = asyncio.create_task(session.call("held"))
+            await held.begun.wait()
+            clock.pass_by(150)
+            held.go.set()
+            await under_way
+            await settled(site.app)
+            clock.pass_by(90)
+            assert await self.pings(session) == 200
 
-    def test_it_does_end_after_a_stream(self, clock: Clock) -> None:
-        async def script() -> None:
-            async with serving(ours(Held()), session_lifetime=100) as site:
-                session = await site.initialize()
-                async with session.get():
-                    clock.pass_by(150)
-                await settled(site.app)
+    async def test_it_does_end_after_a_stream(self, clock: Clock) -> None:
+        async with serving(ours(Held()), session_lifetime=100) as site:
+            session = await site.initialize()
+            async with session.get():
                 clock.pass_by(150)
-                assert await self.pings(session) == 404
+            await settled(site.app)
+            clock.pass_by(150)
+            assert await self.pings(session) == 404
 
-        run(script())
-
-    def test_the_one_whose_stream_ended_last_does_not_make_room(self) -> None:
-        async def script() -> None:
-            async with serving(ours(Held()), max_sessions=2) as site:
-                listens = await site.initialize()
-                async with listens.get():
-                    idle = await site.initialize()
-                await settled(site.app)
-                await site.initialize()
-                assert [await self.pings(one) for one in (listens, idle)] == [200, 404]
-
-        run(script())
+    async def test_the_one_whose_stream_ended_last_does_not_make_room(self) -> None:
+        async with serving(ours(Held()), max_sessions=2) as site:
+            listens = await site.initialize()
+            async with listens.get():
+                idle = await site.initialize()
+            await settled(site.app)
+            await site.initialize()
+            assert [await self.pings(one) for one in (listens, idle)] == [200, 404]
 
 
 async def call(site: Site, session: Session) -> Any:
@@ -320,7 +304,7 @@ async def call(site: Site, session: Session) -> Any:
 
 
 async def stateless_call(site: Site, session: Session) -> Any:
-    meta: dict[str, Any] = {"progressToken": "p"}
+    meta: JsonObject = {"progressToken": "p"}
     message, headers = asked("tools/call", 7, name="held")
     message["params"]["_meta"] |= meta
     return site.stream(message, headers)
@@ -355,116 +339,92 @@ class TestCutOff:
             await front.cut()
 
     @OPENINGS
-    def test_nothing_is_left_open_or_under_way(self, opening: Opening) -> None:
-        async def script() -> None:
-            async with fronted(ours(Held()), old_sse=True) as (site, front):
-                session = await site.initialize()
-                await self.cut_off(site, front, session, opening)
-                await settled(site.app)
+    async def test_nothing_is_left_open_or_under_way(self, opening: Opening) -> None:
+        async with fronted(ours(Held()), old_sse=True) as (site, front):
+            session = await site.initialize()
+            await self.cut_off(site, front, session, opening)
+            await settled(site.app)
 
-        run(script())
+    async def test_the_id_of_the_request_may_be_used_again(self) -> None:
+        async with fronted(ours(Held())) as (site, front):
+            session = await site.initialize()
+            await self.cut_off(site, front, session, call)
+            assert text_in(await session.call("quick", 7)) == "quick"
 
-    def test_the_id_of_the_request_may_be_used_again(self) -> None:
-        async def script() -> None:
-            async with fronted(ours(Held())) as (site, front):
-                session = await site.initialize()
-                await self.cut_off(site, front, session, call)
-                assert text_in(await session.call("quick", 7)) == "quick"
+    async def test_the_session_counts_as_idle(self) -> None:
+        async with fronted(ours(Held()), max_sessions=1) as (site, front):
+            session = await site.initialize()
+            await self.cut_off(site, front, session, call)
+            await settled(site.app)
+            assert (await site.post(hello())).status_code == 200
 
-        run(script())
+    async def test_what_is_said_after_the_stream_of_a_session_waits_for_the_next(self) -> None:
+        server = ours(Held())
+        async with fronted(server) as (site, front):
+            session = await site.initialize()
+            await self.cut_off(site, front, session, get)
+            await settled(site.app)
+            await server.tools_list_changed()
+            async with session.get() as events:
+                assert (await events.take())["method"] == CHANGED
 
-    def test_the_session_counts_as_idle(self) -> None:
-        async def script() -> None:
-            async with fronted(ours(Held()), max_sessions=1) as (site, front):
-                session = await site.initialize()
-                await self.cut_off(site, front, session, call)
-                await settled(site.app)
-                assert (await site.post(hello())).status_code == 200
-
-        run(script())
-
-    def test_what_is_said_after_the_stream_of_a_session_waits_for_the_next(self) -> None:
-        async def script() -> None:
-            server = ours(Held())
-            async with fronted(server) as (site, front):
-                session = await site.initialize()
-                await self.cut_off(site, front, session, get)
-                await settled(site.app)
-                await server.tools_list_changed()
-                async with session.get() as events:
-                    assert (await events.take())["method"] == CHANGED
-
-        run(script())
-
-    def test_a_request_that_was_not_answered_yet_in_json_is_cut_off_as_well(self) -> None:
-        async def script() -> None:
-            held = Held()
-            async with fronted(ours(held)) as (site, front):
-                session = await site.initialize()
-                under_way = asyncio.create_task(session.call("held", 7))
-                await held.begun.wait()
-                await front.cut()
-                assert (await under_way).status_code == 500
-                await settled(site.app)
-                assert outcome(await session.call("quick", 7)) == (200, None)
-
-        run(script())
+    async def test_a_request_that_was_not_answered_yet_in_json_is_cut_off_as_well(self) -> None:
+        held = Held()
+        async with fronted(ours(held)) as (site, front):
+            session = await site.initialize()
+            under_way = asyncio.create_task(session.call("held", 7))
+            await held.begun.wait()
+            await front.cut()
+            assert (await under_way).status_code == 500
+            await settled(site.app)
+            assert outcome(await session.call("quick", 7)) == (200, None)
 
 
 class TestUnread:
     """Clients that come back while the connection they had is stuck."""
 
-    def test_who_comes_back_twice_gets_the_answer_and_the_end_each_time(self) -> None:
-        async def script() -> None:
-            held = Held()
-            async with fronted(ours(held)) as (site, front):
-                session = await site.initialize()
-                async with session.calling("held", 7, **PROGRESS) as stuck:
-                    first = await stuck.event()
-                    assert first is not None
-                    read = front.leave_unread(len(front.tasks) - 1)
-                    async with session.get(first.id) as events:
-                        await front.waits.wait()
-                        held.go.set()
-                        once = await events.all()
-                    async with session.get(first.id) as events:
-                        again = await events.all()
-                    read()
-                assert [one.message.get("id") for one in again if one.data][-1] == 7
-                assert [one.data for one in again] == [one.data for one in once]
-
-        run(script())
-
-    def test_what_waited_goes_to_the_newest_of_two_that_open_the_stream_at_once(self) -> None:
-        async def script() -> None:
-            server = ours(Held())
-            async with fronted(server, resumable=False) as (site, front):
-                session = await site.initialize()
-                await server.tools_list_changed()
-                read = front.leave_unread(len(front.tasks))
-                opening = asyncio.create_task(self.opened(session))
-                await front.waits.wait()
-                async with session.get() as events:
-                    assert (await events.take())["method"] == CHANGED
-                    read()
-                    await opening
-
-        run(script())
-
-    def test_what_waited_comes_before_what_is_said_while_a_stream_opens(self) -> None:
-        async def script() -> None:
-            server = ours(Held())
-            async with fronted(server, resumable=False) as (site, front):
-                session = await site.initialize()
-                await server.tools_list_changed()
-                read = front.leave_unread(len(front.tasks))
-                opening = asyncio.create_task(self.opened(session, 2))
-                await front.waits.wait()
-                await server.prompts_list_changed()
+    async def test_who_comes_back_twice_gets_the_answer_and_the_end_each_time(self) -> None:
+        held = Held()
+        async with fronted(ours(held)) as (site, front):
+            session = await site.initialize()
+            async with session.calling("held", 7, **PROGRESS) as stuck:
+                first = await stuck.event()
+                assert first is not None
+                read = front.leave_unread(len(front.tasks) - 1)
+                async with session.get(first.id) as events:
+                    await front.waits.wait()
+                    held.go.set()
+                    once = await events.all()
+                async with session.get(first.id) as events:
+                    again = await events.all()
                 read()
-                assert [one["method"] for one in await opening] == [CHANGED, PROMPTS]
+            assert [one.message.get("id") for one in again if one.data][-1] == 7
+            assert [one.data for one in again] == [one.data for one in once]
 
-        run(script())
+    async def test_what_waited_goes_to_the_newest_of_two_that_open_the_stream_at_once(self) -> None:
+        server = ours(Held())
+        async with fronted(server, resumable=False) as (site, front):
+            session = await site.initialize()
+            await server.tools_list_changed()
+            read = front.leave_unread(len(front.tasks))
+            opening = asyncio.create_task(self.opened(session))
+            await front.waits.wait()
+            async with session.get() as events:
+                assert (await events.take())["method"] == CHANGED
+                read()
+                await opening
+
+    async def test_what_waited_comes_before_what_is_said_while_a_stream_opens(self) -> None:
+        server = ours(Held())
+        async with fronted(server, resumable=False) as (site, front):
+            session = await site.initialize()
+            await server.tools_list_changed()
+            read = front.leave_unread(len(front.tasks))
+            opening = asyncio.create_task(self.opened(session, 2))
+            await front.waits.wait()
+            await server.prompts_list_changed()
+            read()
+            assert [one["method"] for one in await opening] == [CHANGED, PROMPTS]
 
     @staticmethod
     async def opened(session: Session, messages: int = 0) -> list[Any]:
@@ -477,7 +437,7 @@ class TestUnread:
 
 @pytest.mark.parametrize("revision", ERAS)
 def test_an_application_serves_in_one_loop_after_another(revision: str) -> None:
-    async def quick(session: Any, params: Any) -> str:
+    async def quick(session: mcp.Session, params: CallToolRequestParams) -> str:
         await session.progress(1, 1)
         return "quick"
 

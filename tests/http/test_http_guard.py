@@ -3,12 +3,17 @@
 import asyncio
 import json
 import socket
+from itertools import product
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import JSON, POSTED, app_of, outcome, raw, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from support.sessions.talking import hello, pkg, request, run, runtime, tools
+from support.sessions.talking import hello, pkg, request, runtime, tools
+from support.tables import case
 
 TOKEN = "t" * 16
 EVIL = "http://evil.example"
@@ -16,7 +21,7 @@ EVIL = "http://evil.example"
 STREAMABLE = REVISIONS[1:]
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(session.principal)
 
 
@@ -24,31 +29,27 @@ def ours() -> Any:
     return tools(STATELESS, echo)
 
 
-async def tried(**given: Any) -> int:
+async def tried(**given: object) -> int:
     """The status of a request with these fields, at a server with these options."""
-    fields: dict[str, Any] = {name: given.pop(name) for name in ("host", "origin") if name in given}
+    fields: JsonObject = {name: given.pop(name) for name in ("host", "origin") if name in given}
     async with serving(ours(), pkg.REVISIONS, **given) as site:
         return (await site.post(hello(), fields)).status_code
 
 
 class TestOrigin:
     @pytest.mark.shows("S3-10")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    @pytest.mark.parametrize("verb", ["POST", "GET", "DELETE"])
-    def test_RJ01_SS01_a_page_from_elsewhere_gets_403(self, revision: str, verb: str) -> None:
-        async def script() -> None:
-            async with serving(ours(), pkg.REVISIONS) as site:
-                fields = {**POSTED, "origin": EVIL, "mcp-protocol-version": revision}
-                body = json.dumps(hello()).encode()
-                refused = await site.http.request(verb, site.path, headers=fields, content=body)
-                assert refused.status_code == 403
-                assert "id" not in refused.json()
+    async def test_RJ01_SS01_a_page_from_elsewhere_gets_403(self) -> None:
+        async with serving(ours(), pkg.REVISIONS) as site:
+            for verb, revision in product(["POST", "GET", "DELETE"], STREAMABLE):
+                with case((verb, revision)):
+                    fields = {**POSTED, "origin": EVIL, "mcp-protocol-version": revision}
+                    body = json.dumps(hello()).encode()
+                    refused = await site.http.request(verb, site.path, headers=fields, content=body)
+                    assert refused.status_code == 403
+                    assert "id" not in refused.json()
 
-        run(script())
-
-    @pytest.mark.parametrize(
-        ("origin", "status"),
-        [
+    async def test_RJ01_a_page_on_this_machine_may_call(self) -> None:
+        for origin, status in [
             (None, 200),
             ("http://localhost", 200),
             ("http://localhost:3000", 200),
@@ -67,50 +68,35 @@ class TestOrigin:
             ("localhost", 403),
             ("http://127.0.0.1.evil.example:80", 403),
             ("http://localhost:", 403),
-        ],
-    )
-    def test_RJ01_a_page_on_this_machine_may_call(self, origin: str | None, status: int) -> None:
-        async def script() -> None:
+        ]:
             assert await tried(origin=origin) == status
 
-        run(script())
+    async def test_pages_may_be_named(self) -> None:
+        named = ["https://App.example.com/", "https://other.example:8443"]
+        expected = {
+            "https://app.example.com": 200,
+            "https://other.example:8443": 200,
+            "http://app.example.com": 403,
+            "https://app.example.com:444": 403,
+            "https://sub.app.example.com": 403,
+            "https://other.example": 403,
+        }
+        for origin, status in expected.items():
+            assert await tried(origin=origin, allowed_origins=named) == status
+        assert await tried(origin=EVIL, allowed_origins=["*"]) == 200
 
-    def test_pages_may_be_named(self) -> None:
-        async def script() -> None:
-            named = ["https://App.example.com/", "https://other.example:8443"]
-            expected = {
-                "https://app.example.com": 200,
-                "https://other.example:8443": 200,
-                "http://app.example.com": 403,
-                "https://app.example.com:444": 403,
-                "https://sub.app.example.com": 403,
-                "https://other.example": 403,
-            }
-            for origin, status in expected.items():
-                assert await tried(origin=origin, allowed_origins=named) == status
-            assert await tried(origin=EVIL, allowed_origins=["*"]) == 200
+    async def test_a_server_that_answers_to_any_name_has_to_name_its_pages(self) -> None:
+        assert await tried(origin=EVIL, host="evil.example", allowed_hosts=["*"]) == 403
 
-        run(script())
-
-    def test_a_server_that_answers_to_any_name_has_to_name_its_pages(self) -> None:
-        async def script() -> None:
-            assert await tried(origin=EVIL, host="evil.example", allowed_hosts=["*"]) == 403
-
-        run(script())
-
-    def test_what_has_passed_once_opens_no_door(self) -> None:
-        async def script() -> None:
-            async with serving(ours(), pkg.REVISIONS) as site:
-                for origin, status in ((None, 200), ("http://localhost", 200), (EVIL, 403)) * 2:
-                    assert (await site.post(hello(), {"origin": origin})).status_code == status
-
-        run(script())
+    async def test_what_has_passed_once_opens_no_door(self) -> None:
+        async with serving(ours(), pkg.REVISIONS) as site:
+            for origin, status in ((None, 200), ("http://localhost", 200), (EVIL, 403)) * 2:
+                assert (await site.post(hello(), {"origin": origin})).status_code == status
 
 
 class TestHost:
-    @pytest.mark.parametrize(
-        ("host", "status"),
-        [
+    async def test_unless_told_otherwise_this_machine_alone_is_a_host(self) -> None:
+        for host, status in [
             ("localhost", 200),
             ("localhost:1", 200),
             ("LocalHost:8000", 200),
@@ -125,41 +111,28 @@ class TestHost:
             ("127.0.0.2", 421),
             ("0.0.0.0", 421),
             ("", 421),
-        ],
-    )
-    def test_unless_told_otherwise_this_machine_alone_is_a_host(
-        self, host: str, status: int
-    ) -> None:
-        async def script() -> None:
+        ]:
             assert await tried(host=host) == status
 
-        run(script())
+    async def test_hosts_may_be_named(self) -> None:
+        named = ["mcp.example.com", "other.example:8443"]
+        expected = {
+            "MCP.example.com": 200,
+            "mcp.example.com:444": 200,
+            "other.example:8443": 200,
+            "other.example": 421,
+            "localhost": 421,
+        }
+        for host, status in expected.items():
+            assert await tried(host=host, allowed_hosts=named) == status
+        assert await tried(host="evil.example", allowed_hosts=["*"]) == 200
+        page = {"host": "mcp.example.com", "origin": "https://mcp.example.com"}
+        assert await tried(**page, allowed_hosts=named) == 200
 
-    def test_hosts_may_be_named(self) -> None:
-        async def script() -> None:
-            named = ["mcp.example.com", "other.example:8443"]
-            expected = {
-                "MCP.example.com": 200,
-                "mcp.example.com:444": 200,
-                "other.example:8443": 200,
-                "other.example": 421,
-                "localhost": 421,
-            }
-            for host, status in expected.items():
-                assert await tried(host=host, allowed_hosts=named) == status
-            assert await tried(host="evil.example", allowed_hosts=["*"]) == 200
-            page = {"host": "mcp.example.com", "origin": "https://mcp.example.com"}
-            assert await tried(**page, allowed_hosts=named) == 200
-
-        run(script())
-
-    def test_a_request_without_one_gets_400(self) -> None:
-        async def script() -> None:
-            async with serving(ours()) as site:
-                answer = await raw(site.port, b"GET /mcp HTTP/1.0\r\nConnection: close\r\n\r\n")
-                assert answer.split(b" ", 2)[1] == b"400"
-
-        run(script())
+    async def test_a_request_without_one_gets_400(self) -> None:
+        async with serving(ours()) as site:
+            answer = await raw(site.port, b"GET /mcp HTTP/1.0\r\nConnection: close\r\n\r\n")
+            assert answer.split(b" ", 2)[1] == b"400"
 
     @pytest.mark.shows("S3-11")
     def test_a_server_for_others_has_to_be_given_its_names(self) -> None:
@@ -181,109 +154,94 @@ class TestTokens:
         return pkg.Authentication(verify=pkg.static_tokens(principals), **chosen)
 
     @pytest.mark.shows("S3-12")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    @pytest.mark.parametrize(
-        "value",
-        [None, "", "Bearer", f"Basic {TOKEN}", TOKEN, "Bearer wrong", f"Bearer x{TOKEN}"],
-    )
-    def test_RJ17_SS03_without_a_good_token_nobody_is_let_in(
-        self, revision: str, value: str | None
-    ) -> None:
-        async def script() -> None:
-            async with serving(ours(), pkg.REVISIONS, authentication=self.guard()) as site:
-                fields = {"authorization": value, "mcp-protocol-version": revision}
-                refused = await site.post(hello(), fields)
-                assert refused.status_code == 401
-                assert refused.headers["www-authenticate"].startswith("Bearer")
-                named = 'error="invalid_token"' in refused.headers["www-authenticate"]
-                assert named == (value or "").startswith("Bearer ")
-                async with site.get(fields) as events:
-                    # There is no GET in the stateless era, whoever asks.
-                    expected = 405 if revision not in HANDSHAKE else 401
-                    assert events.response.status_code == expected
-                deleted = await site.http.delete(site.path, headers={"mcp-protocol-version": OLD})
-                assert deleted.status_code == 401
+    async def test_RJ17_SS03_without_a_good_token_nobody_is_let_in(self) -> None:
+        async with serving(ours(), pkg.REVISIONS, authentication=self.guard()) as site:
+            for value, revision in product(
+                [None, "", "Bearer", f"Basic {TOKEN}", TOKEN, "Bearer wrong", f"Bearer x{TOKEN}"],
+                STREAMABLE,
+            ):
+                with case((value, revision)):
+                    fields = {"authorization": value, "mcp-protocol-version": revision}
+                    refused = await site.post(hello(), fields)
+                    assert refused.status_code == 401
+                    assert refused.headers["www-authenticate"].startswith("Bearer")
+                    named = 'error="invalid_token"' in refused.headers["www-authenticate"]
+                    assert named == (value or "").startswith("Bearer ")
+                    async with site.get(fields) as events:
+                        # There is no GET in the stateless era, whoever asks.
+                        expected = 405 if revision not in HANDSHAKE else 401
+                        assert events.response.status_code == expected
+                    deleted = await site.http.delete(
+                        site.path, headers={"mcp-protocol-version": OLD}
+                    )
+                    assert deleted.status_code == 401
 
-        run(script())
+    async def test_RJ18_SS03_a_token_that_does_not_reach_gets_403(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                guard = self.guard(scopes=frozenset({"write", "read"}))
+                async with serving(ours(), pkg.REVISIONS, authentication=guard) as site:
+                    fields = {
+                        "authorization": f"Bearer {'b' * 16}",
+                        "mcp-protocol-version": revision,
+                    }
+                    refused = await site.post(hello(), fields)
+                    assert refused.status_code == 403
+                    challenge = refused.headers["www-authenticate"]
+                    assert challenge.startswith("Bearer ")
+                    assert 'error="insufficient_scope"' in challenge
+                    assert 'scope="read write"' in challenge
 
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    def test_RJ18_SS03_a_token_that_does_not_reach_gets_403(self, revision: str) -> None:
-        async def script() -> None:
-            guard = self.guard(scopes=frozenset({"write", "read"}))
-            async with serving(ours(), pkg.REVISIONS, authentication=guard) as site:
-                fields = {"authorization": f"Bearer {'b' * 16}", "mcp-protocol-version": revision}
-                refused = await site.post(hello(), fields)
-                assert refused.status_code == 403
-                challenge = refused.headers["www-authenticate"]
-                assert challenge.startswith("Bearer ")
-                assert 'error="insufficient_scope"' in challenge
-                assert 'scope="read write"' in challenge
+    async def test_handlers_learn_whose_the_token_is_in_both_eras(self) -> None:
+        async with serving(ours(), pkg.REVISIONS, authentication=self.guard()) as site:
+            for token, name in ((TOKEN, "ada"), ("b" * 16, "ben")):
+                fields = {"authorization": f"bearer  {token}"}
+                answer = await site.modern("tools/call", name="x", headers=fields)
+                assert text_in(answer) == name
+                session = await site.initialize(headers=fields)
+                assert text_in(await session.call("x")) == name
 
-        run(script())
+    async def test_without_sessions_they_learn_it_too(self) -> None:
+        chosen = {"authentication": self.guard(), "sessions": False}
+        async with serving(tools(OLD, echo), **chosen) as site:
+            fields = {"authorization": f"Bearer {TOKEN}", "mcp-protocol-version": OLD}
+            assert text_in(await site.post(request("tools/call", name="x"), fields)) == "ada"
 
-    def test_handlers_learn_whose_the_token_is_in_both_eras(self) -> None:
-        async def script() -> None:
-            async with serving(ours(), pkg.REVISIONS, authentication=self.guard()) as site:
-                for token, name in ((TOKEN, "ada"), ("b" * 16, "ben")):
-                    fields = {"authorization": f"bearer  {token}"}
-                    answer = await site.modern("tools/call", name="x", headers=fields)
-                    assert text_in(answer) == name
-                    session = await site.initialize(headers=fields)
-                    assert text_in(await session.call("x")) == name
-
-        run(script())
-
-    def test_without_sessions_they_learn_it_too(self) -> None:
-        async def script() -> None:
-            chosen = {"authentication": self.guard(), "sessions": False}
-            async with serving(tools(OLD, echo), **chosen) as site:
-                fields = {"authorization": f"Bearer {TOKEN}", "mcp-protocol-version": OLD}
-                assert text_in(await site.post(request("tools/call", name="x"), fields)) == "ada"
-
-        run(script())
-
-    def test_the_metadata_of_the_resource_is_for_everyone(self) -> None:
+    async def test_the_metadata_of_the_resource_is_for_everyone(self) -> None:
         resource = pkg.ProtectedResource(
             url="https://mcp.example.com/mcp",
             authorization_servers=("https://auth.example.com",),
             scopes=("read",),
             name="Ours",
         )
+        async with serving(ours(), authentication=self.guard(resource=resource)) as site:
+            refused = await site.post(hello())
+            where = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
+            assert f'resource_metadata="{where}"' in refused.headers["www-authenticate"]
+            for tail in ("", "/mcp"):
+                path = f"/.well-known/oauth-protected-resource{tail}"
+                found = await site.http.get(path, headers={"origin": EVIL})
+                assert found.status_code == 200
+                assert found.headers["access-control-allow-origin"] == "*"
+                assert found.headers["content-type"] == JSON
+                assert found.json() == {
+                    "resource": "https://mcp.example.com/mcp",
+                    "authorization_servers": ["https://auth.example.com"],
+                    "bearer_methods_supported": ["header"],
+                    "scopes_supported": ["read"],
+                    "resource_name": "Ours",
+                }
+            assert (await site.http.get("/.well-known/oauth-protected-resource/x")).is_error
 
-        async def script() -> None:
-            async with serving(ours(), authentication=self.guard(resource=resource)) as site:
-                refused = await site.post(hello())
-                where = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
-                assert f'resource_metadata="{where}"' in refused.headers["www-authenticate"]
-                for tail in ("", "/mcp"):
-                    path = f"/.well-known/oauth-protected-resource{tail}"
-                    found = await site.http.get(path, headers={"origin": EVIL})
-                    assert found.status_code == 200
-                    assert found.headers["access-control-allow-origin"] == "*"
-                    assert found.headers["content-type"] == JSON
-                    assert found.json() == {
-                        "resource": "https://mcp.example.com/mcp",
-                        "authorization_servers": ["https://auth.example.com"],
-                        "bearer_methods_supported": ["header"],
-                        "scopes_supported": ["read"],
-                        "resource_name": "Ours",
-                    }
-                assert (await site.http.get("/.well-known/oauth-protected-resource/x")).is_error
-
-        run(script())
-
-    def test_a_verifier_that_fails_lets_nobody_in(self) -> None:
+    async def test_a_verifier_that_fails_lets_nobody_in(self) -> None:
         async def verify(token: str) -> Any:
             raise RuntimeError("the token is secret")
 
-        async def script() -> None:
-            guard = pkg.Authentication(verify=verify)
-            async with serving(ours(), authentication=guard) as site:
-                refused = await site.post(hello(), {"authorization": f"Bearer {TOKEN}"})
-                assert refused.status_code == 500
-                assert "secret" not in refused.text
-
-        run(script())
+        guard = pkg.Authentication(verify=verify)
+        async with serving(ours(), authentication=guard) as site:
+            refused = await site.post(hello(), {"authorization": f"Bearer {TOKEN}"})
+            assert refused.status_code == 500
+            assert "secret" not in refused.text
 
     def test_short_tokens_are_no_secrets(self) -> None:
         with pytest.raises(ValueError, match="16 characters"):
@@ -292,127 +250,103 @@ class TestTokens:
 
 class TestLimits:
     @pytest.mark.parametrize("declared", [True, False])
-    def test_a_body_that_is_too_large_gets_413(self, declared: bool) -> None:
-        async def script() -> None:
-            async with serving(ours(), pkg.REVISIONS, max_body=1000) as site:
-                body = json.dumps(hello()).encode()
+    async def test_a_body_that_is_too_large_gets_413(self, declared: bool) -> None:
+        async with serving(ours(), pkg.REVISIONS, max_body=1000) as site:
+            body = json.dumps(hello()).encode()
 
-                async def pieces(size: int) -> Any:
-                    for at in range(0, size, 100):
-                        yield body.ljust(size)[at : at + 100]
+            async def pieces(size: int) -> Any:
+                for at in range(0, size, 100):
+                    yield body.ljust(size)[at : at + 100]
 
-                for size, status in ((1000, 200), (1001, 413), (5000, 413)):
-                    content: Any = body.ljust(size) if declared else pieces(size)
-                    answer = await site.http.post(site.path, headers=POSTED, content=content)
-                    assert answer.status_code == status
+            for size, status in ((1000, 200), (1001, 413), (5000, 413)):
+                content: Any = body.ljust(size) if declared else pieces(size)
+                answer = await site.http.post(site.path, headers=POSTED, content=content)
+                assert answer.status_code == status
 
-        run(script())
+    async def test_a_body_that_does_not_come_gets_408(self) -> None:
+        async with serving(ours(), body_timeout=0.05) as site:
+            head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            head += f"Accept: */*\r\nContent-Type: {JSON}\r\nContent-Length: 9\r\n\r\n".encode()
+            answer = await raw(site.port, head + b"{")
+            assert answer.startswith(b"HTTP/1.1 408 ")
 
-    def test_a_body_that_does_not_come_gets_408(self) -> None:
-        async def script() -> None:
-            async with serving(ours(), body_timeout=0.05) as site:
-                head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-                head += f"Accept: */*\r\nContent-Type: {JSON}\r\nContent-Length: 9\r\n\r\n".encode()
-                answer = await raw(site.port, head + b"{")
-                assert answer.startswith(b"HTTP/1.1 408 ")
+    async def test_a_body_that_breaks_off_harms_nobody(self) -> None:
+        async with serving(ours(), pkg.REVISIONS) as site:
+            reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+            head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
+            head += f"Accept: */*\r\nContent-Type: {JSON}\r\nContent-Length: 9\r\n\r\n".encode()
+            writer.write(head + b"{")
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
+            assert await reader.read() == b""
+            assert (await site.post(hello())).status_code == 200
 
-        run(script())
-
-    def test_a_body_that_breaks_off_harms_nobody(self) -> None:
-        async def script() -> None:
-            async with serving(ours(), pkg.REVISIONS) as site:
-                reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
-                head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
-                head += f"Accept: */*\r\nContent-Type: {JSON}\r\nContent-Length: 9\r\n\r\n".encode()
-                writer.write(head + b"{")
-                await writer.drain()
-                writer.close()
-                await writer.wait_closed()
-                assert await reader.read() == b""
-                assert (await site.post(hello())).status_code == 200
-
-        run(script())
-
-    def test_a_header_that_is_too_large_gets_431(self) -> None:
-        async def script() -> None:
-            async with serving(ours(), pkg.REVISIONS, max_headers=1000) as site:
-                for size, status in ((100, 200), (2000, 431)):
-                    answer = await site.post(hello(), {"x-long": "x" * size})
-                    assert answer.status_code == status
-                many = {f"x-{number}": "1" for number in range(250)}
-                assert (await site.post(hello(), many)).status_code == 431
-
-        run(script())
+    async def test_a_header_that_is_too_large_gets_431(self) -> None:
+        async with serving(ours(), pkg.REVISIONS, max_headers=1000) as site:
+            for size, status in ((100, 200), (2000, 431)):
+                answer = await site.post(hello(), {"x-long": "x" * size})
+                assert answer.status_code == status
+            many = {f"x-{number}": "1" for number in range(250)}
+            assert (await site.post(hello(), many)).status_code == 431
 
     @pytest.mark.parametrize("limit", ["max_requests", "max_in_flight"])
-    def test_more_requests_than_may_be_get_503(self, limit: str) -> None:
-        async def script() -> None:
-            begun, go = asyncio.Event(), asyncio.Event()
+    async def test_more_requests_than_may_be_get_503(self, limit: str) -> None:
+        begun, go = asyncio.Event(), asyncio.Event()
 
-            async def waits(session: Any, params: Any) -> str:
-                begun.set()
-                await go.wait()
-                return "done"
+        async def waits(session: Session, params: CallToolRequestParams) -> str:
+            begun.set()
+            await go.wait()
+            return "done"
 
-            async with serving(tools(OLD, waits), **{limit: 1}) as site:
-                session = await site.initialize()
-                asking = asyncio.create_task(session.call("x", 1))
-                await begun.wait()
-                full = await session.call("x", 2)
-                assert full.status_code == 503
-                assert int(full.headers["retry-after"]) > 0
-                go.set()
-                assert text_in(await asking) == "done"
-                assert text_in(await session.call("x", 2)) == "done"
+        async with serving(tools(OLD, waits), **{limit: 1}) as site:
+            session = await site.initialize()
+            asking = asyncio.create_task(session.call("x", 1))
+            await begun.wait()
+            full = await session.call("x", 2)
+            assert full.status_code == 503
+            assert int(full.headers["retry-after"]) > 0
+            go.set()
+            assert text_in(await asking) == "done"
+            assert text_in(await session.call("x", 2)) == "done"
 
-        run(script())
+    async def test_in_the_stateless_era_too(self) -> None:
+        begun, go = asyncio.Event(), asyncio.Event()
 
-    def test_in_the_stateless_era_too(self) -> None:
-        async def script() -> None:
-            begun, go = asyncio.Event(), asyncio.Event()
+        async def waits(session: Session, params: CallToolRequestParams) -> str:
+            begun.set()
+            await go.wait()
+            return "done"
 
-            async def waits(session: Any, params: Any) -> str:
-                begun.set()
-                await go.wait()
-                return "done"
+        async with serving(tools(STATELESS, waits), max_requests=1) as site:
+            asking = asyncio.create_task(site.modern("tools/call", name="x"))
+            await begun.wait()
+            assert (await site.modern("tools/call", name="x")).status_code == 503
+            go.set()
+            assert text_in(await asking) == "done"
 
-            async with serving(tools(STATELESS, waits), max_requests=1) as site:
-                asking = asyncio.create_task(site.modern("tools/call", name="x"))
-                await begun.wait()
-                assert (await site.modern("tools/call", name="x")).status_code == 503
-                go.set()
-                assert text_in(await asking) == "done"
+    async def test_streams_of_sessions_are_limited(self) -> None:
+        async with serving(tools(OLD, echo), max_streams=1) as site:
+            one, other = await site.initialize(), await site.initialize()
+            async with one.get(), other.get() as events:
+                assert events.response.status_code == 503
+                assert int(events.response.headers["retry-after"]) > 0
 
-        run(script())
-
-    def test_streams_of_sessions_are_limited(self) -> None:
-        async def script() -> None:
-            async with serving(tools(OLD, echo), max_streams=1) as site:
-                one, other = await site.initialize(), await site.initialize()
-                async with one.get(), other.get() as events:
-                    assert events.response.status_code == 503
-                    assert int(events.response.headers["retry-after"]) > 0
-
-        run(script())
-
-    def test_a_client_that_does_not_read_its_stream_counts_as_gone(self) -> None:
-        async def script() -> None:
-            ours = tools(OLD, echo, SENDS={"notifications/message"})
-            async with serving(ours, send_timeout=0.05, keep_alive=3600) as site:
-                session = await site.initialize()
-                (open_session,) = ours.sessions
-                line = socket.create_connection(("127.0.0.1", site.port))
-                line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                head = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
-                line.sendall(f"{head}Mcp-Session-Id: {session.id}\r\n\r\n".encode())
-                running = site.app._running.state
-                while not len(running.keep_alive):
-                    await asyncio.sleep(0.005)
-                # Until the buffers between the two hold no more.
-                while len(running.keep_alive):
-                    await open_session.log("info", "x" * 100_000)
-                    await asyncio.sleep(0.001)
-                line.close()
-                assert outcome(await session.call("x")) == (200, None)
-
-        run(script())
+    async def test_a_client_that_does_not_read_its_stream_counts_as_gone(self) -> None:
+        ours = tools(OLD, echo, SENDS={"notifications/message"})
+        async with serving(ours, send_timeout=0.05, keep_alive=3600) as site:
+            session = await site.initialize()
+            (open_session,) = ours.sessions
+            line = socket.create_connection(("127.0.0.1", site.port))
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            head = "GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+            line.sendall(f"{head}Mcp-Session-Id: {session.id}\r\n\r\n".encode())
+            running = site.app._running.state
+            while not len(running.keep_alive):
+                await asyncio.sleep(0.005)
+            # Until the buffers between the two hold no more.
+            while len(running.keep_alive):
+                await open_session.log("info", "x" * 100_000)
+                await asyncio.sleep(0.001)
+            line.close()
+            assert outcome(await session.call("x")) == (200, None)

@@ -3,10 +3,17 @@
 import asyncio
 from typing import Any
 
-import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
 from support.http.serving import EVENTS, outcome, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import META, models, pkg, run, server, tools
+from support.sessions.talking import META, models, pkg, server, tools
+from support.tables import case
 
 ID = "io.modelcontextprotocol/subscriptionId"
 TOOLS = "notifications/tools/list_changed"
@@ -16,7 +23,7 @@ UPDATED = "notifications/resources/updated"
 ALL = frozenset({TOOLS, PROMPTS, RESOURCES, UPDATED, "notifications/message"})
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     await session.log("info", "said")
     return str(params.name)
 
@@ -39,188 +46,157 @@ async def gone(server: Any, left: int = 0) -> None:
         await asyncio.sleep(0.005)
 
 
-def test_it_is_acknowledged_and_brings_what_was_asked_for_under_its_id() -> None:
-    async def script() -> None:
-        server = ours()
-        async with serving(server) as site:
-            wanted = {"promptsListChanged": True, "resourceSubscriptions": ["file:///b"]}
-            asking = site.modern_stream("subscriptions/listen", id="s", notifications=wanted)
-            async with asking as events:
-                assert events.response.status_code == 200
-                assert events.response.headers["content-type"] == EVENTS
-                assert await events.take() == {
-                    "jsonrpc": "2.0",
-                    "method": "notifications/subscriptions/acknowledged",
-                    "params": {"notifications": wanted, "_meta": {ID: "s"}},
-                }
-                await publish(server)
-                first, second = await events.take(), await events.take()
-                assert (first["method"], first["params"]) == (PROMPTS, {"_meta": {ID: "s"}})
-                assert second["method"] == UPDATED
-                assert second["params"] == {"uri": "file:///b", "_meta": {ID: "s"}}
-                assert await events.nothing()
-
-    run(script())
-
-
-def test_what_the_server_does_not_declare_is_not_honoured() -> None:
-    async def script() -> None:
-        async with serving(tools(STATELESS, echo, SENDS={TOOLS})) as site:
-            wanted = {"toolsListChanged": True, "promptsListChanged": True}
-            asking = site.modern_stream("subscriptions/listen", notifications=wanted)
-            async with asking as events:
-                honoured = (await events.take())["params"]["notifications"]
-                assert honoured == {"toolsListChanged": True}
-
-    run(script())
-
-
-def test_several_streams_each_hear_what_they_asked_for() -> None:
-    async def script() -> None:
-        server = ours()
-        async with (
-            serving(server) as site,
-            site.listening(1, toolsListChanged=True) as one,
-            site.listening(2, toolsListChanged=True, resourcesListChanged=True) as two,
-            # Ids of different clients may be the same.
-            site.listening(1, resourceSubscriptions=["file:///a"]) as three,
-        ):
+async def test_it_is_acknowledged_and_brings_what_was_asked_for_under_its_id() -> None:
+    server = ours()
+    async with serving(server) as site:
+        wanted = {"promptsListChanged": True, "resourceSubscriptions": ["file:///b"]}
+        asking = site.modern_stream("subscriptions/listen", id="s", notifications=wanted)
+        async with asking as events:
+            assert events.response.status_code == 200
+            assert events.response.headers["content-type"] == EVENTS
+            assert await events.take() == {
+                "jsonrpc": "2.0",
+                "method": "notifications/subscriptions/acknowledged",
+                "params": {"notifications": wanted, "_meta": {ID: "s"}},
+            }
             await publish(server)
-            assert (await one.take())["method"] == TOOLS
-            assert [(await two.take())["method"] for _ in range(2)] == [TOOLS, RESOURCES]
-            told = await three.take()
-            assert (told["method"], told["params"]["_meta"]) == (UPDATED, {ID: 1})
-            for events in (one, two, three):
-                assert await events.nothing(0.02)
-
-    run(script())
+            first, second = await events.take(), await events.take()
+            assert (first["method"], first["params"]) == (PROMPTS, {"_meta": {ID: "s"}})
+            assert second["method"] == UPDATED
+            assert second["params"] == {"uri": "file:///b", "_meta": {ID: "s"}}
+            assert await events.nothing()
 
 
-def test_what_is_said_about_other_requests_is_not_on_it() -> None:
-    async def script() -> None:
-        server = ours()
-        async with serving(server) as site, site.listening(toolsListChanged=True) as events:
-            meta = {**META, "io.modelcontextprotocol/logLevel": "debug"}
-            async with site.modern_stream("tools/call", meta=meta, name="x") as called:
-                assert (await called.take())["params"]["data"] == "said"
-                await called.all()
-            await server.tools_list_changed()
-            assert (await events.take())["method"] == TOOLS
-
-    run(script())
+async def test_what_the_server_does_not_declare_is_not_honoured() -> None:
+    async with serving(tools(STATELESS, echo, SENDS={TOOLS})) as site:
+        wanted = {"toolsListChanged": True, "promptsListChanged": True}
+        asking = site.modern_stream("subscriptions/listen", notifications=wanted)
+        async with asking as events:
+            honoured = (await events.take())["params"]["notifications"]
+            assert honoured == {"toolsListChanged": True}
 
 
-def test_to_close_the_connection_ends_it() -> None:
-    async def script() -> None:
-        server = ours()
-        async with serving(server) as site:
-            async with site.listening(1, toolsListChanged=True):
-                async with site.listening(2, toolsListChanged=True):
-                    assert len(server.sessions) == 2
-                await gone(server, 1)
-            await gone(server)
-            await server.tools_list_changed()
-            assert text_in(await site.modern("tools/call", name="x")) == "x"
+async def test_several_streams_each_hear_what_they_asked_for() -> None:
+    server = ours()
+    async with (
+        serving(server) as site,
+        site.listening(1, toolsListChanged=True) as one,
+        site.listening(2, toolsListChanged=True, resourcesListChanged=True) as two,
+        # Ids of different clients may be the same.
+        site.listening(1, resourceSubscriptions=["file:///a"]) as three,
+    ):
+        await publish(server)
+        assert (await one.take())["method"] == TOOLS
+        assert [(await two.take())["method"] for _ in range(2)] == [TOOLS, RESOURCES]
+        told = await three.take()
+        assert (told["method"], told["params"]["_meta"]) == (UPDATED, {ID: 1})
+        for events in (one, two, three):
+            assert await events.nothing(0.02)
 
-    run(script())
+
+async def test_what_is_said_about_other_requests_is_not_on_it() -> None:
+    server = ours()
+    async with serving(server) as site, site.listening(toolsListChanged=True) as events:
+        meta = {**META, "io.modelcontextprotocol/logLevel": "debug"}
+        async with site.modern_stream("tools/call", meta=meta, name="x") as called:
+            assert (await called.take())["params"]["data"] == "said"
+            await called.all()
+        await server.tools_list_changed()
+        assert (await events.take())["method"] == TOOLS
 
 
-def test_resources_that_nobody_wants_any_more_are_let_go_of() -> None:
+async def test_to_close_the_connection_ends_it() -> None:
+    server = ours()
+    async with serving(server) as site:
+        async with site.listening(1, toolsListChanged=True):
+            async with site.listening(2, toolsListChanged=True):
+                assert len(server.sessions) == 2
+            await gone(server, 1)
+        await gone(server)
+        await server.tools_list_changed()
+        assert text_in(await site.modern("tools/call", name="x")) == "x"
+
+
+async def test_resources_that_nobody_wants_any_more_are_let_go_of() -> None:
     watched: list[str] = []
     let_go = asyncio.Event()
 
-    async def subscribe(self: Any, session: Any, params: Any) -> Any:
+    async def subscribe(self: object, session: Session, params: Any) -> object:
         watched.append(params.uri)
         return models("2025-11-25").EmptyResult()
 
-    async def unsubscribe(self: Any, session: Any, params: Any) -> Any:
+    async def unsubscribe(self: object, session: Session, params: Any) -> object:
         watched.remove(params.uri)
         let_go.set()
         return models("2025-11-25").EmptyResult()
 
-    async def script() -> None:
-        older = server(
-            "2025-11-25", on_subscribe=subscribe, on_unsubscribe=unsubscribe, SENDS={UPDATED}
-        )
-        async with serving(older, pkg.REVISIONS) as site:
-            async with site.listening(resourceSubscriptions=["file:///a"]) as events:
-                assert watched == ["file:///a"]
-                await older.resource_updated("file:///a")
-                assert (await events.take())["params"]["uri"] == "file:///a"
-            await let_go.wait()
-            assert watched == []
-
-    run(script())
+    older = server(
+        "2025-11-25", on_subscribe=subscribe, on_unsubscribe=unsubscribe, SENDS={UPDATED}
+    )
+    async with serving(older, pkg.REVISIONS) as site:
+        async with site.listening(resourceSubscriptions=["file:///a"]) as events:
+            assert watched == ["file:///a"]
+            await older.resource_updated("file:///a")
+            assert (await events.take())["params"]["uri"] == "file:///a"
+        await let_go.wait()
+        assert watched == []
 
 
-def test_a_server_that_closes_ends_it_in_words_and_with_an_answer() -> None:
-    async def script() -> None:
-        server = ours()
-        async with serving(server) as site, site.listening("s", toolsListChanged=True) as events:
-            await site.app.close()
-            said = [event.message for event in await events.all()]
-            assert said[-1]["id"] == "s"
-            assert said[-1]["result"]["resultType"] == "complete"
-            assert said[-1]["result"]["_meta"][ID] == "s"
-
-    run(script())
+async def test_a_server_that_closes_ends_it_in_words_and_with_an_answer() -> None:
+    server = ours()
+    async with serving(server) as site, site.listening("s", toolsListChanged=True) as events:
+        await site.app.close()
+        said = [event.message for event in await events.all()]
+        assert said[-1]["id"] == "s"
+        assert said[-1]["result"]["resultType"] == "complete"
+        assert said[-1]["result"]["_meta"][ID] == "s"
 
 
-def test_the_server_goes_on_after_it_was_closed_and_called_again() -> None:
-    async def script() -> None:
-        server = ours()
-        async with serving(server) as site:
-            await site.app.close()
-            async with site.listening(toolsListChanged=True) as events:
-                await server.tools_list_changed()
-                assert (await events.take())["method"] == TOOLS
-
-    run(script())
+async def test_the_server_goes_on_after_it_was_closed_and_called_again() -> None:
+    server = ours()
+    async with serving(server) as site:
+        await site.app.close()
+        async with site.listening(toolsListChanged=True) as events:
+            await server.tools_list_changed()
+            assert (await events.take())["method"] == TOOLS
 
 
-def test_streams_take_no_place_of_requests() -> None:
-    async def script() -> None:
-        server = ours()
-        async with (
-            serving(server, max_requests=1, max_in_flight=1) as site,
-            site.listening(1, toolsListChanged=True),
-            site.listening(2),
-        ):
-            assert text_in(await site.modern("tools/call", name="x")) == "x"
-
-    run(script())
+async def test_streams_take_no_place_of_requests() -> None:
+    server = ours()
+    async with (
+        serving(server, max_requests=1, max_in_flight=1) as site,
+        site.listening(1, toolsListChanged=True),
+        site.listening(2),
+    ):
+        assert text_in(await site.modern("tools/call", name="x")) == "x"
 
 
-def test_their_number_is_limited() -> None:
-    async def script() -> None:
-        server = ours()
-        async with serving(server, max_streams=2) as site:
-            async with site.listening(1), site.listening(2):
-                full = await site.modern("subscriptions/listen", notifications={})
-                assert full.status_code == 503
-                assert int(full.headers["retry-after"]) > 0
-            await gone(server)
-            async with site.listening(3, toolsListChanged=True):
-                pass
-
-    run(script())
+async def test_their_number_is_limited() -> None:
+    server = ours()
+    async with serving(server, max_streams=2) as site:
+        async with site.listening(1), site.listening(2):
+            full = await site.modern("subscriptions/listen", notifications={})
+            assert full.status_code == 503
+            assert int(full.headers["retry-after"]) > 0
+        await gone(server)
+        async with site.listening(3, toolsListChanged=True):
+            pass
 
 
-@pytest.mark.parametrize("params", [{}, {"notifications": 5}])
-def test_one_that_asks_for_nothing_sensible_is_refused(params: dict[str, Any]) -> None:
-    async def script() -> None:
-        async with serving(ours()) as site:
-            answer = await site.modern("subscriptions/listen", **params)
-            assert outcome(answer) == (200, -32602)
-
-    run(script())
+async def test_one_that_asks_for_nothing_sensible_is_refused() -> None:
+    async with serving(ours()) as site:
+        several: list[JsonObject] = [{}, {"notifications": 5}]
+        for params in several:
+            with case(params):
+                answer = await site.modern("subscriptions/listen", **params)
+                assert outcome(answer) == (200, -32602)
 
 
 class TestCancelling:
-    def test_to_close_the_connection_is_to_cancel_the_request(self) -> None:
+    async def test_to_close_the_connection_is_to_cancel_the_request(self) -> None:
         begun, cancelled = asyncio.Event(), asyncio.Event()
 
-        async def waits(session: Any, params: Any) -> str:
+        async def waits(session: Session, params: CallToolRequestParams) -> str:
             begun.set()
             try:
                 await asyncio.Event().wait()
@@ -228,20 +204,17 @@ class TestCancelling:
                 cancelled.set()
             return "never"
 
-        async def script() -> None:
-            async with serving(tools(STATELESS, waits)) as site:
-                asking = asyncio.create_task(site.modern("tools/call", name="x"))
-                await begun.wait()
-                asking.cancel()
-                await asyncio.wait({asking})
-                await cancelled.wait()
+        async with serving(tools(STATELESS, waits)) as site:
+            asking = asyncio.create_task(site.modern("tools/call", name="x"))
+            await begun.wait()
+            asking.cancel()
+            await asyncio.wait({asking})
+            await cancelled.wait()
 
-        run(script())
-
-    def test_also_when_its_answer_has_become_a_stream(self) -> None:
+    async def test_also_when_its_answer_has_become_a_stream(self) -> None:
         cancelled = asyncio.Event()
 
-        async def waits(session: Any, params: Any) -> str:
+        async def waits(session: Session, params: CallToolRequestParams) -> str:
             await session.progress(1)
             try:
                 await asyncio.Event().wait()
@@ -249,86 +222,72 @@ class TestCancelling:
                 cancelled.set()
             return "never"
 
-        async def script() -> None:
-            async with serving(tools(STATELESS, waits)) as site:
-                meta = {**META, "progressToken": "p"}
-                async with site.modern_stream("tools/call", meta=meta, name="x") as events:
-                    await events.take()
-                await cancelled.wait()
+        async with serving(tools(STATELESS, waits)) as site:
+            meta = {**META, "progressToken": "p"}
+            async with site.modern_stream("tools/call", meta=meta, name="x") as events:
+                await events.take()
+            await cancelled.wait()
 
-        run(script())
-
-    def test_a_cancelled_message_does_not_cancel_over_http(self) -> None:
+    async def test_a_cancelled_message_does_not_cancel_over_http(self) -> None:
         begun, go = asyncio.Event(), asyncio.Event()
 
-        async def waits(session: Any, params: Any) -> str:
+        async def waits(session: Session, params: CallToolRequestParams) -> str:
             begun.set()
             await go.wait()
             return "done"
 
-        async def script() -> None:
-            async with serving(tools(STATELESS, waits)) as site:
-                asking = asyncio.create_task(site.modern("tools/call", id=4, name="x"))
-                await begun.wait()
-                stop = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
-                answer = await site.post(
-                    {**stop, "params": {"requestId": 4}}, {"mcp-protocol-version": STATELESS}
-                )
-                assert answer.status_code == 202
-                go.set()
-                assert text_in(await asking) == "done"
-
-        run(script())
+        async with serving(tools(STATELESS, waits)) as site:
+            asking = asyncio.create_task(site.modern("tools/call", id=4, name="x"))
+            await begun.wait()
+            stop = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+            answer = await site.post(
+                {**stop, "params": {"requestId": 4}}, {"mcp-protocol-version": STATELESS}
+            )
+            assert answer.status_code == 202
+            go.set()
+            assert text_in(await asking) == "done"
 
 
-def test_a_slow_reader_holds_up_nobody() -> None:
-    async def script() -> None:
-        server = ours()
-        async with (
-            serving(server) as site,
-            site.listening(1, toolsListChanged=True),
-            site.listening(2, toolsListChanged=True) as reader,
-        ):
-            for _ in range(200):
-                await server.tools_list_changed()
-            heard = [(await reader.take())["method"] for _ in range(200)]
-            assert set(heard) == {TOOLS}
-
-    run(script())
+async def test_a_slow_reader_holds_up_nobody() -> None:
+    server = ours()
+    async with (
+        serving(server) as site,
+        site.listening(1, toolsListChanged=True),
+        site.listening(2, toolsListChanged=True) as reader,
+    ):
+        for _ in range(200):
+            await server.tools_list_changed()
+        heard = [(await reader.take())["method"] for _ in range(200)]
+        assert set(heard) == {TOOLS}
 
 
-def test_handlers_of_subscriptions_know_whose_stream_it_is() -> None:
+async def test_handlers_of_subscriptions_know_whose_stream_it_is() -> None:
     seen: list[tuple[str, Any]] = []
     left = asyncio.Event()
 
-    async def on_subscribe(self: Any, session: Any, params: Any) -> None:
+    async def on_subscribe(self: object, session: Session, params: SubscribeRequestParams) -> None:
         seen.append(("subscribed", session.principal))
 
-    async def on_unsubscribe(self: Any, session: Any, params: Any) -> None:
+    async def on_unsubscribe(
+        self: object, session: Session, params: UnsubscribeRequestParams
+    ) -> None:
         seen.append(("unsubscribed", session.principal))
         left.set()
 
-    async def script() -> None:
-        server = tools(
-            "2025-11-25",
-            echo,
-            SENDS=ALL,
-            on_subscribe=on_subscribe,
-            on_unsubscribe=on_unsubscribe,
+    server = tools(
+        "2025-11-25", echo, SENDS=ALL, on_subscribe=on_subscribe, on_unsubscribe=on_unsubscribe
+    )
+    verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada")})
+    guard = pkg.Authentication(verify=verify)
+    async with serving(server, pkg.REVISIONS, authentication=guard) as site:
+        asking = site.modern_stream(
+            "subscriptions/listen",
+            headers={"authorization": f"Bearer {'a' * 16}"},
+            notifications={"resourceSubscriptions": ["file:///a"]},
         )
-        verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada")})
-        guard = pkg.Authentication(verify=verify)
-        async with serving(server, pkg.REVISIONS, authentication=guard) as site:
-            asking = site.modern_stream(
-                "subscriptions/listen",
-                headers={"authorization": f"Bearer {'a' * 16}"},
-                notifications={"resourceSubscriptions": ["file:///a"]},
-            )
-            async with asking as events:
-                await events.take()
-                await server.resource_updated("file:///a")
-                assert (await events.take())["method"] == UPDATED
-            await left.wait()
-            assert seen == [("subscribed", "ada"), ("unsubscribed", "ada")]
-
-    run(script())
+        async with asking as events:
+            await events.take()
+            await server.resource_updated("file:///a")
+            assert (await events.take())["method"] == UPDATED
+        await left.wait()
+        assert seen == [("subscribed", "ada"), ("unsubscribed", "ada")]

@@ -1,10 +1,12 @@
 """Where an application may stand: inside others, below a path, and under several servers."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, MutableMapping
 from contextlib import asynccontextmanager
+from itertools import product
 from typing import Any
 
-import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -13,11 +15,12 @@ from starlette.routing import Mount, Route
 from support.http.serving import WORKER, Site, app_of, booted, calling, started, text_in
 from support.revisions import STATELESS
 from support.sessions.talking import hello, pkg, run, tools
+from support.tables import case, some
 
 CHANGED = "notifications/tools/list_changed"
 
 
-async def call(session: Any, params: Any) -> str:
+async def call(session: Session, params: CallToolRequestParams) -> str:
     if params.name == "says":
         await session.log("info", "said")
     return str(params.name)
@@ -45,7 +48,7 @@ async def inside(routes: Any, app: Any, **more: Any) -> AsyncGenerator[int, None
     """Run a Starlette application that sees to the end of ours."""
 
     @asynccontextmanager
-    async def lifespan(_: Any) -> AsyncGenerator[None, None]:
+    async def lifespan(_: object) -> AsyncGenerator[None, None]:
         yield
         await app.close()
 
@@ -53,138 +56,111 @@ async def inside(routes: Any, app: Any, **more: Any) -> AsyncGenerator[int, None
         yield port
 
 
-async def hi(_: Any) -> PlainTextResponse:
+async def hi(_: object) -> PlainTextResponse:
     return PlainTextResponse("hi")
 
 
-def test_it_may_be_mounted_in_starlette() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS)
-        routes = [Route("/", hi), Mount("/api", app=app)]
-        async with inside(routes, app) as port, calling(port, "/api/mcp") as site:
-            await works(site)
-            assert (await site.http.get("/")).text == "hi"
-            assert (await site.http.post("/mcp")).status_code == 404
-            assert (await site.http.post("/api/other")).status_code == 404
-
-    run(script())
+async def test_it_may_be_mounted_in_starlette() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
+    routes = [Route("/", hi), Mount("/api", app=app)]
+    async with inside(routes, app) as port, calling(port, "/api/mcp") as site:
+        await works(site)
+        assert (await site.http.get("/")).text == "hi"
+        assert (await site.http.post("/mcp")).status_code == 404
+        assert (await site.http.post("/api/other")).status_code == 404
 
 
-def test_it_may_be_mounted_inside_a_mount() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS, path="/")
-        routes = [Mount("/a", routes=[Mount("/b", app=app)])]
-        async with inside(routes, app) as port, calling(port, "/a/b/") as site:
-            await works(site)
-
-    run(script())
+async def test_it_may_be_mounted_inside_a_mount() -> None:
+    app = app_of(ours(), pkg.REVISIONS, path="/")
+    routes = [Mount("/a", routes=[Mount("/b", app=app)])]
+    async with inside(routes, app) as port, calling(port, "/a/b/") as site:
+        await works(site)
 
 
-def test_it_may_be_a_route_of_its_own() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS)
-        async with inside([Route("/mcp", endpoint=app)], app) as port, calling(port) as site:
-            await works(site)
-
-    run(script())
+async def test_it_may_be_a_route_of_its_own() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
+    async with inside([Route("/mcp", endpoint=app)], app) as port, calling(port) as site:
+        await works(site)
 
 
-def test_two_may_stand_beside_each_other() -> None:
-    async def script() -> None:
-        one, two = app_of(ours(), pkg.REVISIONS), app_of(ours(), pkg.REVISIONS)
-        routes = [Mount("/one", app=one), Mount("/two", app=two)]
-        async with inside(routes, one) as port:
-            async with calling(port, "/one/mcp") as first, calling(port, "/two/mcp") as second:
-                await works(first)
-                await works(second)
-                session = await first.initialize()
-                session.site = second
-                assert (await session.call("x")).status_code == 404
-            await two.close()
-
-    run(script())
+async def test_two_may_stand_beside_each_other() -> None:
+    one, two = app_of(ours(), pkg.REVISIONS), app_of(ours(), pkg.REVISIONS)
+    routes = [Mount("/one", app=one), Mount("/two", app=two)]
+    async with inside(routes, one) as port:
+        async with calling(port, "/one/mcp") as first, calling(port, "/two/mcp") as second:
+            await works(first)
+            await works(second)
+            session = await first.initialize()
+            session.site = second
+            assert (await session.call("x")).status_code == 404
+        await two.close()
 
 
-def test_it_may_stand_behind_middleware_that_compresses() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS)
-        middleware = [Middleware(GZipMiddleware, minimum_size=1)]
-        async with (
-            inside([Mount("/", app=app)], app, middleware=middleware) as port,
-            calling(port) as site,
-        ):
-            site.http.headers["accept-encoding"] = "gzip"
-            await works(site)
-
-    run(script())
+async def test_it_may_stand_behind_middleware_that_compresses() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
+    middleware = [Middleware(GZipMiddleware, minimum_size=1)]
+    async with (
+        inside([Mount("/", app=app)], app, middleware=middleware) as port,
+        calling(port) as site,
+    ):
+        site.http.headers["accept-encoding"] = "gzip"
+        await works(site)
 
 
-def test_a_server_may_be_told_of_a_path_in_front_of_it() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS)
-        async with booted(app, root_path="/behind/a/proxy") as port, calling(port) as site:
-            await works(site)
-            await app.close()
-
-    run(script())
+async def test_a_server_may_be_told_of_a_path_in_front_of_it() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
+    async with booted(app, root_path="/behind/a/proxy") as port, calling(port) as site:
+        await works(site)
+        await app.close()
 
 
-def test_a_path_that_only_begins_like_that_of_the_mount_is_another() -> None:
-    async def script() -> None:
-        app = app_of(ours(), pkg.REVISIONS)
+async def test_a_path_that_only_begins_like_that_of_the_mount_is_another() -> None:
+    app = app_of(ours(), pkg.REVISIONS)
 
-        async def mounted(scope: Any, receive: Any, send: Any) -> None:
-            await app({**scope, "root_path": "/api"}, receive, send)
+    async def mounted(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "root_path": "/api"}, receive, send)
 
-        async with booted(mounted, lifespan="off") as port:
-            for path, status in (("/api/mcp", 200), ("/apimcp", 404), ("/api", 404), ("/ap", 404)):
-                async with calling(port, path) as site:
-                    assert (await site.post(hello())).status_code == status
-            await app.close()
-
-    run(script())
+    async with booted(mounted, lifespan="off") as port:
+        for path, status in (("/api/mcp", 200), ("/apimcp", 404), ("/api", 404), ("/ap", 404)):
+            async with calling(port, path) as site:
+                assert (await site.post(hello())).status_code == status
+        await app.close()
 
 
-def test_the_lifespan_of_the_server_ends_what_is_under_way() -> None:
-    async def script() -> None:
-        server = ours()
-        app = app_of(server, pkg.REVISIONS)
-        said: list[str] = []
-        come = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+async def test_the_lifespan_of_the_server_ends_what_is_under_way() -> None:
+    server = ours()
+    app = app_of(server, pkg.REVISIONS)
+    said: list[str] = []
+    come = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
 
-        async def receive() -> dict[str, str]:
-            if len(come) == 1:
-                assert len(server.sessions) == 1
-            return come.pop(0)
+    async def receive() -> dict[str, str]:
+        if len(come) == 1:
+            assert len(server.sessions) == 1
+        return come.pop(0)
 
-        async def send(message: dict[str, str]) -> None:
-            said.append(message["type"])
+    async def send(message: MutableMapping[str, Any]) -> None:
+        said.append(message["type"])
 
-        async with booted(app, lifespan="off") as port, calling(port) as site:
-            session = await site.initialize()
-            async with session.get() as events:
-                await app({"type": "lifespan"}, receive, send)
-                assert await events.take() is None
-        assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
-        assert server.sessions == ()
-
-    run(script())
+    async with booted(app, lifespan="off") as port, calling(port) as site:
+        session = await site.initialize()
+        async with session.get() as events:
+            await app({"type": "lifespan"}, receive, send)
+            assert await events.take() is None
+    assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert server.sessions == ()
 
 
-def test_a_websocket_is_closed() -> None:
-    async def script() -> None:
-        sent: list[Any] = []
+async def test_a_websocket_is_closed() -> None:
+    sent: list[Any] = []
 
-        async def send(message: Any) -> None:
-            sent.append(message)
+    async def send(message: Any) -> None:
+        sent.append(message)
 
-        async def receive() -> Any:
-            return {"type": "websocket.connect"}
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
 
-        await app_of(ours())({"type": "websocket", "path": "/mcp"}, receive, send)
-        assert [one["type"] for one in sent] == ["websocket.close"]
-
-    run(script())
+    await app_of(ours())({"type": "websocket", "path": "/mcp"}, receive, send)
+    assert [one["type"] for one in sent] == ["websocket.close"]
 
 
 def test_one_application_may_be_run_by_one_loop_after_another() -> None:
@@ -198,37 +174,28 @@ def test_one_application_may_be_run_by_one_loop_after_another() -> None:
     run(script())
 
 
-@pytest.mark.parametrize("http", ["h11", "httptools"])
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops(http: str, loop: str) -> None:
-    arguments = ["uvicorn", WORKER, "--port", "PORT", "--http", http, "--loop", loop]
-
-    async def script() -> None:
-        async with started(*arguments) as process, calling(process.port) as site:
-            await in_a_process(site)
-            code, errors = await process.stopped()
-            assert code in (0, -15)
-            assert "Traceback" not in errors
-
-    run(script(), 30)
+async def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops() -> None:
+    kinds = list(product(["asyncio", "uvloop"], ["h11", "httptools"]))
+    for loop, http in some(kinds, 2, of="parsers and loops"):
+        with case((loop, http)):
+            arguments = ["uvicorn", WORKER, "--port", "PORT", "--http", http, "--loop", loop]
+            async with started(*arguments) as process, calling(process.port) as site:
+                await in_a_process(site)
+                code, errors = await process.stopped()
+                assert code in (0, -15)
+                assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+async def test_other_servers_run_it() -> None:
+    for arguments in [
         ["hypercorn", WORKER, "--bind", "127.0.0.1:PORT"],
         ["granian", WORKER, "--interface", "asgi", "--host", "127.0.0.1", "--port", "PORT"],
-    ],
-    ids=lambda arguments: arguments[0],
-)
-def test_other_servers_run_it(arguments: list[str]) -> None:
-    async def script() -> None:
-        async with started(*arguments) as process, calling(process.port) as site:
-            await in_a_process(site)
-            _, errors = await process.stopped()
-            assert "Traceback" not in errors
-
-    run(script(), 30)
+    ]:
+        with case(arguments):
+            async with started(*arguments) as process, calling(process.port) as site:
+                await in_a_process(site)
+                _, errors = await process.stopped()
+                assert "Traceback" not in errors
 
 
 async def in_a_process(site: Site) -> None:

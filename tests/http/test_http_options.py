@@ -3,18 +3,22 @@
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import app_of, outcome, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD
-from support.sessions.talking import hello, pkg, run, tools
+from support.sessions.talking import hello, pkg, tools
+from support.tables import case
 
 KIB = 1024
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(params.name)
 
 
-WRONG: list[tuple[dict[str, Any], str]] = [
+WRONG: list[tuple[JsonObject, str]] = [
     ({"allowed_hosts": "mcp.example.com"}, "allowed_hosts has to be a list"),
     ({"allowed_origins": "https://a.example"}, "allowed_origins has to be a list"),
     ({"allowed_hosts": ["https://mcp.example.com"]}, "'https://mcp.example.com' is no name"),
@@ -40,59 +44,50 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("chosen", "reason"), WRONG, ids=[reason for _, reason in WRONG])
-def test_what_would_serve_nobody_or_anybody_is_refused(chosen: Any, reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
-        pkg.HttpOptions(**chosen)
+def test_what_would_serve_nobody_or_anybody_is_refused() -> None:
+    for chosen, reason in WRONG:
+        with case((chosen, reason)), pytest.raises(ValueError, match=reason):
+            pkg.HttpOptions(**chosen)
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [
+def test_what_serves_somebody_is_not_refused() -> None:
+    rows: list[JsonObject] = [
         {"allowed_hosts": ["*"]},
         {"allowed_hosts": ["localhost", "mcp.example.com:8443", "[::1]", "[::1]:8080"]},
         {"allowed_hosts": {"10.0.0.1"}, "allowed_origins": ("*",)},
         {"allowed_origins": ["https://a.example", "http://localhost:3000", "null"]},
         {"path": "/"},
-    ],
-)
-def test_what_serves_somebody_is_not_refused(chosen: Any) -> None:
-    options = pkg.HttpOptions(**chosen)
-    assert all(getattr(options, name) is value for name, value in chosen.items())
+    ]
+    for chosen in rows:
+        with case(chosen):
+            options = pkg.HttpOptions(**chosen)
+            assert all(getattr(options, name) is value for name, value in chosen.items())
 
 
 class TestLargeBeginnings:
     """What a client declares is kept as long as its session, so it has a limit of its own."""
 
-    @pytest.mark.parametrize("revision", HANDSHAKE[1:])
-    def test_a_large_one_is_refused_and_begins_no_session(self, revision: str) -> None:
-        async def script() -> None:
-            server = tools(revision, echo)
-            async with serving(server) as site:
-                large = hello(revision, id=5, experimental={"x": {"y": "z" * 33 * KIB}})
-                refused = await site.post(large)
-                assert outcome(refused) == (400, -32602)
-                assert (refused.json()["id"], "mcp-session-id" in refused.headers) == (5, False)
-                assert not server.sessions
+    async def test_a_large_one_is_refused_and_begins_no_session(self) -> None:
+        for revision in HANDSHAKE[1:]:
+            with case(revision):
+                server = tools(revision, echo)
+                async with serving(server) as site:
+                    large = hello(revision, id=5, experimental={"x": {"y": "z" * 33 * KIB}})
+                    refused = await site.post(large)
+                    assert outcome(refused) == (400, -32602)
+                    assert (refused.json()["id"], "mcp-session-id" in refused.headers) == (5, False)
+                    assert not server.sessions
 
-        run(script())
+    async def test_one_that_is_not_so_large_begins_a_session(self) -> None:
+        async with serving(tools(OLD, echo)) as site:
+            session = await site.initialize(experimental={"x": {"y": "z" * 31 * KIB}})
+            assert text_in(await session.call("x")) == "x"
 
-    def test_one_that_is_not_so_large_begins_a_session(self) -> None:
-        async def script() -> None:
-            async with serving(tools(OLD, echo)) as site:
-                session = await site.initialize(experimental={"x": {"y": "z" * 31 * KIB}})
-                assert text_in(await session.call("x")) == "x"
-
-        run(script())
-
-    def test_requests_in_a_session_may_be_larger(self) -> None:
-        async def script() -> None:
-            async with serving(tools(OLD, echo)) as site:
-                session = await site.initialize()
-                arguments = {"y": "z" * 100 * KIB}
-                assert outcome(await session.call("x", arguments=arguments)) == (200, None)
-
-        run(script())
+    async def test_requests_in_a_session_may_be_larger(self) -> None:
+        async with serving(tools(OLD, echo)) as site:
+            session = await site.initialize()
+            arguments = {"y": "z" * 100 * KIB}
+            assert outcome(await session.call("x", arguments=arguments)) == (200, None)
 
 
 class TestServersByClass:
@@ -101,7 +96,7 @@ class TestServersByClass:
     @staticmethod
     def counted(revision: str = OLD) -> tuple[Any, list[Any]]:
         """A class of servers, and the servers that were made of it."""
-        made: list[Any] = []
+        made: list[object] = []
 
         def init(self: Any) -> None:
             made.append(self)
@@ -109,12 +104,13 @@ class TestServersByClass:
         one: Any = tools(revision, echo, __init__=init)
         return one.__class__, made
 
-    @pytest.mark.parametrize("revision", ERAS)
-    def test_none_is_made_before_it_serves(self, revision: str) -> None:
-        ours, made = self.counted(revision)
-        made.clear()
-        app_of(ours, pkg.REVISIONS)
-        assert not made
+    def test_none_is_made_before_it_serves(self) -> None:
+        for revision in ERAS:
+            with case(revision):
+                ours, made = self.counted(revision)
+                made.clear()
+                app_of(ours, pkg.REVISIONS)
+                assert not made
 
     def test_two_of_one_revision_are_refused_all_the_same(self) -> None:
         ours, _ = self.counted()
@@ -122,14 +118,11 @@ class TestServersByClass:
         with pytest.raises(ValueError, match="one for a revision"):
             app_of([ours, other])
 
-    def test_each_session_has_one_of_its_own(self) -> None:
-        async def script() -> None:
-            ours, made = self.counted()
-            made.clear()
-            async with serving(ours) as site:
-                for _ in range(2):
-                    assert text_in(await (await site.initialize()).call("x")) == "x"
-                assert sum(len(server.sessions) for server in made) == 2
-                assert max(len(server.sessions) for server in made) == 1
-
-        run(script())
+    async def test_each_session_has_one_of_its_own(self) -> None:
+        ours, made = self.counted()
+        made.clear()
+        async with serving(ours) as site:
+            for _ in range(2):
+                assert text_in(await (await site.initialize()).call("x")) == "x"
+            assert sum(len(server.sessions) for server in made) == 2
+            assert max(len(server.sessions) for server in made) == 1

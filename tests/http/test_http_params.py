@@ -3,10 +3,15 @@
 import asyncio
 from typing import Any
 
-import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    PaginatedRequestParams,
+)
 from support.http.serving import Site, outcome, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, STATELESS
-from support.sessions.talking import models, pkg, run, tools
+from support.sessions.talking import models, pkg, tools
 
 SCHEMA = {
     "type": "object",
@@ -23,7 +28,7 @@ SCHEMA = {
 }
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(params.arguments)
 
 
@@ -33,9 +38,9 @@ class Listed:
     def __init__(self, *names: str) -> None:
         self.names = list(names) or ["x"]
         self.asked: list[str | None] = []
-        self.schema: dict[str, Any] = SCHEMA
+        self.schema: JsonObject = SCHEMA
 
-    async def __call__(self, ours: Any, session: Any, params: Any) -> Any:
+    async def __call__(self, ours: Any, session: Session, params: Any) -> object:
         m = models(STATELESS)
         self.asked.append(session.principal)
         listed = [m.Tool(name=name, input_schema=self.schema) for name in self.names]
@@ -47,7 +52,7 @@ class Listed:
 def listing(listed: Any, call: Any = echo) -> Any:
     """A server with that list of tools."""
 
-    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+    async def on_list_tools(self: Any, session: Session, params: PaginatedRequestParams) -> object:
         return await listed(self, session, params)
 
     changed = {"notifications/tools/list_changed"}
@@ -65,276 +70,216 @@ REFUSED = (400, -32020)
 SERVED = (200, None)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "fields"),
-    [
-        ({"region": "eu"}, {"region": "eu"}),
-        ({"region": "eu"}, {"region": "=?base64?ZXU=?="}),
-        ({"region": "Zürich"}, {"region": "=?base64?WsO8cmljaA==?="}),
-        ({"region": " eu "}, {"region": "=?base64?IGV1IA==?="}),
-        ({"region": "a\nb"}, {"region": "=?base64?YQpi?="}),
-        ({"region": "=?base64?eA==?="}, {"region": "=?base64?PT9iYXNlNjQ/ZUE9PT89?="}),
-        ({"region": ""}, {"region": ""}),
-        ({"count": 42}, {"count": "42"}),
-        ({"count": 42}, {"count": "42.0"}),
-        ({"count": -7}, {"count": "-7"}),
-        ({"count": 9007199254740991}, {"count": "9007199254740991"}),
-        ({"dry": True}, {"dry": "true"}),
-        ({"dry": False}, {"dry": "false"}),
-        ({"where": {"city": "Bern"}}, {"city": "Bern"}),
-        ({"region": None}, {}),
-        ({"where": None}, {}),
-        ({"plain": "p"}, {}),
-        ({}, {}),
-        (None, {}),
-        ({"region": "eu"}, {"region": "eu", "other": "x"}),
-    ],
-)
-def test_SS17_fields_that_agree_with_the_arguments_pass(
-    arguments: Any, fields: dict[str, str]
-) -> None:
-    async def script() -> None:
-        async with serving(listing(Listed())) as site:
+async def test_SS17_fields_that_agree_with_the_arguments_pass() -> None:
+    async with serving(listing(Listed())) as site:
+        for arguments, fields in [
+            ({"region": "eu"}, {"region": "eu"}),
+            ({"region": "eu"}, {"region": "=?base64?ZXU=?="}),
+            ({"region": "Zürich"}, {"region": "=?base64?WsO8cmljaA==?="}),
+            ({"region": " eu "}, {"region": "=?base64?IGV1IA==?="}),
+            ({"region": "a\nb"}, {"region": "=?base64?YQpi?="}),
+            ({"region": "=?base64?eA==?="}, {"region": "=?base64?PT9iYXNlNjQ/ZUE9PT89?="}),
+            ({"region": ""}, {"region": ""}),
+            ({"count": 42}, {"count": "42"}),
+            ({"count": 42}, {"count": "42.0"}),
+            ({"count": -7}, {"count": "-7"}),
+            ({"count": 9007199254740991}, {"count": "9007199254740991"}),
+            ({"dry": True}, {"dry": "true"}),
+            ({"dry": False}, {"dry": "false"}),
+            ({"where": {"city": "Bern"}}, {"city": "Bern"}),
+            ({"region": None}, {}),
+            ({"where": None}, {}),
+            ({"plain": "p"}, {}),
+            ({}, {}),
+            (None, {}),
+            ({"region": "eu"}, {"region": "eu", "other": "x"}),
+        ]:
             assert await called(site, arguments, **fields) == SERVED
 
-    run(script())
 
-
-@pytest.mark.parametrize(
-    ("arguments", "fields"),
-    [
-        ({"region": "eu"}, {}),
-        ({"region": "eu"}, {"region": "us"}),
-        ({"region": "eu"}, {"region": "EU"}),
-        ({"region": "eu"}, {"region": ""}),
-        ({"region": ""}, {}),
-        ({}, {"region": "eu"}),
-        ({"region": None}, {"region": "eu"}),
-        ({"region": None}, {"region": "null"}),
-        (None, {"region": "eu"}),
-        ({"region": "eu"}, {"region": "=?base64?ZXU?="}),
-        ({"region": "eu"}, {"region": "=?base64?ZXV=?="}),
-        ({"region": "eu"}, {"region": "=?base64?ZX U=?="}),
-        ({"region": "eu"}, {"region": "=?base64?!!!!?="}),
-        ({"region": "eu"}, {"region": "=?BASE64?ZXU=?="}),
-        ({"region": "\ufffd"}, {"region": "=?base64?/w==?="}),
-        ({"region": "=?base64?eA==?="}, {"region": "=?base64?eA==?="}),
-        ({"count": 42}, {"count": "43"}),
-        ({"count": 42}, {"count": "42.5"}),
-        ({"count": 42}, {"count": "4.2e1"}),
-        ({"count": 42}, {"count": "0x2a"}),
-        ({"dry": True}, {"dry": "True"}),
-        ({"dry": True}, {"dry": "1"}),
-        ({"where": {"city": "Bern"}}, {}),
-        ({"where": {"city": "Bern"}}, {"city": "Basel"}),
-    ],
-)
-def test_SS17_RJ11_fields_that_do_not_agree_are_refused(
-    arguments: Any, fields: dict[str, str]
-) -> None:
-    async def script() -> None:
-        async with serving(listing(Listed())) as site:
+async def test_SS17_RJ11_fields_that_do_not_agree_are_refused() -> None:
+    async with serving(listing(Listed())) as site:
+        for arguments, fields in [
+            ({"region": "eu"}, {}),
+            ({"region": "eu"}, {"region": "us"}),
+            ({"region": "eu"}, {"region": "EU"}),
+            ({"region": "eu"}, {"region": ""}),
+            ({"region": ""}, {}),
+            ({}, {"region": "eu"}),
+            ({"region": None}, {"region": "eu"}),
+            ({"region": None}, {"region": "null"}),
+            (None, {"region": "eu"}),
+            ({"region": "eu"}, {"region": "=?base64?ZXU?="}),
+            ({"region": "eu"}, {"region": "=?base64?ZXV=?="}),
+            ({"region": "eu"}, {"region": "=?base64?ZX U=?="}),
+            ({"region": "eu"}, {"region": "=?base64?!!!!?="}),
+            ({"region": "eu"}, {"region": "=?BASE64?ZXU=?="}),
+            ({"region": "\ufffd"}, {"region": "=?base64?/w==?="}),
+            ({"region": "=?base64?eA==?="}, {"region": "=?base64?eA==?="}),
+            ({"count": 42}, {"count": "43"}),
+            ({"count": 42}, {"count": "42.5"}),
+            ({"count": 42}, {"count": "4.2e1"}),
+            ({"count": 42}, {"count": "0x2a"}),
+            ({"dry": True}, {"dry": "True"}),
+            ({"dry": True}, {"dry": "1"}),
+            ({"where": {"city": "Bern"}}, {}),
+            ({"where": {"city": "Bern"}}, {"city": "Basel"}),
+        ]:
             assert await called(site, arguments, **fields) == REFUSED
 
-    run(script())
+
+async def test_SS17_characters_that_no_value_can_have_are_refused() -> None:
+    async with serving(listing(Listed())) as site:
+        for arguments in ({"region": "ü"}, {"region": "Ã¼"}, {"region": "\xfc"}):
+            for value in (b"\xc3\xbc", b"\xfc"):
+                headers: Any = {"mcp-param-region": value}
+                answer = await site.modern(
+                    "tools/call", name="x", headers=headers, arguments=arguments
+                )
+                assert outcome(answer) == REFUSED
 
 
-def test_SS17_characters_that_no_value_can_have_are_refused() -> None:
-    async def script() -> None:
-        async with serving(listing(Listed())) as site:
-            for arguments in ({"region": "ü"}, {"region": "Ã¼"}, {"region": "\xfc"}):
-                for value in (b"\xc3\xbc", b"\xfc"):
-                    headers: Any = {"mcp-param-region": value}
-                    answer = await site.modern(
-                        "tools/call", name="x", headers=headers, arguments=arguments
-                    )
-                    assert outcome(answer) == REFUSED
-
-    run(script())
+async def test_the_refusal_names_the_field_and_echoes_the_id() -> None:
+    async with serving(listing(Listed())) as site:
+        answer = await site.modern("tools/call", id="r", name="x", arguments={"region": "eu"})
+        assert answer.json()["id"] == "r"
+        assert "region" in answer.json()["error"]["message"].lower()
 
 
-def test_the_refusal_names_the_field_and_echoes_the_id() -> None:
-    async def script() -> None:
-        async with serving(listing(Listed())) as site:
-            answer = await site.modern("tools/call", id="r", name="x", arguments={"region": "eu"})
-            assert answer.json()["id"] == "r"
-            assert "region" in answer.json()["error"]["message"].lower()
-
-    run(script())
+async def test_tools_that_mark_nothing_and_unknown_ones_are_left_alone() -> None:
+    async with serving(listing(Listed("other"))) as site:
+        assert await called(site, {"region": "eu"}) == SERVED
+        assert await called(site, {}, region="us") == SERVED
 
 
-def test_tools_that_mark_nothing_and_unknown_ones_are_left_alone() -> None:
-    async def script() -> None:
-        async with serving(listing(Listed("other"))) as site:
-            assert await called(site, {"region": "eu"}) == SERVED
-            assert await called(site, {}, region="us") == SERVED
-
-    run(script())
+async def test_a_server_that_lists_no_tools_is_left_alone() -> None:
+    async with serving(tools(STATELESS, echo)) as site:
+        assert await called(site, {"region": "eu"}) == SERVED
 
 
-def test_a_server_that_lists_no_tools_is_left_alone() -> None:
-    async def script() -> None:
-        async with serving(tools(STATELESS, echo)) as site:
-            assert await called(site, {"region": "eu"}) == SERVED
-
-    run(script())
+async def test_a_tool_on_a_later_page_is_found() -> None:
+    async with serving(listing(Listed("a", "b", "x"))) as site:
+        assert await called(site, {"region": "eu"}) == REFUSED
+        assert await called(site, {"region": "eu"}, region="eu") == SERVED
 
 
-def test_a_tool_on_a_later_page_is_found() -> None:
-    async def script() -> None:
-        async with serving(listing(Listed("a", "b", "x"))) as site:
-            assert await called(site, {"region": "eu"}) == REFUSED
-            assert await called(site, {"region": "eu"}, region="eu") == SERVED
-
-    run(script())
-
-
-def test_a_list_without_an_end_does_not_keep_a_call_from_being_answered() -> None:
-    async def endless(self: Any, session: Any, params: Any) -> Any:
+async def test_a_list_without_an_end_does_not_keep_a_call_from_being_answered() -> None:
+    async def endless(self: object, session: Session, params: CallToolRequestParams) -> object:
         m = models(STATELESS)
         return m.ListToolsResult(tools=[], next_cursor="again")
 
-    async def script() -> None:
-        async with serving(listing(endless)) as site:
-            assert await called(site, {"region": "eu"}) == SERVED
-
-    run(script())
+    async with serving(listing(endless)) as site:
+        assert await called(site, {"region": "eu"}) == SERVED
 
 
-def test_a_tool_with_a_bad_mark_is_compared_to_nothing() -> None:
-    async def script() -> None:
-        listed = Listed()
-        listed.schema = {
-            "type": "object",
-            "properties": {"region": {"type": "number", "x-mcp-header": "Region"}},
-        }
-        async with serving(listing(listed)) as site:
-            assert await called(site, {"region": 1}) == SERVED
-
-    run(script())
+async def test_a_tool_with_a_bad_mark_is_compared_to_nothing() -> None:
+    listed = Listed()
+    listed.schema = {
+        "type": "object",
+        "properties": {"region": {"type": "number", "x-mcp-header": "Region"}},
+    }
+    async with serving(listing(listed)) as site:
+        assert await called(site, {"region": 1}) == SERVED
 
 
-def test_the_list_is_not_asked_for_with_each_call() -> None:
-    async def script() -> None:
-        listed = Listed()
-        async with serving(listing(listed)) as site:
-            for _ in range(5):
-                assert await called(site, {"region": "eu"}, region="eu") == SERVED
-                assert await called(site, {"region": "eu"}) == REFUSED
-            many = [called(site, {"region": "eu"}, region="eu") for _ in range(5)]
-            assert await asyncio.gather(*many) == [SERVED] * 5
-            assert len(listed.asked) == 1
-
-    run(script())
-
-
-def test_calls_that_come_at_once_ask_for_it_together() -> None:
-    async def script() -> None:
-        listed = Listed()
-        async with serving(listing(listed)) as site:
-            many = [called(site, {"region": "eu"}, region="eu") for _ in range(5)]
-            assert await asyncio.gather(*many) == [SERVED] * 5
-            assert len(listed.asked) == 1
-
-    run(script())
-
-
-def test_it_is_asked_for_again_after_the_server_has_published_a_change() -> None:
-    async def script() -> None:
-        listed = Listed()
-        server = listing(listed)
-        async with serving(server) as site:
+async def test_the_list_is_not_asked_for_with_each_call() -> None:
+    listed = Listed()
+    async with serving(listing(listed)) as site:
+        for _ in range(5):
+            assert await called(site, {"region": "eu"}, region="eu") == SERVED
             assert await called(site, {"region": "eu"}) == REFUSED
-            listed.schema = {"type": "object"}
-            assert await called(site, {"region": "eu"}) == REFUSED
-            await server.tools_list_changed()
-            assert await called(site, {"region": "eu"}) == SERVED
-            assert await called(site, {"region": "eu"}) == SERVED
-            assert len(listed.asked) == 2
-
-    run(script())
+        many = [called(site, {"region": "eu"}, region="eu") for _ in range(5)]
+        assert await asyncio.gather(*many) == [SERVED] * 5
+        assert len(listed.asked) == 1
 
 
-def test_a_change_while_it_is_asked_for_is_not_missed() -> None:
-    async def script() -> None:
-        begun, go, listed = asyncio.Event(), asyncio.Event(), Listed()
-
-        async def slow(self: Any, session: Any, params: Any) -> Any:
-            page = await listed(self, session, params)
-            begun.set()
-            await go.wait()
-            return page
-
-        server = listing(slow)
-        async with serving(server) as site:
-            calling = asyncio.create_task(called(site, {"region": "eu"}))
-            await begun.wait()
-            listed.schema = {"type": "object"}
-            await server.tools_list_changed()
-            go.set()
-            await calling
-            assert await called(site, {"region": "eu"}) == SERVED
-
-    run(script())
+async def test_calls_that_come_at_once_ask_for_it_together() -> None:
+    listed = Listed()
+    async with serving(listing(listed)) as site:
+        many = [called(site, {"region": "eu"}, region="eu") for _ in range(5)]
+        assert await asyncio.gather(*many) == [SERVED] * 5
+        assert len(listed.asked) == 1
 
 
-def test_it_is_asked_for_again_after_its_time() -> None:
-    async def script() -> None:
-        listed = Listed()
-        async with serving(listing(listed), header_lifetime=0.0) as site:
-            for _ in range(3):
-                await called(site, {"region": "eu"})
-            assert len(listed.asked) == 3
+async def test_it_is_asked_for_again_after_the_server_has_published_a_change() -> None:
+    listed = Listed()
+    server = listing(listed)
+    async with serving(server) as site:
+        assert await called(site, {"region": "eu"}) == REFUSED
+        listed.schema = {"type": "object"}
+        assert await called(site, {"region": "eu"}) == REFUSED
+        await server.tools_list_changed()
+        assert await called(site, {"region": "eu"}) == SERVED
+        assert await called(site, {"region": "eu"}) == SERVED
+        assert len(listed.asked) == 2
 
-    run(script())
+
+async def test_a_change_while_it_is_asked_for_is_not_missed() -> None:
+    begun, go, listed = asyncio.Event(), asyncio.Event(), Listed()
+
+    async def slow(self: Any, session: Session, params: CallToolRequestParams) -> object:
+        page = await listed(self, session, params)
+        begun.set()
+        await go.wait()
+        return page
+
+    server = listing(slow)
+    async with serving(server) as site:
+        calling = asyncio.create_task(called(site, {"region": "eu"}))
+        await begun.wait()
+        listed.schema = {"type": "object"}
+        await server.tools_list_changed()
+        go.set()
+        await calling
+        assert await called(site, {"region": "eu"}) == SERVED
 
 
-def test_each_principal_has_a_list_of_its_own() -> None:
+async def test_it_is_asked_for_again_after_its_time() -> None:
+    listed = Listed()
+    async with serving(listing(listed), header_lifetime=0.0) as site:
+        for _ in range(3):
+            await called(site, {"region": "eu"})
+        assert len(listed.asked) == 3
+
+
+async def test_each_principal_has_a_list_of_its_own() -> None:
     names = {"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")}
+    listed = Listed()
 
-    async def script() -> None:
-        listed = Listed()
+    async def different(self: Any, session: Session, params: CallToolRequestParams) -> object:
+        listed.schema = SCHEMA if session.principal == "ada" else {"type": "object"}
+        return await listed(self, session, params)
 
-        async def different(self: Any, session: Any, params: Any) -> Any:
-            listed.schema = SCHEMA if session.principal == "ada" else {"type": "object"}
-            return await listed(self, session, params)
-
-        guard = pkg.Authentication(verify=pkg.static_tokens(names))
-        async with serving(listing(different), authentication=guard) as site:
-            for _ in range(2):
-                found: list[tuple[int, int | None]] = []
-                for token in names:
-                    headers = {"authorization": f"Bearer {token}"}
-                    answer = await site.modern(
-                        "tools/call", name="x", headers=headers, arguments={"region": "eu"}
-                    )
-                    found.append(outcome(answer))
-                assert found == [REFUSED, SERVED]
-            assert listed.asked == ["ada", "ben"]
-
-    run(script())
+    guard = pkg.Authentication(verify=pkg.static_tokens(names))
+    async with serving(listing(different), authentication=guard) as site:
+        for _ in range(2):
+            found: list[tuple[int, int | None]] = []
+            for token in names:
+                headers = {"authorization": f"Bearer {token}"}
+                answer = await site.modern(
+                    "tools/call", name="x", headers=headers, arguments={"region": "eu"}
+                )
+                found.append(outcome(answer))
+            assert found == [REFUSED, SERVED]
+        assert listed.asked == ["ada", "ben"]
 
 
-def test_revisions_before_know_no_such_fields() -> None:
-    async def script() -> None:
-        async with serving(listing(Listed()), pkg.REVISIONS) as site:
-            for revision in HANDSHAKE:
-                session = await site.initialize(revision)
-                answer = await session.call("x", arguments={"region": "eu"})
-                assert text_in(answer) == "{'region': 'eu'}"
-
-    run(script())
+async def test_revisions_before_know_no_such_fields() -> None:
+    async with serving(listing(Listed()), pkg.REVISIONS) as site:
+        for revision in HANDSHAKE:
+            session = await site.initialize(revision)
+            answer = await session.call("x", arguments={"region": "eu"})
+            assert text_in(answer) == "{'region': 'eu'}"
 
 
-def test_a_server_of_an_earlier_revision_may_mark_arguments_too() -> None:
-    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+async def test_a_server_of_an_earlier_revision_may_mark_arguments_too() -> None:
+    async def on_list_tools(
+        self: object, session: Session, params: PaginatedRequestParams
+    ) -> object:
         m = models("2025-11-25")
         return m.ListToolsResult(tools=[m.Tool(name="x", input_schema=SCHEMA)])
 
-    async def script() -> None:
-        ours = tools("2025-11-25", echo, on_list_tools=on_list_tools)
-        async with serving(ours, pkg.REVISIONS) as site:
-            assert await called(site, {"region": "eu"}) == REFUSED
-            assert await called(site, {"region": "eu"}, region="eu") == SERVED
-
-    run(script())
+    ours = tools("2025-11-25", echo, on_list_tools=on_list_tools)
+    async with serving(ours, pkg.REVISIONS) as site:
+        assert await called(site, {"region": "eu"}) == REFUSED
+        assert await called(site, {"region": "eu"}, region="eu") == SERVED

@@ -4,7 +4,10 @@ import logging
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import EVENTS, JSON, outcome, raw, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
@@ -17,11 +20,12 @@ from support.sessions.talking import (
     server,
     tools,
 )
+from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
 
 
-async def call(session: Any, params: Any) -> str:
+async def call(session: Session, params: CallToolRequestParams) -> str:
     if params.name == "steps":
         await session.progress(1, 2)
     return str(params.name)
@@ -32,75 +36,63 @@ def dual() -> Any:
     return {"servers": tools(STATELESS, call), "revisions": pkg.REVISIONS}
 
 
-@pytest.mark.parametrize("revision", HANDSHAKE)
-def test_a_request_is_answered_in_each_revision(revision: str) -> None:
-    async def script() -> None:
-        async with serving(**dual()) as site:
-            session = await site.initialize(revision)
-            answer = await session.call("x", 5)
-            assert answer.headers["content-type"] == JSON
-            assert answer.json()["id"] == 5
-            assert text_in(answer) == "x"
-
-    run(script())
+async def test_a_request_is_answered_in_each_revision() -> None:
+    async with serving(**dual()) as site:
+        for revision in HANDSHAKE:
+            with case(revision):
+                session = await site.initialize(revision)
+                answer = await session.call("x", 5)
+                assert answer.headers["content-type"] == JSON
+                assert answer.json()["id"] == 5
+                assert text_in(answer) == "x"
 
 
 @pytest.mark.shows("S3-18", "S3-20")
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_an_answer_is_json_and_becomes_a_stream_when_something_comes_before_it(
-    revision: str,
-) -> None:
-    async def script() -> None:
-        async with serving(tools(revision, call)) as site:
-            session = await site.initialize(revision)
-            assert (await session.call("x")).headers["content-type"] == JSON
-            params = {"_meta": {"progressToken": "p"}}
-            async with session.calling("steps", 2, **params) as events:
-                assert events.response.headers["content-type"] == EVENTS
-                assert events.response.headers["x-accel-buffering"] == "no"
-                assert (await events.take())["params"]["progressToken"] == "p"
-                assert (await events.take())["id"] == 2
-
-    run(script())
+async def test_an_answer_is_json_and_becomes_a_stream_when_something_comes_before_it() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            async with serving(tools(revision, call)) as site:
+                session = await site.initialize(revision)
+                assert (await session.call("x")).headers["content-type"] == JSON
+                params = {"_meta": {"progressToken": "p"}}
+                async with session.calling("steps", 2, **params) as events:
+                    assert events.response.headers["content-type"] == EVENTS
+                    assert events.response.headers["x-accel-buffering"] == "no"
+                    assert (await events.take())["params"]["progressToken"] == "p"
+                    assert (await events.take())["id"] == 2
 
 
 @pytest.mark.shows("S3-16")
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_RJ03_what_needs_no_answer_is_accepted_with_202_and_no_body(revision: str) -> None:
-    async def script() -> None:
-        async with serving(tools(revision, call)) as site:
-            session = await site.initialize(revision)
-            messages: list[dict[str, Any]] = [
-                notification("notifications/cancelled", requestId=99),
-                notification("notifications/of/which/nobody/has/heard"),
-                {"jsonrpc": "2.0", "id": 99, "result": {}},
-                {"jsonrpc": "2.0", "id": 99, "error": {"code": 1, "message": "no"}},
-            ]
-            for message in messages:
-                response = await session.post(message)
-                assert response.status_code == 202
-                assert response.content == b""
-
-    run(script())
+async def test_RJ03_what_needs_no_answer_is_accepted_with_202_and_no_body() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            async with serving(tools(revision, call)) as site:
+                session = await site.initialize(revision)
+                messages: list[JsonObject] = [
+                    notification("notifications/cancelled", requestId=99),
+                    notification("notifications/of/which/nobody/has/heard"),
+                    {"jsonrpc": "2.0", "id": 99, "result": {}},
+                    {"jsonrpc": "2.0", "id": 99, "error": {"code": 1, "message": "no"}},
+                ]
+                for message in messages:
+                    response = await session.post(message)
+                    assert response.status_code == 202
+                    assert response.content == b""
 
 
 @pytest.mark.shows("S3-17")
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_RJ02_what_needs_no_answer_and_belongs_nowhere_gets_an_error_without_id(
-    revision: str,
-) -> None:
-    async def script() -> None:
-        async with serving(tools(revision, call)) as site:
-            session = await site.initialize(revision)
-            answer: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "result": {}}
-            for message in (INITIALIZED, answer):
-                missing = await session.post(message, {"mcp-session-id": None})
-                unknown = await session.post(message, {"mcp-session-id": "x" * 43})
-                assert (missing.status_code, unknown.status_code) == (400, 404)
-                assert "id" not in missing.json()
-                assert "id" not in unknown.json()
-
-    run(script())
+async def test_RJ02_what_needs_no_answer_and_belongs_nowhere_gets_an_error_without_id() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            async with serving(tools(revision, call)) as site:
+                session = await site.initialize(revision)
+                answer: JsonObject = {"jsonrpc": "2.0", "id": 1, "result": {}}
+                for message in (INITIALIZED, answer):
+                    missing = await session.post(message, {"mcp-session-id": None})
+                    unknown = await session.post(message, {"mcp-session-id": "x" * 43})
+                    assert (missing.status_code, unknown.status_code) == (400, 404)
+                    assert "id" not in missing.json()
+                    assert "id" not in unknown.json()
 
 
 def test_a_flood_of_rubbish_is_no_flood_of_log_entries(caplog: pytest.LogCaptureFixture) -> None:
@@ -117,323 +109,265 @@ def test_a_flood_of_rubbish_is_no_flood_of_log_entries(caplog: pytest.LogCapture
     assert "(100 of these within a minute" in refused[-1]
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        (b"", -32700),
-        (b"{", -32700),
-        (b"\xff\xfe", -32700),
-        (b'{"jsonrpc":"2.0","id":1,"method":"ping"} x', -32700),
-        (b'{"jsonrpc":"2.0","id":1}', -32600),
-        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
-        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
-        (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
-        (b"7", -32600),
-        (b"null", -32600),
-    ],
-)
-def test_what_is_no_message_gets_400(body: bytes, code: int) -> None:
-    async def script() -> None:
-        async with serving(tools(OLD, call)) as site:
-            session = await site.initialize()
-            assert outcome(await session.post(body)) == (400, code)
-            assert text_in(await session.call("x")) == "x"
-
-    run(script())
+async def test_what_is_no_message_gets_400() -> None:
+    async with serving(tools(OLD, call)) as site:
+        for body, code in [
+            (b"", -32700),
+            (b"{", -32700),
+            (b"\xff\xfe", -32700),
+            (b'{"jsonrpc":"2.0","id":1,"method":"ping"} x', -32700),
+            (b'{"jsonrpc":"2.0","id":1}', -32600),
+            (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600),
+            (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+            (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600),
+            (b"7", -32600),
+            (b"null", -32600),
+        ]:
+            with case((body, code)):
+                session = await site.initialize()
+                assert outcome(await session.post(body)) == (400, code)
+                assert text_in(await session.call("x")) == "x"
 
 
 @pytest.mark.shows("S3-15")
-@pytest.mark.parametrize("revision", ["2025-06-18", OLD])
-def test_RJ04_HS06_an_array_is_refused_where_there_are_none(revision: str) -> None:
-    async def script() -> None:
-        async with serving(tools(revision, call)) as site:
-            session = await site.initialize(revision)
-            assert outcome(await session.post([request("ping")])) == (400, -32600)
-
-    run(script())
+async def test_RJ04_HS06_an_array_is_refused_where_there_are_none() -> None:
+    for revision in ["2025-06-18", OLD]:
+        with case(revision):
+            async with serving(tools(revision, call)) as site:
+                session = await site.initialize(revision)
+                assert outcome(await session.post([request("ping")])) == (400, -32600)
 
 
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_RJ15_an_unknown_method_is_an_error_and_no_failure_of_http(revision: str) -> None:
-    async def script() -> None:
-        async with serving(tools(revision, call)) as site:
-            session = await site.initialize(revision)
-            answer = await session.post(request("no/such", 3))
-            assert outcome(answer) == (200, -32601)
-            assert answer.json()["id"] == 3
-
-    run(script())
+async def test_RJ15_an_unknown_method_is_an_error_and_no_failure_of_http() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            async with serving(tools(revision, call)) as site:
+                session = await site.initialize(revision)
+                answer = await session.post(request("no/such", 3))
+                assert outcome(answer) == (200, -32601)
+                assert answer.json()["id"] == 3
 
 
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_RJ16_a_resource_that_is_not_there_is_an_error_of_the_revision(revision: str) -> None:
-    async def read(self: Any, session: Any, params: Any) -> Any:
+async def test_RJ16_a_resource_that_is_not_there_is_an_error_of_the_revision() -> None:
+    async def read(self: object, session: Session, params: Any) -> object:
         raise pkg.McpError(-32002, "Resource not found", {"uri": params.uri})
 
-    async def script() -> None:
-        async with serving(server(revision, on_read_resource=read)) as site:
-            session = await site.initialize(revision)
-            answer = await session.post(request("resources/read", uri="file:///x"))
-            assert outcome(answer) == (200, -32002)
-
-    run(script())
+    for revision in STREAMABLE:
+        with case(revision):
+            async with serving(server(revision, on_read_resource=read)) as site:
+                session = await site.initialize(revision)
+                answer = await session.post(request("resources/read", uri="file:///x"))
+                assert outcome(answer) == (200, -32002)
 
 
 @pytest.mark.parametrize("revision", STREAMABLE)
-def test_RJ14_an_undeclared_capability_of_the_client_is_not_used(revision: str) -> None:
-    async def ask(session: Any, params: Any) -> str:
+async def test_RJ14_an_undeclared_capability_of_the_client_is_not_used(revision: str) -> None:
+    async def ask(session: Session, params: CallToolRequestParams) -> str:
         m = models(revision)
         content = m.TextContent(text="?")
         message = m.SamplingMessage(role="user", content=content)
         await session.create_message(m.CreateMessageRequestParams(messages=[message], max_tokens=1))
         return "asked"
 
-    async def script() -> None:
-        async with serving(tools(revision, ask)) as site:
-            session = await site.initialize(revision)
-            answer = await session.call("x")
-            assert outcome(answer)[0] == 200
-            assert answer.json()["error"]["data"]["requiredCapabilities"] == {"sampling": {}}
-
-    run(script())
+    async with serving(tools(revision, ask)) as site:
+        session = await site.initialize(revision)
+        answer = await session.call("x")
+        assert outcome(answer)[0] == 200
+        assert answer.json()["error"]["data"]["requiredCapabilities"] == {"sampling": {}}
 
 
-@pytest.mark.parametrize(
-    ("accept", "status"),
-    [
-        (f"{JSON}, {EVENTS}", 200),
-        (f"{EVENTS};q=0.5,{JSON};charset=utf-8", 200),
-        ("*/*", 200),
-        ("application/*, text/*", 200),
-        (JSON, 406),
-        (EVENTS, 406),
-        ("text/html", 406),
-        (f"{JSON}, {EVENTS};q=0", 406),
-        ("", 406),
-        (None, 406),
-    ],
-)
-def test_accept_has_to_list_both_kinds_of_answers(accept: str | None, status: int) -> None:
-    async def script() -> None:
-        async with serving(tools(OLD, call)) as site:
+async def test_accept_has_to_list_both_kinds_of_answers() -> None:
+    async with serving(tools(OLD, call)) as site:
+        for accept, status in [
+            (f"{JSON}, {EVENTS}", 200),
+            (f"{EVENTS};q=0.5,{JSON};charset=utf-8", 200),
+            ("*/*", 200),
+            ("application/*, text/*", 200),
+            (JSON, 406),
+            (EVENTS, 406),
+            ("text/html", 406),
+            (f"{JSON}, {EVENTS};q=0", 406),
+            ("", 406),
+            (None, 406),
+        ]:
             assert (await site.post(hello(), {"accept": accept})).status_code == status
 
-    run(script())
 
-
-@pytest.mark.parametrize(
-    ("kind", "status"),
-    [
-        ("application/json; charset=utf-8", 200),
-        ('Application/JSON;charset="UTF-8"', 200),
-        ("text/plain", 415),
-        ("application/json; charset=latin-1", 415),
-        ("application/x-www-form-urlencoded", 415),
-        (None, 415),
-    ],
-)
-def test_content_type_has_to_be_json_in_utf8(kind: str | None, status: int) -> None:
-    async def script() -> None:
-        async with serving(tools(OLD, call)) as site:
+async def test_content_type_has_to_be_json_in_utf8() -> None:
+    async with serving(tools(OLD, call)) as site:
+        for kind, status in [
+            ("application/json; charset=utf-8", 200),
+            ('Application/JSON;charset="UTF-8"', 200),
+            ("text/plain", 415),
+            ("application/json; charset=latin-1", 415),
+            ("application/x-www-form-urlencoded", 415),
+            (None, 415),
+        ]:
             assert (await site.post(hello(), {"content-type": kind})).status_code == status
-
-    run(script())
 
 
 @pytest.mark.shows("S3-09")
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "OPTIONS", "HEAD"])
-def test_the_endpoint_knows_post_get_and_delete_alone(method: str) -> None:
-    async def script() -> None:
-        async with serving(tools(OLD, call)) as site:
-            session = await site.initialize()
-            async with session.get() as events:
-                assert events.response.status_code == 200
-            response = await site.http.request(method, site.path)
-            assert response.status_code == 405
-            allowed = {one.strip() for one in response.headers["allow"].split(",")}
-            assert allowed == {"POST", "GET", "DELETE"}
-
-    run(script())
+async def test_the_endpoint_knows_post_get_and_delete_alone() -> None:
+    async with serving(tools(OLD, call)) as site:
+        for method in ["PUT", "PATCH", "OPTIONS", "HEAD"]:
+            with case(method):
+                session = await site.initialize()
+                async with session.get() as events:
+                    assert events.response.status_code == 200
+                response = await site.http.request(method, site.path)
+                assert response.status_code == 405
+                allowed = {one.strip() for one in response.headers["allow"].split(",")}
+                assert allowed == {"POST", "GET", "DELETE"}
 
 
-def test_other_paths_are_not_found() -> None:
-    async def script() -> None:
-        async with serving(tools(OLD, call), path="/here") as site:
-            assert (await site.post(hello())).status_code == 200
-            for path in ("/", "/mcp", "/here/", "/here/more", "/sse", "/messages"):
-                assert (await site.http.get(path)).status_code == 404
-
-    run(script())
+async def test_other_paths_are_not_found() -> None:
+    async with serving(tools(OLD, call), path="/here") as site:
+        assert (await site.post(hello())).status_code == 200
+        for path in ("/", "/mcp", "/here/", "/here/more", "/sse", "/messages"):
+            assert (await site.http.get(path)).status_code == 404
 
 
-def test_names_of_header_fields_ignore_case() -> None:
-    async def script() -> None:
-        async with serving(tools(OLD, call)) as site:
-            session = await site.initialize()
-            fields = {
-                "MCP-SESSION-ID": session.id,
-                "Mcp-Protocol-VERSION": OLD,
-                "mcp-session-id": None,
-                "mcp-protocol-version": None,
-            }
-            assert text_in(await session.post(request("tools/call", name="x"), fields)) == "x"
-
-    run(script())
+async def test_names_of_header_fields_ignore_case() -> None:
+    async with serving(tools(OLD, call)) as site:
+        session = await site.initialize()
+        fields = {
+            "MCP-SESSION-ID": session.id,
+            "Mcp-Protocol-VERSION": OLD,
+            "mcp-session-id": None,
+            "mcp-protocol-version": None,
+        }
+        assert text_in(await session.post(request("tools/call", name="x"), fields)) == "x"
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["Mcp-Session-Id", "MCP-Protocol-Version", "Host", "Content-Type", "Authorization", "Origin"],
-)
-def test_a_field_that_comes_twice_is_refused(name: str) -> None:
-    async def script() -> None:
-        async with serving(tools(OLD, call)) as site:
-            body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
-            usual = {
-                "Host": "localhost",
-                "Content-Type": JSON,
-                "Accept": f"{JSON}, {EVENTS}",
-                "Content-Length": str(len(body)),
-                "Connection": "close",
-            }
-            lines = [f"{key}: {value}" for key, value in usual.items() if key != name]
-            twice = [f"{name}: {usual.get(name, 'x')}"] * 2
-            head = "\r\n".join(["POST /mcp HTTP/1.1", *lines, *twice, "", ""])
-            answer = await raw(site.port, head.encode() + body)
-            assert answer.startswith(b"HTTP/1.1 400 ")
+async def test_a_field_that_comes_twice_is_refused() -> None:
+    async with serving(tools(OLD, call)) as site:
+        body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        for name in [
+            "Mcp-Session-Id",
+            "MCP-Protocol-Version",
+            "Host",
+            "Content-Type",
+            "Authorization",
+            "Origin",
+        ]:
+            with case(name):
+                usual = {
+                    "Host": "localhost",
+                    "Content-Type": JSON,
+                    "Accept": f"{JSON}, {EVENTS}",
+                    "Content-Length": str(len(body)),
+                    "Connection": "close",
+                }
+                lines = [f"{key}: {value}" for key, value in usual.items() if key != name]
+                twice = [f"{name}: {usual.get(name, 'x')}"] * 2
+                head = "\r\n".join(["POST /mcp HTTP/1.1", *lines, *twice, "", ""])
+                answer = await raw(site.port, head.encode() + body)
+                assert answer.startswith(b"HTTP/1.1 400 ")
 
-    run(script())
 
-
-def test_an_accept_may_be_spread_over_several_fields() -> None:
-    async def script() -> None:
-        async with serving(tools(OLD, call)) as site:
-            session = await site.initialize()
-            body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
-            lines = [
-                "POST /mcp HTTP/1.1",
-                "Host: localhost",
-                f"Accept: {JSON}",
-                f"Accept: {EVENTS}",
-                f"Content-Type: {JSON}",
-                f"Content-Length: {len(body)}",
-                f"Mcp-Session-Id: {session.id}",
-                "Connection: close",
-                "",
-                "",
-            ]
-            answer = await raw(site.port, "\r\n".join(lines).encode() + body)
-            assert answer.startswith(b"HTTP/1.1 200 ")
-            assert answer.endswith(b'{"jsonrpc":"2.0","id":1,"result":{}}')
-
-    run(script())
+async def test_an_accept_may_be_spread_over_several_fields() -> None:
+    async with serving(tools(OLD, call)) as site:
+        session = await site.initialize()
+        body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        lines = [
+            "POST /mcp HTTP/1.1",
+            "Host: localhost",
+            f"Accept: {JSON}",
+            f"Accept: {EVENTS}",
+            f"Content-Type: {JSON}",
+            f"Content-Length: {len(body)}",
+            f"Mcp-Session-Id: {session.id}",
+            "Connection: close",
+            "",
+            "",
+        ]
+        answer = await raw(site.port, "\r\n".join(lines).encode() + body)
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert answer.endswith(b'{"jsonrpc":"2.0","id":1,"result":{}}')
 
 
 class TestVersionHeader:
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    def test_VH01_DS06_without_one_a_session_knows_its_revision(self, revision: str) -> None:
-        async def script() -> None:
-            async with serving(**dual()) as site:
-                session = await site.initialize(revision)
-                message = request("tools/call", name="x")
-                answer = await session.post(message, {"mcp-protocol-version": None})
-                assert text_in(answer) == "x"
-                assert "resultType" not in answer.json()["result"]
-
-        run(script())
+    async def test_VH01_DS06_without_one_a_session_knows_its_revision(self) -> None:
+        async with serving(**dual()) as site:
+            for revision in STREAMABLE:
+                with case(revision):
+                    session = await site.initialize(revision)
+                    message = request("tools/call", name="x")
+                    answer = await session.post(message, {"mcp-protocol-version": None})
+                    assert text_in(answer) == "x"
+                    assert "resultType" not in answer.json()["result"]
 
     @pytest.mark.shows("S3-49")
-    def test_VH02_RJ10_DS08_without_one_and_without_a_session_it_is_2025_03_26(self) -> None:
+    async def test_VH02_RJ10_DS08_without_one_and_without_a_session_it_is_2025_03_26(self) -> None:
         seen: list[str] = []
 
-        async def note(session: Any, params: Any) -> str:
+        async def note(session: Session, params: CallToolRequestParams) -> str:
             seen.append(session.revision)
             return "x"
 
-        async def script() -> None:
-            async with serving(tools(STATELESS, note), pkg.REVISIONS, sessions=False) as site:
-                message = request("tools/call", name="x")
-                assert text_in(await site.post(message)) == "x"
-                assert text_in(await site.post(message, {"mcp-protocol-version": OLD})) == "x"
-            assert seen == ["2025-03-26", OLD]
+        async with serving(tools(STATELESS, note), pkg.REVISIONS, sessions=False) as site:
+            message = request("tools/call", name="x")
+            assert text_in(await site.post(message)) == "x"
+            assert text_in(await site.post(message, {"mcp-protocol-version": OLD})) == "x"
+        assert seen == ["2025-03-26", OLD]
 
-        run(script())
+    async def test_VH02_DS08_a_server_without_2025_03_26_assumes_nothing(self) -> None:
+        async with serving(tools(OLD, call), sessions=False) as site:
+            assert (await site.post(request("ping"))).status_code == 400
 
-    def test_VH02_DS08_a_server_without_2025_03_26_assumes_nothing(self) -> None:
-        async def script() -> None:
-            async with serving(tools(OLD, call), sessions=False) as site:
-                assert (await site.post(request("ping"))).status_code == 400
+    async def test_VH03_DS07_the_revision_of_the_session_is_served(self) -> None:
+        async with serving(**dual()) as site:
+            for revision in HANDSHAKE:
+                with case(revision):
+                    session = await site.initialize(revision)
+                    headers = {"mcp-protocol-version": revision}
+                    answer = await session.post(request("tools/call", name="x"), headers)
+                    assert text_in(answer) == "x"
 
-        run(script())
-
-    @pytest.mark.parametrize("revision", HANDSHAKE)
-    def test_VH03_DS07_the_revision_of_the_session_is_served(self, revision: str) -> None:
-        async def script() -> None:
-            async with serving(**dual()) as site:
-                session = await site.initialize(revision)
-                headers = {"mcp-protocol-version": revision}
-                answer = await session.post(request("tools/call", name="x"), headers)
-                assert text_in(answer) == "x"
-
-        run(script())
-
-    @pytest.mark.parametrize("other", [*HANDSHAKE[:3]])
-    def test_VH04_another_revision_than_that_of_the_session_gets_400(self, other: str) -> None:
-        async def script() -> None:
-            async with serving(**dual()) as site:
-                session = await site.initialize(OLD)
-                wrong = {"mcp-protocol-version": other}
-                assert (await session.post(request("ping"), wrong)).status_code == 400
-                async with session.get(headers=wrong) as events:
-                    assert events.response.status_code == 400
-                assert (await session.delete(wrong)).status_code == 400
-                assert text_in(await session.call("x")) == "x"
-
-        run(script())
+    async def test_VH04_another_revision_than_that_of_the_session_gets_400(self) -> None:
+        async with serving(**dual()) as site:
+            for other in [*HANDSHAKE[:3]]:
+                with case(other):
+                    session = await site.initialize(OLD)
+                    wrong = {"mcp-protocol-version": other}
+                    assert (await session.post(request("ping"), wrong)).status_code == 400
+                    async with session.get(headers=wrong) as events:
+                        assert events.response.status_code == 400
+                    assert (await session.delete(wrong)).status_code == 400
+                    assert text_in(await session.call("x")) == "x"
 
     @pytest.mark.shows("S3-50")
-    @pytest.mark.parametrize("version", ["1999-01-01", "x", "", "2025-11-25x", "2025-11-25, x"])
-    def test_VH05_RJ09_a_revision_that_is_not_spoken_gets_400(self, version: str) -> None:
-        async def script() -> None:
-            async with serving(tools(OLD, call)) as site:
-                session = await site.initialize()
-                wrong = {"mcp-protocol-version": version}
-                assert (await session.post(request("ping"), wrong)).status_code == 400
-                assert (await session.post(INITIALIZED, wrong)).status_code == 400
-                async with session.get(headers=wrong) as events:
-                    assert events.response.status_code == 400
-                assert (await session.delete(wrong)).status_code == 400
-                refused = await site.post(hello(), wrong)
-                assert refused.status_code == 400
-                assert refused.json()["error"]["data"]["supported"] == [OLD]
+    async def test_VH05_RJ09_a_revision_that_is_not_spoken_gets_400(self) -> None:
+        async with serving(tools(OLD, call)) as site:
+            for version in ["1999-01-01", "x", "", "2025-11-25x", "2025-11-25, x"]:
+                with case(version):
+                    session = await site.initialize()
+                    wrong = {"mcp-protocol-version": version}
+                    assert (await session.post(request("ping"), wrong)).status_code == 400
+                    assert (await session.post(INITIALIZED, wrong)).status_code == 400
+                    async with session.get(headers=wrong) as events:
+                        assert events.response.status_code == 400
+                    assert (await session.delete(wrong)).status_code == 400
+                    refused = await site.post(hello(), wrong)
+                    assert refused.status_code == 400
+                    assert refused.json()["error"]["data"]["supported"] == [OLD]
 
-        run(script())
+    async def test_VH06_DS03_the_stateless_revision_leaves_the_path_of_the_handshake(self) -> None:
+        async with serving(**dual()) as site:
+            session = await site.initialize()
+            fields = {**session.headers, "mcp-protocol-version": STATELESS}
+            answer = await site.modern("tools/call", name="x", headers=fields)
+            assert answer.json()["result"]["resultType"] == "complete"
+            assert text_in(await session.call("x")) == "x"
 
-    def test_VH06_DS03_the_stateless_revision_leaves_the_path_of_the_handshake(self) -> None:
-        async def script() -> None:
-            async with serving(**dual()) as site:
-                session = await site.initialize()
-                fields = {**session.headers, "mcp-protocol-version": STATELESS}
-                answer = await site.modern("tools/call", name="x", headers=fields)
-                assert answer.json()["result"]["resultType"] == "complete"
-                assert text_in(await session.call("x")) == "x"
+    async def test_VH07_the_stateless_revision_gets_400_where_it_is_not_spoken(self) -> None:
+        async with serving(tools(OLD, call)) as site:
+            session = await site.initialize()
+            assert (await site.modern("server/discover")).status_code == 400
+            headers = {"mcp-session-id": session.id}
+            assert (await site.modern("tools/list", headers=headers)).status_code == 400
 
-        run(script())
-
-    def test_VH07_the_stateless_revision_gets_400_where_it_is_not_spoken(self) -> None:
-        async def script() -> None:
-            async with serving(tools(OLD, call)) as site:
-                session = await site.initialize()
-                assert (await site.modern("server/discover")).status_code == 400
-                headers = {"mcp-session-id": session.id}
-                assert (await site.modern("tools/list", headers=headers)).status_code == 400
-
-        run(script())
-
-    def test_it_may_come_with_initialize_already(self) -> None:
-        async def script() -> None:
-            async with serving(**dual()) as site:
-                response = await site.post(hello(), {"mcp-protocol-version": OLD})
-                assert response.json()["result"]["protocolVersion"] == OLD
-
-        run(script())
+    async def test_it_may_come_with_initialize_already(self) -> None:
+        async with serving(**dual()) as site:
+            response = await site.post(hello(), {"mcp-protocol-version": OLD})
+            assert response.json()["result"]["protocolVersion"] == OLD

@@ -5,13 +5,17 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Events, Session, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD
-from support.sessions.talking import notification, pkg, run, runtime, tools
+from support.sessions.talking import notification, pkg, runtime, tools
+from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
-PROGRESS: dict[str, Any] = {"_meta": {"progressToken": "p"}}
+PROGRESS: JsonObject = {"_meta": {"progressToken": "p"}}
 
 
 class Steps:
@@ -21,7 +25,7 @@ class Steps:
         self.may: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(0))
         self.done = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: mcp.Session, params: CallToolRequestParams) -> str:
         if params.name == "lets_go":
             await session.close_stream()
             await self.may[params.name].acquire()
@@ -54,196 +58,165 @@ async def said(events: Events) -> tuple[str | None, Any]:
 
 
 @pytest.mark.shows("S3-26", "S3-37")
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_what_followed_an_event_is_sent_again_and_the_stream_goes_on(revision: str) -> None:
-    async def script() -> None:
-        call = Steps()
-        async with serving(ours(revision, call)) as site:
-            session = await site.initialize(revision)
-            call.go()
-            async with session.calling("a") as events:
-                last, first = await said(events)
-                assert first == "a 1"
-            call.go()
-            async with session.get(last) as events:
-                assert (await said(events))[1] == "a 2"
+async def test_what_followed_an_event_is_sent_again_and_the_stream_goes_on() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            call = Steps()
+            async with serving(ours(revision, call)) as site:
+                session = await site.initialize(revision)
                 call.go()
-                assert (await said(events))[1] == "a 3"
-                assert (await said(events))[1] == "answer"
-                assert await events.event() is None
-
-    run(script())
-
-
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_an_answer_that_came_meanwhile_can_be_had(revision: str) -> None:
-    async def script() -> None:
-        call = Steps()
-        async with serving(ours(revision, call)) as site:
-            session = await site.initialize(revision)
-            call.go()
-            async with session.calling("a", 5) as events:
-                last, _ = await said(events)
-            call.go(2)
-            await call.done.wait()
-            for _ in range(2):
+                async with session.calling("a") as events:
+                    last, first = await said(events)
+                    assert first == "a 1"
+                call.go()
                 async with session.get(last) as events:
-                    missed = [event.message for event in await events.all()]
-                    assert [one.get("id") for one in missed] == [None, None, 5]
-
-    run(script())
-
-
-def test_the_first_event_is_enough_to_come_back() -> None:
-    async def script() -> None:
-        call = Steps()
-        async with serving(ours(OLD, call)) as site:
-            session = await site.initialize()
-            call.go()
-            async with session.calling("a") as events:
-                first = await events.event()
-            assert first is not None
-            call.go(2)
-            async with session.get(first.id) as events:
-                assert [(await said(events))[1] for _ in range(4)] == [
-                    "a 1",
-                    "a 2",
-                    "a 3",
-                    "answer",
-                ]
-
-    run(script())
+                    assert (await said(events))[1] == "a 2"
+                    call.go()
+                    assert (await said(events))[1] == "a 3"
+                    assert (await said(events))[1] == "answer"
+                    assert await events.event() is None
 
 
-def test_who_comes_back_takes_the_stream_from_the_connection_before() -> None:
-    async def script() -> None:
-        call = Steps()
-        async with serving(ours(OLD, call)) as site:
-            session = await site.initialize()
-            call.go()
-            async with session.calling("a") as before:
-                last, _ = await said(before)
-                async with session.get(last) as after:
-                    assert await before.take() is None
-                    call.go(2)
-                    assert [(await said(after))[1] for _ in range(3)] == ["a 2", "a 3", "answer"]
+async def test_an_answer_that_came_meanwhile_can_be_had() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            call = Steps()
+            async with serving(ours(revision, call)) as site:
+                session = await site.initialize(revision)
+                call.go()
+                async with session.calling("a", 5) as events:
+                    last, _ = await said(events)
+                call.go(2)
+                await call.done.wait()
+                for _ in range(2):
+                    async with session.get(last) as events:
+                        missed = [event.message for event in await events.all()]
+                        assert [one.get("id") for one in missed] == [None, None, 5]
 
-    run(script())
+
+async def test_the_first_event_is_enough_to_come_back() -> None:
+    call = Steps()
+    async with serving(ours(OLD, call)) as site:
+        session = await site.initialize()
+        call.go()
+        async with session.calling("a") as events:
+            first = await events.event()
+        assert first is not None
+        call.go(2)
+        async with session.get(first.id) as events:
+            assert [(await said(events))[1] for _ in range(4)] == ["a 1", "a 2", "a 3", "answer"]
+
+
+async def test_who_comes_back_takes_the_stream_from_the_connection_before() -> None:
+    call = Steps()
+    async with serving(ours(OLD, call)) as site:
+        session = await site.initialize()
+        call.go()
+        async with session.calling("a") as before:
+            last, _ = await said(before)
+            async with session.get(last) as after:
+                assert await before.take() is None
+                call.go(2)
+                assert [(await said(after))[1] for _ in range(3)] == ["a 2", "a 3", "answer"]
 
 
 @pytest.mark.shows("S3-35")
-@pytest.mark.parametrize("revision", STREAMABLE)
-def test_ids_are_unique_in_a_session(revision: str) -> None:
-    async def script() -> None:
-        call = Steps()
-        server = ours(revision, call)
-        for name in "abcd":
-            call.go(3, name)
-        ids: list[str | None] = []
-        async with serving(server) as site:
-            session = await site.initialize(revision)
+async def test_ids_are_unique_in_a_session() -> None:
+    for revision in STREAMABLE:
+        with case(revision):
+            call = Steps()
+            server = ours(revision, call)
             for name in "abcd":
-                async with session.calling(name, name) as events:
-                    ids += [event.id for event in await events.all()]
-            for _ in range(3):
-                async with session.get() as events:
-                    await server.tools_list_changed()
-                    while event := await events.event():
-                        ids.append(event.id)
-                        if event.data:
-                            break
-        assert None not in ids
-        assert len(set(ids)) == len(ids) >= 19
-
-    run(script())
+                call.go(3, name)
+            ids: list[str | None] = []
+            async with serving(server) as site:
+                session = await site.initialize(revision)
+                for name in "abcd":
+                    async with session.calling(name, name) as events:
+                        ids += [event.id for event in await events.all()]
+                for _ in range(3):
+                    async with session.get() as events:
+                        await server.tools_list_changed()
+                        while event := await events.event():
+                            ids.append(event.id)
+                            if event.data:
+                                break
+            assert None not in ids
+            assert len(set(ids)) == len(ids) >= 19
 
 
 @pytest.mark.shows("S3-38")
-def test_nothing_of_another_stream_is_sent_again() -> None:
-    async def script() -> None:
-        call = Steps()
-        server = ours(OLD, call)
-        async with serving(server) as site:
-            session = await site.initialize()
-            call.go()
-            async with session.calling("a", 1) as one:
-                last, _ = await said(one)
-                call.go(3, "b")
-                async with session.calling("b", 2) as two:
-                    await server.tools_list_changed()
-                    await two.all()
-                call.go(2)
-                await one.all()
-            async with session.get(last) as events:
-                missed = [event.message for event in await events.all() if event.data]
-                data = [one["params"]["data"] for one in missed if "params" in one]
-                assert data == ["a 2", "a 3"]
-
-    run(script())
+async def test_nothing_of_another_stream_is_sent_again() -> None:
+    call = Steps()
+    server = ours(OLD, call)
+    async with serving(server) as site:
+        session = await site.initialize()
+        call.go()
+        async with session.calling("a", 1) as one:
+            last, _ = await said(one)
+            call.go(3, "b")
+            async with session.calling("b", 2) as two:
+                await server.tools_list_changed()
+                await two.all()
+            call.go(2)
+            await one.all()
+        async with session.get(last) as events:
+            missed = [event.message for event in await events.all() if event.data]
+            data = [one["params"]["data"] for one in missed if "params" in one]
+            assert data == ["a 2", "a 3"]
 
 
-def test_the_stream_of_a_session_is_gone_on_with() -> None:
-    async def script() -> None:
-        server = ours(OLD, Steps())
-        async with serving(server) as site:
-            session = await site.initialize()
-            (open_session,) = server.sessions
-            async with session.get() as events:
-                await open_session.log("info", 1)
-                last, _ = await said(events)
-                await open_session.log("info", 2)
-                await said(events)
-            await open_session.log("info", 3)
-            async with session.get(last) as events:
-                assert [(await said(events))[1] for _ in range(2)] == [2, 3]
-                await open_session.log("info", 4)
-                assert (await said(events))[1] == 4
-
-    run(script())
+async def test_the_stream_of_a_session_is_gone_on_with() -> None:
+    server = ours(OLD, Steps())
+    async with serving(server) as site:
+        session = await site.initialize()
+        (open_session,) = server.sessions
+        async with session.get() as events:
+            await open_session.log("info", 1)
+            last, _ = await said(events)
+            await open_session.log("info", 2)
+            await said(events)
+        await open_session.log("info", 3)
+        async with session.get(last) as events:
+            assert [(await said(events))[1] for _ in range(2)] == [2, 3]
+            await open_session.log("info", 4)
+            assert (await said(events))[1] == 4
 
 
-def test_close_stream_lets_go_of_the_connection_and_the_answer_waits() -> None:
-    async def script() -> None:
-        call = Steps()
-        async with serving(ours(OLD, call), retry=0.5) as site:
-            session = await site.initialize()
-            async with session.calling("lets_go", 8) as events:
-                (only,) = await events.all()
-            assert (only.data, only.retry) == ("", "500")
-            async with session.get(only.id) as events:
-                call.go(name="lets_go")
-                assert (await events.take())["id"] == 8
-                assert await events.event() is None
-
-    run(script())
+async def test_close_stream_lets_go_of_the_connection_and_the_answer_waits() -> None:
+    call = Steps()
+    async with serving(ours(OLD, call), retry=0.5) as site:
+        session = await site.initialize()
+        async with session.calling("lets_go", 8) as events:
+            (only,) = await events.all()
+        assert (only.data, only.retry) == ("", "500")
+        async with session.get(only.id) as events:
+            call.go(name="lets_go")
+            assert (await events.take())["id"] == 8
+            assert await events.event() is None
 
 
-@pytest.mark.parametrize("revision", STREAMABLE[:2])
-def test_before_2025_11_25_a_stream_is_not_let_go_of(revision: str) -> None:
-    async def script() -> None:
-        call = Steps()
-        call.go(name="lets_go")
-        async with serving(ours(revision, call)) as site:
-            session = await site.initialize(revision)
-            assert text_in(await session.call("lets_go")) == "came back"
-
-    run(script())
+async def test_before_2025_11_25_a_stream_is_not_let_go_of() -> None:
+    for revision in STREAMABLE[:2]:
+        with case(revision):
+            call = Steps()
+            call.go(name="lets_go")
+            async with serving(ours(revision, call)) as site:
+                session = await site.initialize(revision)
+                assert text_in(await session.call("lets_go")) == "came back"
 
 
-def test_a_stream_that_cannot_be_resumed_is_not_let_go_of() -> None:
-    async def script() -> None:
-        call = Steps()
-        call.go(3)
-        call.go(name="lets_go")
-        async with serving(ours(OLD, call), resumable=False) as site:
-            session = await site.initialize()
-            async with session.calling("lets_go", 1) as events:
-                seen = await events.all()
-            assert [event.message["id"] for event in seen if event.data] == [1]
-            async with session.calling("a", 2) as events:
-                assert [event.id for event in await events.all()] == [None] * 4
-
-    run(script())
+async def test_a_stream_that_cannot_be_resumed_is_not_let_go_of() -> None:
+    call = Steps()
+    call.go(3)
+    call.go(name="lets_go")
+    async with serving(ours(OLD, call), resumable=False) as site:
+        session = await site.initialize()
+        async with session.calling("lets_go", 1) as events:
+            seen = await events.all()
+        assert [event.message["id"] for event in seen if event.data] == [1]
+        async with session.calling("a", 2) as events:
+            assert [event.id for event in await events.all()] == [None] * 4
 
 
 async def refused(session: Session, last: str, **fields: str) -> int:
@@ -251,111 +224,91 @@ async def refused(session: Session, last: str, **fields: str) -> int:
         return events.response.status_code
 
 
-@pytest.mark.parametrize("last", ["x", "", "0", ".1", "0.", "0.x", "0.²", "no-such.1", "0.1.1"])
-def test_an_event_that_is_not_known_gets_400(last: str) -> None:
-    async def script() -> None:
-        async with serving(ours(OLD, Steps())) as site:
-            session = await site.initialize()
-            given = last.encode().decode("latin-1") if last == "0.²" else last
-            assert await refused(session, given.encode("ascii", "replace").decode()) == 400
-
-    run(script())
+async def test_an_event_that_is_not_known_gets_400() -> None:
+    async with serving(ours(OLD, Steps())) as site:
+        for last in ["x", "", "0", ".1", "0.", "0.x", "0.²", "no-such.1", "0.1.1"]:
+            with case(last):
+                session = await site.initialize()
+                given = last.encode().decode("latin-1") if last == "0.²" else last
+                assert await refused(session, given.encode("ascii", "replace").decode()) == 400
 
 
-def test_an_event_of_another_session_is_not_known() -> None:
-    async def script() -> None:
-        call = Steps()
-        call.go(3)
-        async with serving(ours(OLD, call)) as site:
-            session, other = await site.initialize(), await site.initialize()
-            async with session.calling("a") as events:
-                first = await events.event()
+async def test_an_event_of_another_session_is_not_known() -> None:
+    call = Steps()
+    call.go(3)
+    async with serving(ours(OLD, call)) as site:
+        session, other = await site.initialize(), await site.initialize()
+        async with session.calling("a") as events:
+            first = await events.event()
+        assert first is not None
+        assert first.id is not None
+        assert await refused(other, first.id) == 400
+        assert await refused(session, first.id) == 200
+
+
+async def test_events_that_were_let_go_of_cannot_be_asked_for() -> None:
+    call = Steps()
+    call.go(3)
+    store = pkg.MemoryEventStore(max_events=2)
+    async with serving(ours(OLD, call), events=store) as site:
+        session = await site.initialize()
+        async with session.calling("a", 1) as events:
+            ids = [event.id or "" for event in await events.all()]
+        assert len(ids) == 5
+        assert [await refused(session, one) for one in ids] == [400, 400, 200, 200, 200]
+
+
+async def test_events_go_with_their_session() -> None:
+    call = Steps()
+    call.go(3)
+    store, forgotten = pkg.MemoryEventStore(), list[str]()
+    forget = store.forget
+
+    async def noting(session: str) -> None:
+        forgotten.append(session)
+        await forget(session)
+
+    store.forget = noting  # type: ignore[method-assign]
+    async with serving(ours(OLD, call), events=store) as site:
+        session = await site.initialize()
+        async with session.calling("a") as events:
+            first = await events.event()
             assert first is not None
-            assert first.id is not None
-            assert await refused(other, first.id) == 400
-            assert await refused(session, first.id) == 200
-
-    run(script())
-
-
-def test_events_that_were_let_go_of_cannot_be_asked_for() -> None:
-    async def script() -> None:
-        call = Steps()
-        call.go(3)
-        store = pkg.MemoryEventStore(max_events=2)
-        async with serving(ours(OLD, call), events=store) as site:
-            session = await site.initialize()
-            async with session.calling("a", 1) as events:
-                ids = [event.id or "" for event in await events.all()]
-            assert len(ids) == 5
-            assert [await refused(session, one) for one in ids] == [400, 400, 200, 200, 200]
-
-    run(script())
-
-
-def test_events_go_with_their_session() -> None:
-    async def script() -> None:
-        call = Steps()
-        call.go(3)
-        store, forgotten = pkg.MemoryEventStore(), list[str]()
-        forget = store.forget
-
-        async def noting(session: str) -> None:
-            forgotten.append(session)
-            await forget(session)
-
-        store.forget = noting
-        async with serving(ours(OLD, call), events=store) as site:
-            session = await site.initialize()
-            async with session.calling("a") as events:
-                first = await events.event()
-                assert first is not None
-                name, _, _ = (first.id or "").rpartition(".")
-                await events.all()
-            assert await store.after(session.id, name, 0)
-            await session.delete()
-            assert forgotten == [session.id]
-            assert await store.after(session.id, name, 0) is None
-
-    run(script())
+            name, _, _ = (first.id or "").rpartition(".")
+            await events.all()
+        assert await store.after(session.id, name, 0)
+        await session.delete()
+        assert forgotten == [session.id]
+        assert await store.after(session.id, name, 0) is None
 
 
 class TestMemoryEventStore:
-    def test_the_stream_that_has_been_quiet_for_longest_goes_first(self) -> None:
-        async def script() -> None:
-            events = runtime("http.server.stores")
-            store = events.MemoryEventStore(max_bytes=1000)
-            for stream in ("a", "b", "a", "c"):
-                number = 2 if stream == "a" and await store.after("s", "a", 1) is not None else 1
-                await store.append("s", stream, events.StoredEvent(number, b"x" * 100))
-            assert await store.after("s", "b", 0) is None
-            assert len(await store.after("s", "a", 0) or ()) == 2
-            assert len(await store.after("s", "c", 0) or ()) == 1
+    async def test_the_stream_that_has_been_quiet_for_longest_goes_first(self) -> None:
+        events = runtime("http.server.stores")
+        store = events.MemoryEventStore(max_bytes=1000)
+        for stream in ("a", "b", "a", "c"):
+            number = 2 if stream == "a" and await store.after("s", "a", 1) is not None else 1
+            await store.append("s", stream, events.StoredEvent(number, b"x" * 100))
+        assert await store.after("s", "b", 0) is None
+        assert len(await store.after("s", "a", 0) or ()) == 2
+        assert len(await store.after("s", "c", 0) or ()) == 1
 
-        run(script())
-
-    def test_a_single_event_larger_than_all_the_room_is_not_kept(self) -> None:
-        async def script() -> None:
-            events = runtime("http.server.stores")
-            store = events.MemoryEventStore(max_bytes=1000)
-            await store.append("s", "a", events.StoredEvent(1, b"x" * 2000))
-            assert await store.after("s", "a", 0) is None
-            await store.append("s", "b", events.StoredEvent(1, b"x"))
-            assert len(await store.after("s", "b", 0) or ()) == 1
-
-        run(script())
+    async def test_a_single_event_larger_than_all_the_room_is_not_kept(self) -> None:
+        events = runtime("http.server.stores")
+        store = events.MemoryEventStore(max_bytes=1000)
+        await store.append("s", "a", events.StoredEvent(1, b"x" * 2000))
+        assert await store.after("s", "a", 0) is None
+        await store.append("s", "b", events.StoredEvent(1, b"x"))
+        assert len(await store.after("s", "b", 0) or ()) == 1
 
 
-def test_a_cancelled_request_is_over_for_who_comes_back() -> None:
-    async def script() -> None:
-        call = Steps()
-        async with serving(ours(OLD, call)) as site:
-            session = await site.initialize()
-            call.go()
-            async with session.calling("a", 1) as events:
-                last, _ = await said(events)
-            async with session.get(last) as events:
-                await session.post(notification("notifications/cancelled", requestId=1))
-                assert await events.event() is None
-
-    run(script())
+async def test_a_cancelled_request_is_over_for_who_comes_back() -> None:
+    call = Steps()
+    async with serving(ours(OLD, call)) as site:
+        session = await site.initialize()
+        call.go()
+        async with session.calling("a", 1) as events:
+            last, _ = await said(events)
+        async with session.get(last) as events:
+            await session.post(notification("notifications/cancelled", requestId=1))
+            assert await events.event() is None

@@ -4,9 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, outcome, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import INITIALIZED, hello, models, pkg, request, run, server, tools
+from support.sessions.talking import INITIALIZED, hello, models, pkg, request, server, tools
+from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
@@ -14,7 +18,7 @@ UPDATED = "notifications/resources/updated"
 TOLD = frozenset({CHANGED, UPDATED, "notifications/message"})
 
 
-async def call(session: Any, params: Any) -> str:
+async def call(session: Session, params: CallToolRequestParams) -> str:
     if params.name == "who":
         return str(session.principal)
     if params.name == "log":
@@ -35,7 +39,7 @@ class Holding:
         self.go = asyncio.Event()
         self.cancelled = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         self.begun.set()
         try:
             await self.go.wait()
@@ -52,287 +56,233 @@ async def status(site: Site, id: str | None, method: str = "ping") -> int:
 
 class TestBeginning:
     @pytest.mark.shows("S3-39", "S3-41")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    def test_HS10_the_answer_to_initialize_brings_an_id_of_visible_ascii(
-        self, revision: str
-    ) -> None:
-        async def script() -> None:
-            async with serving(ours(revision)) as site:
-                begun = await site.post(hello(revision))
-                id = begun.headers["mcp-session-id"]
-                assert id
-                assert all("!" <= char <= "~" for char in id)
-                pinged = await site.post(request("ping"), {"mcp-session-id": id})
-                assert "mcp-session-id" not in pinged.headers
-
-        run(script())
+    async def test_HS10_the_answer_to_initialize_brings_an_id_of_visible_ascii(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                async with serving(ours(revision)) as site:
+                    begun = await site.post(hello(revision))
+                    id = begun.headers["mcp-session-id"]
+                    assert id
+                    assert all("!" <= char <= "~" for char in id)
+                    pinged = await site.post(request("ping"), {"mcp-session-id": id})
+                    assert "mcp-session-id" not in pinged.headers
 
     @pytest.mark.shows("S3-40")
-    def test_no_two_sessions_have_the_same_id_and_none_can_be_guessed(self) -> None:
-        async def script() -> None:
-            async with serving(ours()) as site:
-                ids = {(await site.initialize()).id for _ in range(20)}
-                assert len(ids) == 20
-                # 128 bits take 22 characters at least, of 64 kinds.
-                assert min(map(len, ids)) >= 22
-                for at in range(22):
-                    assert len({id[at] for id in ids}) > 1
+    async def test_no_two_sessions_have_the_same_id_and_none_can_be_guessed(self) -> None:
+        async with serving(ours()) as site:
+            ids = {(await site.initialize()).id for _ in range(20)}
+            assert len(ids) == 20
+            # 128 bits take 22 characters at least, of 64 kinds.
+            assert min(map(len, ids)) >= 22
+            for at in range(22):
+                assert len({id[at] for id in ids}) > 1
 
-        run(script())
+    async def test_HS04_a_handshake_that_fails_begins_no_session(self) -> None:
+        async with serving(ours()) as site:
+            for missing in ["protocolVersion", "capabilities", "clientInfo"]:
+                with case(missing):
+                    message = hello()
+                    del message["params"][missing]
+                    refused = await site.post(message)
+                    assert outcome(refused)[1] == -32602
+                    assert "mcp-session-id" not in refused.headers
 
-    @pytest.mark.parametrize("missing", ["protocolVersion", "capabilities", "clientInfo"])
-    def test_HS04_a_handshake_that_fails_begins_no_session(self, missing: str) -> None:
-        async def script() -> None:
-            async with serving(ours()) as site:
-                message = hello()
-                del message["params"][missing]
-                refused = await site.post(message)
-                assert outcome(refused)[1] == -32602
-                assert "mcp-session-id" not in refused.headers
+    async def test_HS07_a_second_initialize_is_refused_and_the_session_goes_on(self) -> None:
+        async with serving(ours()) as site:
+            session = await site.initialize()
+            again = await session.post(hello(id=5))
+            assert outcome(again) == (400, -32600)
+            assert again.json()["id"] == 5
+            assert text_in(await session.call("x")) == "x"
 
-        run(script())
-
-    def test_HS07_a_second_initialize_is_refused_and_the_session_goes_on(self) -> None:
-        async def script() -> None:
-            async with serving(ours()) as site:
-                session = await site.initialize()
-                again = await session.post(hello(id=5))
-                assert outcome(again) == (400, -32600)
-                assert again.json()["id"] == 5
-                assert text_in(await session.call("x")) == "x"
-
-        run(script())
-
-    def test_HS02_an_unknown_revision_begins_a_session_in_the_newest(self) -> None:
-        async def script() -> None:
-            async with serving(ours(STATELESS), pkg.REVISIONS) as site:
-                for asked in ("1999-01-01", "2099-01-01", STATELESS):
-                    begun = await site.post(hello(asked))
-                    assert begun.json()["result"]["protocolVersion"] == OLD
-                    assert begun.headers["mcp-session-id"]
-
-        run(script())
+    async def test_HS02_an_unknown_revision_begins_a_session_in_the_newest(self) -> None:
+        async with serving(ours(STATELESS), pkg.REVISIONS) as site:
+            for asked in ("1999-01-01", "2099-01-01", STATELESS):
+                begun = await site.post(hello(asked))
+                assert begun.json()["result"]["protocolVersion"] == OLD
+                assert begun.headers["mcp-session-id"]
 
 
 class TestWithoutOne:
     @pytest.mark.shows("S3-43")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    def test_RJ07_a_request_without_the_id_gets_400(self, revision: str) -> None:
-        async def script() -> None:
-            async with serving(ours(revision)) as site:
-                fields = {"mcp-protocol-version": revision}
-                for message in (request("ping"), request("tools/list"), INITIALIZED):
-                    assert (await site.post(message, fields)).status_code == 400
-                async with site.get(fields) as events:
-                    assert events.response.status_code == 400
-                assert (await site.http.delete(site.path, headers=fields)).status_code == 400
-
-        run(script())
+    async def test_RJ07_a_request_without_the_id_gets_400(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                async with serving(ours(revision)) as site:
+                    fields = {"mcp-protocol-version": revision}
+                    for message in (request("ping"), request("tools/list"), INITIALIZED):
+                        assert (await site.post(message, fields)).status_code == 400
+                    async with site.get(fields) as events:
+                        assert events.response.status_code == 400
+                    assert (await site.http.delete(site.path, headers=fields)).status_code == 400
 
     @pytest.mark.shows("S3-44")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    def test_RJ08_an_id_that_is_unknown_or_over_gets_404(self, revision: str) -> None:
-        async def script() -> None:
-            async with serving(ours(revision)) as site:
-                session = await site.initialize(revision)
-                assert (await session.delete()).status_code == 204
-                for id in (session.id, "x", session.id.swapcase(), session.id[:-1], ""):
-                    assert await status(site, id) == 404
-                    async with site.get({"mcp-session-id": id}) as events:
-                        assert events.response.status_code == 404
-                    ended = await site.http.delete(site.path, headers={"mcp-session-id": id})
-                    assert ended.status_code == 404
-                # Initialize with an id is no new beginning (2025-11-25, "Session Management").
-                assert (await site.post(hello(), {"mcp-session-id": "x"})).status_code == 404
-
-        run(script())
+    async def test_RJ08_an_id_that_is_unknown_or_over_gets_404(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                async with serving(ours(revision)) as site:
+                    session = await site.initialize(revision)
+                    assert (await session.delete()).status_code == 204
+                    for id in (session.id, "x", session.id.swapcase(), session.id[:-1], ""):
+                        assert await status(site, id) == 404
+                        async with site.get({"mcp-session-id": id}) as events:
+                            assert events.response.status_code == 404
+                        ended = await site.http.delete(site.path, headers={"mcp-session-id": id})
+                        assert ended.status_code == 404
+                    # Initialize with an id is no new beginning (2025-11-25, "Session Management").
+                    assert (await site.post(hello(), {"mcp-session-id": "x"})).status_code == 404
 
 
 class TestEnding:
-    def test_delete_ends_streams_and_what_is_worked_on(self) -> None:
-        async def script() -> None:
-            hold = Holding()
-            async with serving(tools(OLD, hold)) as site:
-                session = await site.initialize()
-                asking = asyncio.create_task(session.call("x"))
-                await hold.begun.wait()
-                async with session.get() as events:
-                    ended = await session.delete()
-                    assert (ended.status_code, ended.content) == (204, b"")
-                    assert await events.take() is None
-                await hold.cancelled.wait()
-                assert "result" not in (await asking).text
+    async def test_delete_ends_streams_and_what_is_worked_on(self) -> None:
+        hold = Holding()
+        async with serving(tools(OLD, hold)) as site:
+            session = await site.initialize()
+            asking = asyncio.create_task(session.call("x"))
+            await hold.begun.wait()
+            async with session.get() as events:
+                ended = await session.delete()
+                assert (ended.status_code, ended.content) == (204, b"")
+                assert await events.take() is None
+            await hold.cancelled.wait()
+            assert "result" not in (await asking).text
 
-        run(script())
-
-    def test_the_other_sessions_go_on(self) -> None:
-        async def script() -> None:
-            async with serving(ours()) as site:
-                one, other = await site.initialize(), await site.initialize()
-                await one.delete()
-                assert text_in(await other.call("x")) == "x"
-
-        run(script())
+    async def test_the_other_sessions_go_on(self) -> None:
+        async with serving(ours()) as site:
+            one, other = await site.initialize(), await site.initialize()
+            await one.delete()
+            assert text_in(await other.call("x")) == "x"
 
     @pytest.mark.shows("S3-47")
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    def test_RJ06_delete_gets_405_where_there_are_no_sessions(self, revision: str) -> None:
-        async def script() -> None:
-            async with serving(ours(revision), sessions=False) as site:
-                fields = {"mcp-protocol-version": revision, "mcp-session-id": "x"}
-                assert (await site.http.delete(site.path, headers=fields)).status_code == 405
+    async def test_RJ06_delete_gets_405_where_there_are_no_sessions(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                async with serving(ours(revision), sessions=False) as site:
+                    fields = {"mcp-protocol-version": revision, "mcp-session-id": "x"}
+                    assert (await site.http.delete(site.path, headers=fields)).status_code == 405
 
-        run(script())
-
-    def test_an_idle_session_ends_and_one_with_an_open_stream_does_not(self) -> None:
-        async def script() -> None:
-            server = ours()
-            async with serving(server, session_lifetime=0.1) as site:
-                used, idle = await site.initialize(), await site.initialize()
-                async with used.get() as events:
-                    while len(server.sessions) > 1:
-                        await asyncio.sleep(0.01)
-                    assert await status(site, idle.id) == 404
-                    await server.tools_list_changed()
-                    assert (await events.take())["method"] == CHANGED
-                while server.sessions:
-                    await asyncio.sleep(0.01)
-                assert await status(site, used.id) == 404
-
-        run(script())
-
-    def test_one_with_a_request_under_way_does_not_either(self) -> None:
-        async def script() -> None:
-            hold = Holding()
-            server = tools(OLD, hold)
-            async with serving(server, session_lifetime=0.1) as site:
-                used, _ = await site.initialize(), await site.initialize()
-                asking = asyncio.create_task(used.call("x"))
+    async def test_an_idle_session_ends_and_one_with_an_open_stream_does_not(self) -> None:
+        server = ours()
+        async with serving(server, session_lifetime=0.1) as site:
+            used, idle = await site.initialize(), await site.initialize()
+            async with used.get() as events:
                 while len(server.sessions) > 1:
                     await asyncio.sleep(0.01)
-                hold.go.set()
-                assert text_in(await asking) == "held"
+                assert await status(site, idle.id) == 404
+                await server.tools_list_changed()
+                assert (await events.take())["method"] == CHANGED
+            while server.sessions:
+                await asyncio.sleep(0.01)
+            assert await status(site, used.id) == 404
 
-        run(script())
+    async def test_one_with_a_request_under_way_does_not_either(self) -> None:
+        hold = Holding()
+        server = tools(OLD, hold)
+        async with serving(server, session_lifetime=0.1) as site:
+            used, _ = await site.initialize(), await site.initialize()
+            asking = asyncio.create_task(used.call("x"))
+            while len(server.sessions) > 1:
+                await asyncio.sleep(0.01)
+            hold.go.set()
+            assert text_in(await asking) == "held"
 
-    def test_the_session_idle_for_longest_makes_room_for_a_new_one(self) -> None:
-        async def script() -> None:
-            async with serving(ours(), max_sessions=2) as site:
-                first, second = await site.initialize(), await site.initialize()
-                await first.call("x")
-                third = await site.initialize()
-                found = [await status(site, one.id) for one in (first, second, third)]
-                assert found == [200, 404, 200]
+    async def test_the_session_idle_for_longest_makes_room_for_a_new_one(self) -> None:
+        async with serving(ours(), max_sessions=2) as site:
+            first, second = await site.initialize(), await site.initialize()
+            await first.call("x")
+            third = await site.initialize()
+            found = [await status(site, one.id) for one in (first, second, third)]
+            assert found == [200, 404, 200]
 
-        run(script())
-
-    def test_where_all_are_in_use_there_is_no_room(self) -> None:
-        async def script() -> None:
-            async with serving(ours(), max_sessions=2) as site:
-                first, second = await site.initialize(), await site.initialize()
-                async with first.get(), second.get():
-                    full = await site.post(hello())
-                    assert full.status_code == 503
-                    assert int(full.headers["retry-after"]) > 0
-                    assert text_in(await first.call("x")) == "x"
-                assert text_in(await second.call("x")) == "x"
-
-        run(script())
+    async def test_where_all_are_in_use_there_is_no_room(self) -> None:
+        async with serving(ours(), max_sessions=2) as site:
+            first, second = await site.initialize(), await site.initialize()
+            async with first.get(), second.get():
+                full = await site.post(hello())
+                assert full.status_code == 503
+                assert int(full.headers["retry-after"]) > 0
+                assert text_in(await first.call("x")) == "x"
+            assert text_in(await second.call("x")) == "x"
 
 
 class TestWhoseItIs:
-    def test_somebody_else_does_not_learn_that_it_exists(self) -> None:
+    async def test_somebody_else_does_not_learn_that_it_exists(self) -> None:
         ada, ben = {"authorization": f"Bearer {'a' * 16}"}, {"authorization": f"Bearer {'b' * 16}"}
         verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})
-
-        async def script() -> None:
-            guarded = pkg.Authentication(verify=verify)
-            async with serving(ours(), authentication=guarded) as site:
-                session = await site.initialize(headers=ada)
-                assert text_in(await session.call("who")) == "ada"
-                foreign = await session.post(request("ping"), ben)
-                unknown = await site.post(request("ping"), {**ben, "mcp-session-id": "x"})
-                assert foreign.status_code == unknown.status_code == 404
-                assert foreign.json() == unknown.json()
-                async with session.get(headers=ben) as events:
-                    assert events.response.status_code == 404
-                assert (await session.delete(ben)).status_code == 404
-                assert text_in(await session.call("who")) == "ada"
-
-        run(script())
+        guarded = pkg.Authentication(verify=verify)
+        async with serving(ours(), authentication=guarded) as site:
+            session = await site.initialize(headers=ada)
+            assert text_in(await session.call("who")) == "ada"
+            foreign = await session.post(request("ping"), ben)
+            unknown = await site.post(request("ping"), {**ben, "mcp-session-id": "x"})
+            assert foreign.status_code == unknown.status_code == 404
+            assert foreign.json() == unknown.json()
+            async with session.get(headers=ben) as events:
+                assert events.response.status_code == 404
+            assert (await session.delete(ben)).status_code == 404
+            assert text_in(await session.call("who")) == "ada"
 
 
 class TestAClassForEachSession:
-    def test_each_session_has_a_server_of_its_own(self) -> None:
-        async def count(self: Any, session: Any, params: Any) -> Any:
+    async def test_each_session_has_a_server_of_its_own(self) -> None:
+        async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
             m = models(OLD)
             self.calls = getattr(self, "calls", 0) + 1
             return m.CallToolResult(content=[m.TextContent(text=str(self.calls))])
 
-        async def script() -> None:
-            async with serving(type(server(OLD, on_call_tool=count))) as site:
-                one, other = await site.initialize(), await site.initialize()
-                assert [text_in(await one.call("x")) for _ in range(2)] == ["1", "2"]
-                assert text_in(await other.call("x")) == "1"
+        async with serving(type(server(OLD, on_call_tool=count))) as site:
+            one, other = await site.initialize(), await site.initialize()
+            assert [text_in(await one.call("x")) for _ in range(2)] == ["1", "2"]
+            assert text_in(await other.call("x")) == "1"
 
-        run(script())
-
-    def test_requests_of_the_stateless_era_share_one(self) -> None:
-        async def count(self: Any, session: Any, params: Any) -> Any:
+    async def test_requests_of_the_stateless_era_share_one(self) -> None:
+        async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
             m = models(STATELESS)
             self.calls = getattr(self, "calls", 0) + 1
             return m.CallToolResult(content=[m.TextContent(text=str(self.calls))])
 
-        async def script() -> None:
-            made = server(STATELESS, on_call_tool=count)
-            async with serving(made.__class__, pkg.REVISIONS) as site:
-                session = await site.initialize()
-                told = [text_in(await site.modern("tools/call", name="x")) for _ in range(2)]
-                assert told == ["1", "2"]
-                assert text_in(await session.call("x")) == "1"
-
-        run(script())
+        made = server(STATELESS, on_call_tool=count)
+        async with serving(made.__class__, pkg.REVISIONS) as site:
+            session = await site.initialize()
+            told = [text_in(await site.modern("tools/call", name="x")) for _ in range(2)]
+            assert told == ["1", "2"]
+            assert text_in(await session.call("x")) == "1"
 
 
 class TestWithoutSessions:
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    def test_each_request_is_served_by_itself(self, revision: str) -> None:
-        async def script() -> None:
-            async with serving(ours(revision), sessions=False) as site:
-                fields = {"mcp-protocol-version": revision}
-                begun = await site.post(hello(revision))
-                assert begun.json()["result"]["protocolVersion"] == revision
-                assert "mcp-session-id" not in begun.headers
-                assert (await site.post(INITIALIZED, fields)).status_code == 202
-                assert text_in(await site.post(request("tools/call", name="x"), fields)) == "x"
-                async with site.stream(request("tools/call", name="log"), fields) as events:
-                    said = [event.message for event in await events.all()]
-                    assert [one.get("method") for one in said] == ["notifications/message"] * 2 + [
-                        None
-                    ]
+    async def test_each_request_is_served_by_itself(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                async with serving(ours(revision), sessions=False) as site:
+                    fields = {"mcp-protocol-version": revision}
+                    begun = await site.post(hello(revision))
+                    assert begun.json()["result"]["protocolVersion"] == revision
+                    assert "mcp-session-id" not in begun.headers
+                    assert (await site.post(INITIALIZED, fields)).status_code == 202
+                    assert text_in(await site.post(request("tools/call", name="x"), fields)) == "x"
+                    async with site.stream(request("tools/call", name="log"), fields) as events:
+                        said = [event.message for event in await events.all()]
+                        assert [one.get("method") for one in said] == [
+                            "notifications/message"
+                        ] * 2 + [None]
 
-        run(script())
-
-    def test_the_client_cannot_be_asked(self) -> None:
-        async def ask(session: Any, params: Any) -> str:
+    async def test_the_client_cannot_be_asked(self) -> None:
+        async def ask(session: Session, params: CallToolRequestParams) -> str:
             await session.list_roots()
             return "asked"
 
-        async def script() -> None:
-            async with serving(tools(OLD, ask), sessions=False) as site:
-                fields = {"mcp-protocol-version": OLD}
-                await site.post(hello(roots={}))
-                answer = await site.post(request("tools/call", name="x"), fields)
-                assert "error" in answer.json()
-
-        run(script())
+        async with serving(tools(OLD, ask), sessions=False) as site:
+            fields = {"mcp-protocol-version": OLD}
+            await site.post(hello(roots={}))
+            answer = await site.post(request("tools/call", name="x"), fields)
+            assert "error" in answer.json()
 
 
 class Records:
     """A store that several applications share."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, Any] = {}
+        self.kept: JsonObject = {}
         self.saves = 0
 
     async def save(self, id: str, record: Any, lifetime: float) -> None:
@@ -347,177 +297,144 @@ class Records:
 
 
 class TestSharedStores:
-    def test_another_application_goes_on_with_a_session(self) -> None:
-        async def script() -> None:
-            store = Records()
-            one, two = ours(), ours()
-            async with (
-                serving(one, session_store=store) as first,
-                serving(two, session_store=store) as second,
-            ):
-                session = await first.initialize(sampling={})
-                await session.post(request("logging/setLevel", level="error"))
-                await session.post(request("resources/subscribe", uri="file:///a"))
-                session.site = second
-                async with session.calling("log") as events:
-                    said = [event.message for event in await events.all() if event.data]
-                    assert said[0]["params"]["data"] == "high"
-                    assert len(said) == 2
-                (revived,) = two.sessions
-                assert revived.client_capabilities.sampling is not None
-                assert revived.client_info.name == "hand"
-                async with session.get() as events:
-                    await two.resource_updated("file:///b")
-                    await two.resource_updated("file:///a")
-                    assert (await events.take())["params"] == {"uri": "file:///a"}
+    async def test_another_application_goes_on_with_a_session(self) -> None:
+        store = Records()
+        one, two = ours(), ours()
+        async with (
+            serving(one, session_store=store) as first,
+            serving(two, session_store=store) as second,
+        ):
+            session = await first.initialize(sampling={})
+            await session.post(request("logging/setLevel", level="error"))
+            await session.post(request("resources/subscribe", uri="file:///a"))
+            session.site = second
+            async with session.calling("log") as events:
+                said = [event.message for event in await events.all() if event.data]
+                assert said[0]["params"]["data"] == "high"
+                assert len(said) == 2
+            (revived,) = two.sessions
+            assert revived.client_capabilities.sampling is not None
+            assert revived.client_info.name == "hand"
+            async with session.get() as events:
+                await two.resource_updated("file:///b")
+                await two.resource_updated("file:///a")
+                assert (await events.take())["params"] == {"uri": "file:///a"}
 
-        run(script())
+    async def test_it_goes_on_in_its_revision_also_in_a_translated_one(self) -> None:
+        for revision in STREAMABLE:
+            with case(revision):
+                store = Records()
+                async with (
+                    serving(ours(STATELESS), pkg.REVISIONS, session_store=store) as first,
+                    serving(ours(STATELESS), pkg.REVISIONS, session_store=store) as second,
+                ):
+                    session = await first.initialize(revision)
+                    session.site = second
+                    assert text_in(await session.call("x")) == "x"
+                    wrong = {"mcp-protocol-version": "2024-11-05"}
+                    assert (await session.post(request("ping"), wrong)).status_code == 400
 
-    @pytest.mark.parametrize("revision", STREAMABLE)
-    def test_it_goes_on_in_its_revision_also_in_a_translated_one(self, revision: str) -> None:
-        async def script() -> None:
-            store = Records()
-            async with (
-                serving(ours(STATELESS), pkg.REVISIONS, session_store=store) as first,
-                serving(ours(STATELESS), pkg.REVISIONS, session_store=store) as second,
-            ):
-                session = await first.initialize(revision)
-                session.site = second
-                assert text_in(await session.call("x")) == "x"
-                wrong = {"mcp-protocol-version": "2024-11-05"}
-                assert (await session.post(request("ping"), wrong)).status_code == 400
-
-        run(script())
-
-    def test_it_stays_whose_it_is(self) -> None:
+    async def test_it_stays_whose_it_is(self) -> None:
         verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})
+        store = Records()
+        chosen = {"session_store": store, "authentication": pkg.Authentication(verify=verify)}
+        async with serving(ours(), **chosen) as first, serving(ours(), **chosen) as second:
+            session = await first.initialize(headers={"authorization": f"Bearer {'a' * 16}"})
+            session.site = second
+            ben = {"authorization": f"Bearer {'b' * 16}"}
+            assert (await session.post(request("ping"), ben)).status_code == 404
+            assert text_in(await session.call("who")) == "ada"
 
-        async def script() -> None:
-            store = Records()
-            chosen = {
-                "session_store": store,
-                "authentication": pkg.Authentication(verify=verify),
-            }
-            async with serving(ours(), **chosen) as first, serving(ours(), **chosen) as second:
-                session = await first.initialize(headers={"authorization": f"Bearer {'a' * 16}"})
-                session.site = second
-                ben = {"authorization": f"Bearer {'b' * 16}"}
-                assert (await session.post(request("ping"), ben)).status_code == 404
-                assert text_in(await session.call("who")) == "ada"
+    async def test_RJ08_one_that_was_ended_here_is_over_everywhere(self) -> None:
+        store = Records()
+        async with (
+            serving(ours(), session_store=store) as first,
+            serving(ours(), session_store=store) as second,
+        ):
+            session = await first.initialize()
+            session.site = second
+            assert (await session.delete()).status_code == 204
+            assert await status(second, session.id) == 404
+            assert await status(first, session.id) == 404
 
-        run(script())
+    async def test_RJ08_what_is_under_way_does_not_bring_an_ended_session_back(self) -> None:
+        store, hold = Records(), Holding()
+        # A record is due to be saved again as soon as it was saved.
+        chosen = {"session_store": store, "session_lifetime": 1e-6}
+        async with serving(tools(OLD, hold), **chosen) as site:
+            session = await site.initialize()
+            asking = asyncio.create_task(session.call("x"))
+            await hold.begun.wait()
+            assert (await session.delete()).status_code == 204
+            await asking
+            assert await status(site, session.id) == 404
+            assert store.kept == {}
 
-    def test_RJ08_one_that_was_ended_here_is_over_everywhere(self) -> None:
-        async def script() -> None:
-            store = Records()
-            async with (
-                serving(ours(), session_store=store) as first,
-                serving(ours(), session_store=store) as second,
-            ):
-                session = await first.initialize()
-                session.site = second
-                assert (await session.delete()).status_code == 204
-                assert await status(second, session.id) == 404
-                assert await status(first, session.id) == 404
-
-        run(script())
-
-    def test_RJ08_what_is_under_way_does_not_bring_an_ended_session_back(self) -> None:
-        async def script() -> None:
-            store, hold = Records(), Holding()
-            # A record is due to be saved again as soon as it was saved.
-            chosen = {"session_store": store, "session_lifetime": 1e-6}
-            async with serving(tools(OLD, hold), **chosen) as site:
-                session = await site.initialize()
-                asking = asyncio.create_task(session.call("x"))
-                await hold.begun.wait()
-                assert (await session.delete()).status_code == 204
-                await asking
-                assert await status(site, session.id) == 404
-                assert store.kept == {}
-
-        run(script())
-
-    def test_what_is_changed_here_is_changed_everywhere(self) -> None:
-        async def script() -> None:
-            store = Records()
-            async with (
-                serving(ours(), session_store=store) as first,
-                serving(ours(), session_store=store) as second,
-            ):
-                session = await first.initialize()
-                for site in (second, first):
-                    session.site = site
-                    assert text_in(await session.call("x")) == "x"
-                session.site = second
-                await session.post(request("logging/setLevel", level="emergency"))
-                session.site = first
-                assert text_in(await session.call("log")) == "log"
-
-        run(script())
-
-    def test_a_session_in_use_is_saved_again_before_its_record_lapses(self) -> None:
-        async def script() -> None:
-            store = Records()
-            async with serving(ours(), session_store=store, session_lifetime=0.05) as site:
-                session = await site.initialize()
-                saves = store.saves
-                while store.saves == saves:
-                    assert text_in(await session.call("x")) == "x"
-
-        run(script())
-
-    def test_sessions_and_events_survive_the_process_that_had_them(self) -> None:
-        async def script() -> None:
-            chosen = {"session_store": Records(), "events": pkg.MemoryEventStore()}
-            async with serving(ours(), **chosen) as first:
-                session = await first.initialize()
-                async with session.calling("log", 3) as events:
-                    begun = await events.event()
-                    await events.all()
-            assert begun is not None
-            async with serving(ours(), **chosen) as second:
-                session.site = second
+    async def test_what_is_changed_here_is_changed_everywhere(self) -> None:
+        store = Records()
+        async with (
+            serving(ours(), session_store=store) as first,
+            serving(ours(), session_store=store) as second,
+        ):
+            session = await first.initialize()
+            for site in (second, first):
+                session.site = site
                 assert text_in(await session.call("x")) == "x"
-                async with session.get(begun.id) as events:
-                    missed = [event.message for event in await events.all()]
-                    assert missed[-1]["id"] == 3
+            session.site = second
+            await session.post(request("logging/setLevel", level="emergency"))
+            session.site = first
+            assert text_in(await session.call("log")) == "log"
 
-        run(script())
+    async def test_a_session_in_use_is_saved_again_before_its_record_lapses(self) -> None:
+        store = Records()
+        async with serving(ours(), session_store=store, session_lifetime=0.05) as site:
+            session = await site.initialize()
+            saves = store.saves
+            while store.saves == saves:
+                assert text_in(await session.call("x")) == "x"
 
-    def test_events_of_a_session_that_is_idle_here_and_used_elsewhere_are_kept(self) -> None:
-        async def script() -> None:
-            chosen = {"session_store": Records(), "events": pkg.MemoryEventStore()}
-            one, two = ours(), ours()
-            async with (
-                serving(one, **chosen, session_lifetime=0.1) as first,
-                serving(two, **chosen) as second,
-            ):
-                session = await first.initialize()
-                session.site = second
-                async with session.calling("log", 3) as events:
-                    begun = await events.event()
-                    await events.all()
-                while one.sessions:
-                    await asyncio.sleep(0.01)
-                assert begun is not None
-                async with session.get(begun.id) as events:
-                    assert events.response.status_code == 200
+    async def test_sessions_and_events_survive_the_process_that_had_them(self) -> None:
+        chosen = {"session_store": Records(), "events": pkg.MemoryEventStore()}
+        async with serving(ours(), **chosen) as first:
+            session = await first.initialize()
+            async with session.calling("log", 3) as events:
+                begun = await events.event()
+                await events.all()
+        assert begun is not None
+        async with serving(ours(), **chosen) as second:
+            session.site = second
+            assert text_in(await session.call("x")) == "x"
+            async with session.get(begun.id) as events:
+                missed = [event.message for event in await events.all()]
+                assert missed[-1]["id"] == 3
 
-        run(script())
+    async def test_events_of_a_session_that_is_idle_here_and_used_elsewhere_are_kept(self) -> None:
+        chosen = {"session_store": Records(), "events": pkg.MemoryEventStore()}
+        one, two = ours(), ours()
+        async with (
+            serving(one, **chosen, session_lifetime=0.1) as first,
+            serving(two, **chosen) as second,
+        ):
+            session = await first.initialize()
+            session.site = second
+            async with session.calling("log", 3) as events:
+                begun = await events.event()
+                await events.all()
+            while one.sessions:
+                await asyncio.sleep(0.01)
+            assert begun is not None
+            async with session.get(begun.id) as events:
+                assert events.response.status_code == 200
 
-    def test_ids_of_events_are_unique_wherever_they_come_from(self) -> None:
-        async def script() -> None:
-            chosen = {"session_store": Records(), "events": pkg.MemoryEventStore()}
-            ids: list[str | None] = []
-            async with serving(ours(), **chosen) as first, serving(ours(), **chosen) as second:
-                session = await first.initialize()
-                for site in (first, second, first, second):
-                    session.site = site
-                    async with session.get() as events:
-                        event = await events.event()
-                        assert event is not None
-                        ids.append(event.id)
-                assert len(set(ids)) == len(ids)
-
-        run(script())
+    async def test_ids_of_events_are_unique_wherever_they_come_from(self) -> None:
+        chosen = {"session_store": Records(), "events": pkg.MemoryEventStore()}
+        ids: list[str | None] = []
+        async with serving(ours(), **chosen) as first, serving(ours(), **chosen) as second:
+            session = await first.initialize()
+            for site in (first, second, first, second):
+                session.site = site
+                async with session.get() as events:
+                    event = await events.event()
+                    assert event is not None
+                    ids.append(event.id)
+            assert len(set(ids)) == len(ids)

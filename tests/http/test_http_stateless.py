@@ -6,22 +6,29 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    PaginatedRequestParams,
+)
 from support.http.serving import JSON, POSTED, Site, asked, outcome, raw, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     INITIALIZED,
     META,
     VERSION,
+    content_of,
     hello,
     models,
     notification,
     pkg,
     request,
-    run,
     server,
     tools,
 )
+from support.tables import case
 
 TOKEN = "t" * 16
 LEVEL = "io.modelcontextprotocol/logLevel"
@@ -29,22 +36,22 @@ REGION = {"type": "string", "x-mcp-header": "Region"}
 SCHEMA = {"type": "object", "properties": {"region": REGION}}
 
 
-async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+async def on_list_tools(self: object, session: Session, params: PaginatedRequestParams) -> object:
     m = models(STATELESS)
     return m.ListToolsResult(tools=[m.Tool(name="x", input_schema=SCHEMA)])
 
 
-async def asks(session: Any, params: Any) -> str:
+async def asks(session: Session, params: CallToolRequestParams) -> str:
     """Needs the client to sample, and answers with what it said."""
     m = models(STATELESS)
     message = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
     answer = await session.create_message(
         m.CreateMessageRequestParams(messages=[message], max_tokens=1)
     )
-    return str(answer.content.text)
+    return str(content_of(answer).text)
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(params.name)
 
 
@@ -54,7 +61,7 @@ def asking() -> Any:
     return tools(STATELESS, asks, **members)
 
 
-def guarded() -> dict[str, Any]:
+def guarded() -> JsonObject:
     verify = pkg.static_tokens({TOKEN: pkg.Principal("ada")})
     return {"authentication": pkg.Authentication(verify=verify)}
 
@@ -87,8 +94,8 @@ class Call:
     cut: int | None = None
 
     @property
-    def meta(self) -> dict[str, Any]:
-        meta: dict[str, Any] = self.message["params"]["_meta"]
+    def meta(self) -> JsonObject:
+        meta: JsonObject = self.message["params"]["_meta"]
         return meta
 
     async def made(self, site: Site) -> tuple[int, int | None]:
@@ -209,132 +216,117 @@ ORDER: list[Check] = [
 ]
 
 
-@pytest.mark.parametrize("check", ORDER, ids=[row for row, _, _ in ORDER])
-def test_each_check_alone_is_answered_in_its_way(check: Check) -> None:
-    async def script() -> None:
-        _, spoil, expected = check
-        async with serving(asking(), **guarded()) as site:
-            call = Call()
-            assert await call.made(site) == (200, None)
-            spoil(call)
-            assert await call.made(site) == expected
-
-    run(script())
-
-
-@pytest.mark.parametrize("at", range(len(ORDER) - 1), ids=[row for row, _, _ in ORDER[:-1]])
-def test_what_breaks_two_checks_gets_the_answer_of_the_earlier(at: int) -> None:
-    async def script() -> None:
-        _, spoil, expected = ORDER[at]
-        got: dict[str, Any] = {}
-        async with serving(asking(), **guarded()) as site:
-            for later, spoil_too, _ in ORDER[at + 1 :]:
+async def test_each_check_alone_is_answered_in_its_way() -> None:
+    for check in ORDER:
+        with case(check):
+            _, spoil, expected = check
+            async with serving(asking(), **guarded()) as site:
                 call = Call()
-                # The later ones look at what the earlier ones may have changed.
+                assert await call.made(site) == (200, None)
                 spoil(call)
-                spoil_too(call)
-                got[later] = await call.made(site)
-        assert got == dict.fromkeys(got, expected)
+                assert await call.made(site) == expected
 
-    run(script())
+
+async def test_what_breaks_two_checks_gets_the_answer_of_the_earlier() -> None:
+    for at in range(len(ORDER) - 1):
+        with case(at):
+            _, spoil, expected = ORDER[at]
+            got: JsonObject = {}
+            async with serving(asking(), **guarded()) as site:
+                for later, spoil_too, _ in ORDER[at + 1 :]:
+                    call = Call()
+                    # The later ones look at what the earlier ones may have changed.
+                    spoil(call)
+                    spoil_too(call)
+                    got[later] = await call.made(site)
+            assert got == dict.fromkeys(got, expected)
 
 
 class TestInitialize:
-    def test_SS07_DS03_a_server_of_both_eras_makes_a_handshake(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-                for fields in ({}, {"mcp-protocol-version": OLD}):
-                    begun = await site.post(hello(), fields)
-                    assert begun.json()["result"]["protocolVersion"] == OLD
-                    assert "mcp-session-id" in begun.headers
+    async def test_SS07_DS03_a_server_of_both_eras_makes_a_handshake(self) -> None:
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
+            for fields in ({}, {"mcp-protocol-version": OLD}):
+                begun = await site.post(hello(), fields)
+                assert begun.json()["result"]["protocolVersion"] == OLD
+                assert "mcp-session-id" in begun.headers
 
-        run(script())
+    async def test_SS07_a_server_without_handshakes_names_what_it_speaks(self) -> None:
+        async with serving(tools(STATELESS, echo)) as site:
+            for fields in [{}, {"mcp-protocol-version": OLD}]:
+                with case(fields):
+                    refused = await site.post(hello(), fields)
+                    assert refused.status_code == 400
+                    error = refused.json()["error"]
+                    assert error["data"]["supported"] == [STATELESS]
+                    assert refused.json()["id"] == 0
 
-    @pytest.mark.parametrize("fields", [{}, {"mcp-protocol-version": OLD}])
-    def test_SS07_a_server_without_handshakes_names_what_it_speaks(
-        self, fields: dict[str, str]
-    ) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as site:
-                refused = await site.post(hello(), fields)
-                assert refused.status_code == 400
-                error = refused.json()["error"]
-                assert error["data"]["supported"] == [STATELESS]
-                assert refused.json()["id"] == 0
-
-        run(script())
-
-    @pytest.mark.parametrize(
-        "method",
-        ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"],
-    )
-    def test_SS13_RJ15_what_is_of_the_other_era_is_no_method_of_this_one(self, method: str) -> None:
-        async def script() -> None:
-            ours = tools(STATELESS, echo, SENDS={"notifications/resources/updated"})
-            async with serving(ours, pkg.REVISIONS) as site:
+    async def test_SS13_RJ15_what_is_of_the_other_era_is_no_method_of_this_one(self) -> None:
+        ours = tools(STATELESS, echo, SENDS={"notifications/resources/updated"})
+        async with serving(ours, pkg.REVISIONS) as site:
+            for method in [
+                "initialize",
+                "ping",
+                "logging/setLevel",
+                "resources/subscribe",
+                "resources/unsubscribe",
+            ]:
                 assert outcome(await site.modern(method)) == (404, -32601)
-
-        run(script())
 
 
 class TestFields:
-    @pytest.mark.parametrize("space", [b"", b"  ", b"\t"])
-    def test_SS10_SS12_SS14_space_around_a_value_is_none_of_it(self, space: bytes) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as site:
-                message, fields = asked("tools/call", name="x")
-                body = json.dumps(message).encode()
-                usual = {**POSTED, "host": "localhost", "connection": "close", **fields}
-                usual["content-length"] = str(len(body))
-                lines = [
-                    b"%b:%b%b%b" % (name.encode(), space, str(value).encode(), space)
-                    for name, value in usual.items()
-                ]
-                head = b"\r\n".join([b"POST /mcp HTTP/1.1", *lines, b"", b""])
-                assert (await raw(site.port, head + body)).startswith(b"HTTP/1.1 200 ")
+    async def test_SS10_SS12_SS14_space_around_a_value_is_none_of_it(self) -> None:
+        async with serving(tools(STATELESS, echo)) as site:
+            for space in [b"", b"  ", b"\t"]:
+                with case(space):
+                    message, fields = asked("tools/call", name="x")
+                    body = json.dumps(message).encode()
+                    usual = {**POSTED, "host": "localhost", "connection": "close", **fields}
+                    usual["content-length"] = str(len(body))
+                    lines = [
+                        b"%b:%b%b%b" % (name.encode(), space, str(value).encode(), space)
+                        for name, value in usual.items()
+                    ]
+                    head = b"\r\n".join([b"POST /mcp HTTP/1.1", *lines, b"", b""])
+                    assert (await raw(site.port, head + body)).startswith(b"HTTP/1.1 200 ")
 
-        run(script())
+    async def test_SS12_RJ12_the_method_is_compared_to_the_letter(self) -> None:
+        async with serving(tools(STATELESS, echo)) as site:
+            for method in [None, "", "tools/list", "TOOLS/CALL", "tools/call,x"]:
+                with case(method):
+                    answer = await site.modern(
+                        "tools/call", name="x", headers={"mcp-method": method}
+                    )
+                    assert outcome(answer) == (400, -32020)
+                    assert answer.json()["id"] == 1
 
-    @pytest.mark.parametrize("method", [None, "", "tools/list", "TOOLS/CALL", "tools/call,x"])
-    def test_SS12_RJ12_the_method_is_compared_to_the_letter(self, method: str | None) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as site:
-                answer = await site.modern("tools/call", name="x", headers={"mcp-method": method})
-                assert outcome(answer) == (400, -32020)
-                assert answer.json()["id"] == 1
+    async def test_SS14_RJ11_RJ12_a_name_that_is_another_or_malformed_is_refused(self) -> None:
+        async with serving(tools(STATELESS, echo)) as site:
+            for field in [
+                None,
+                "",
+                "X",
+                "y",
+                "=?base64?eQ==?=",
+                "=?base64?eA?=",
+                "=?base64?eA==",
+                "x\x80",
+            ]:
+                with case(field):
+                    given: Any = field if field is None else field.encode("latin-1")
+                    answer = await site.modern("tools/call", name="x", headers={"mcp-name": given})
+                    assert outcome(answer) == (400, -32020)
 
-        run(script())
-
-    @pytest.mark.parametrize(
-        "field", [None, "", "X", "y", "=?base64?eQ==?=", "=?base64?eA?=", "=?base64?eA==", "x\x80"]
-    )
-    def test_SS14_RJ11_RJ12_a_name_that_is_another_or_malformed_is_refused(
-        self, field: str | None
-    ) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as site:
-                given: Any = field if field is None else field.encode("latin-1")
-                answer = await site.modern("tools/call", name="x", headers={"mcp-name": given})
-                assert outcome(answer) == (400, -32020)
-
-        run(script())
-
-    @pytest.mark.parametrize(
-        ("name", "field"),
-        [
-            ("x", "=?base64?eA==?="),
-            ("ü", "=?base64?w7w=?="),
-            (" x ", "=?base64?IHgg?="),
-            ("=?base64?x?=", "=?base64?PT9iYXNlNjQ/eD89?="),
-        ],
-    )
-    def test_SS14_an_encoded_name_is_decoded(self, name: str, field: str) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as site:
-                answer = await site.modern("tools/call", name=name, headers={"mcp-name": field})
-                assert text_in(answer) == name
-
-        run(script())
+    async def test_SS14_an_encoded_name_is_decoded(self) -> None:
+        async with serving(tools(STATELESS, echo)) as site:
+            for name, field in [
+                ("x", "=?base64?eA==?="),
+                ("ü", "=?base64?w7w=?="),
+                (" x ", "=?base64?IHgg?="),
+                ("=?base64?x?=", "=?base64?PT9iYXNlNjQ/eD89?="),
+            ]:
+                with case((name, field)):
+                    answer = await site.modern("tools/call", name=name, headers={"mcp-name": field})
+                    assert text_in(answer) == name
 
     @pytest.mark.parametrize(
         ("method", "params", "name"),
@@ -343,311 +335,236 @@ class TestFields:
             ("prompts/get", {"name": "p"}, "p"),
         ],
     )
-    def test_SS14_resources_and_prompts_have_a_name_too(
-        self, method: str, params: dict[str, Any], name: str
+    async def test_SS14_resources_and_prompts_have_a_name_too(
+        self, method: str, params: JsonObject, name: str
     ) -> None:
-        async def read(self: Any, session: Any, params: Any) -> Any:
+        async def read(self: object, session: Session, params: Any) -> object:
             m = models(STATELESS)
             found = m.TextResourceContents(uri=params.uri, text="")
             return m.ReadResourceResult(contents=[found])
 
-        async def get(self: Any, session: Any, params: Any) -> Any:
+        async def get(self: object, session: Session, params: CallToolRequestParams) -> object:
             return models(STATELESS).GetPromptResult(messages=[])
 
-        async def script() -> None:
-            async with serving(server(STATELESS, on_read_resource=read, on_get_prompt=get)) as site:
-                assert outcome(await site.modern(method, **params)) == (200, None)
-                for wrong in (None, name + "x"):
-                    answer = await site.modern(method, **params, headers={"mcp-name": wrong})
-                    assert outcome(answer) == (400, -32020)
+        async with serving(server(STATELESS, on_read_resource=read, on_get_prompt=get)) as site:
+            assert outcome(await site.modern(method, **params)) == (200, None)
+            for wrong in (None, name + "x"):
+                answer = await site.modern(method, **params, headers={"mcp-name": wrong})
+                assert outcome(answer) == (400, -32020)
 
-        run(script())
-
-    def test_other_methods_need_no_name(self) -> None:
-        async def script() -> None:
-            ours = tools(STATELESS, echo, on_list_tools=on_list_tools)
-            async with serving(ours) as site:
-                answer = await site.modern("tools/list", headers={"mcp-name": "whatever"})
-                assert outcome(answer) == (200, None)
-
-        run(script())
+    async def test_other_methods_need_no_name(self) -> None:
+        ours = tools(STATELESS, echo, on_list_tools=on_list_tools)
+        async with serving(ours) as site:
+            answer = await site.modern("tools/list", headers={"mcp-name": "whatever"})
+            assert outcome(answer) == (200, None)
 
 
 class TestRefusals:
-    def test_SS08_RJ10_a_missing_version_names_what_is_spoken(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as site:
-                answer = await site.modern(
-                    "server/discover", headers={"mcp-protocol-version": None}
-                )
-                assert outcome(answer) == (400, -32020)
-                assert answer.json()["error"]["data"]["supported"] == [STATELESS]
+    async def test_SS08_RJ10_a_missing_version_names_what_is_spoken(self) -> None:
+        async with serving(tools(STATELESS, echo)) as site:
+            answer = await site.modern("server/discover", headers={"mcp-protocol-version": None})
+            assert outcome(answer) == (400, -32020)
+            assert answer.json()["error"]["data"]["supported"] == [STATELESS]
 
-        run(script())
+    async def test_SS09_RJ13_incomplete_meta_is_named(self) -> None:
+        async with serving(tools(STATELESS, echo)) as site:
+            values: list[JsonObject] = [{}, {VERSION: STATELESS}, {CAPABILITIES: {}}]
+            for meta in values:
+                with case(meta):
+                    answer = await site.modern("tools/call", name="x", meta=meta)
+                    assert outcome(answer) == (400, -32602)
+                    assert answer.json()["id"] == 1
+                    assert "_meta" in answer.json()["error"]["data"]["problems"][0]["pointer"]
 
-    @pytest.mark.parametrize("meta", [{}, {VERSION: STATELESS}, {CAPABILITIES: {}}])
-    def test_SS09_RJ13_incomplete_meta_is_named(self, meta: dict[str, Any]) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as site:
-                answer = await site.modern("tools/call", name="x", meta=meta)
-                assert outcome(answer) == (400, -32602)
-                assert answer.json()["id"] == 1
-                assert "_meta" in answer.json()["error"]["data"]["problems"][0]["pointer"]
+    async def test_SS11_RJ09_an_unknown_version_is_echoed_beside_what_is_spoken(self) -> None:
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
+            meta = {**META, VERSION: "2099-01-01"}
+            answer = await site.modern("server/discover", meta=meta)
+            assert outcome(answer) == (400, -32022)
+            assert answer.json()["error"]["data"] == {
+                "supported": [*reversed(REVISIONS)],
+                "requested": "2099-01-01",
+            }
 
-        run(script())
+    async def test_SS18_RJ14_a_missing_capability_is_named_as_an_object(self) -> None:
+        async with serving(tools(STATELESS, asks)) as site:
+            answer = await site.modern("tools/call", name="x")
+            assert outcome(answer) == (400, -32021)
+            data = answer.json()["error"]["data"]
+            assert data == {"requiredCapabilities": {"sampling": {}}}
 
-    def test_SS11_RJ09_an_unknown_version_is_echoed_beside_what_is_spoken(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-                meta = {**META, VERSION: "2099-01-01"}
-                answer = await site.modern("server/discover", meta=meta)
-                assert outcome(answer) == (400, -32022)
-                assert answer.json()["error"]["data"] == {
-                    "supported": [*reversed(REVISIONS)],
-                    "requested": "2099-01-01",
-                }
-
-        run(script())
-
-    def test_SS18_RJ14_a_missing_capability_is_named_as_an_object(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, asks)) as site:
-                answer = await site.modern("tools/call", name="x")
-                assert outcome(answer) == (400, -32021)
-                data = answer.json()["error"]["data"]
-                assert data == {"requiredCapabilities": {"sampling": {}}}
-
-        run(script())
-
-    def test_RJ16_a_resource_that_is_not_there_is_one_of_invalid_params(self) -> None:
-        async def read(self: Any, session: Any, params: Any) -> Any:
+    async def test_RJ16_a_resource_that_is_not_there_is_one_of_invalid_params(self) -> None:
+        async def read(self: object, session: Session, params: Any) -> object:
             raise pkg.McpError(-32002, "Resource not found", {"uri": params.uri})
 
-        async def script() -> None:
-            async with serving(server(OLD, on_read_resource=read), pkg.REVISIONS) as site:
-                answer = await site.modern("resources/read", uri="file:///x")
-                assert outcome(answer) == (200, -32602)
-                assert answer.json()["error"]["data"] == {"uri": "file:///x"}
+        async with serving(server(OLD, on_read_resource=read), pkg.REVISIONS) as site:
+            answer = await site.modern("resources/read", uri="file:///x")
+            assert outcome(answer) == (200, -32602)
+            assert answer.json()["error"]["data"] == {"uri": "file:///x"}
 
-        run(script())
-
-    def test_an_error_that_a_handler_chose_is_no_failure_of_http(self) -> None:
-        async def fail(session: Any, params: Any) -> str:
+    async def test_an_error_that_a_handler_chose_is_no_failure_of_http(self) -> None:
+        async def fail(session: Session, params: CallToolRequestParams) -> str:
             raise pkg.McpError(-31999, "no")
 
-        async def script() -> None:
-            async with serving(tools(STATELESS, fail)) as site:
-                answer = await site.modern("tools/call", id="r", name="x")
-                assert outcome(answer) == (200, -31999)
-                assert answer.json()["id"] == "r"
-
-        run(script())
+        async with serving(tools(STATELESS, fail)) as site:
+            answer = await site.modern("tools/call", id="r", name="x")
+            assert outcome(answer) == (200, -31999)
+            assert answer.json()["id"] == "r"
 
 
 class TestServed:
-    def test_SS20_a_result_is_complete_and_signed(self) -> None:
-        async def script() -> None:
-            ours = tools(STATELESS, echo, on_list_tools=on_list_tools)
-            async with serving(ours) as site:
-                result = (await site.modern("tools/list")).json()["result"]
-                assert result["resultType"] == "complete"
-                assert result["ttlMs"] >= 0
-                assert result["cacheScope"] in ("public", "private")
-                assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]
+    async def test_SS20_a_result_is_complete_and_signed(self) -> None:
+        ours = tools(STATELESS, echo, on_list_tools=on_list_tools)
+        async with serving(ours) as site:
+            result = (await site.modern("tools/list")).json()["result"]
+            assert result["resultType"] == "complete"
+            assert result["ttlMs"] >= 0
+            assert result["cacheScope"] in ("public", "private")
+            assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]
 
-        run(script())
+    async def test_SS19_SS20_a_question_and_its_answer_are_two_requests(self) -> None:
+        meta: JsonObject = {**META, CAPABILITIES: {"sampling": {}}}
+        async with serving(tools(STATELESS, asks)) as site:
+            first = (await site.modern("tools/call", meta=meta, name="x")).json()["result"]
+            assert first["resultType"] == "input_required"
+            ((key, asked),) = first["inputRequests"].items()
+            assert asked["method"] == "sampling/createMessage"
+            answer = {"role": "assistant", "model": "m", "content": {"type": "text"}}
+            answer["content"] = {"type": "text", "text": "yes"}
+            more: JsonObject = {"inputResponses": {key: answer}}
+            state = first["requestState"]
+            again = await site.modern(
+                "tools/call", id=2, meta=meta, name="x", requestState=state, **more
+            )
+            assert text_in(again) == "yes"
+            tampered = await site.modern(
+                "tools/call", id=3, meta=meta, name="x", requestState=state + "x", **more
+            )
+            assert outcome(tampered) == (200, -32602)
 
-    def test_SS19_SS20_a_question_and_its_answer_are_two_requests(self) -> None:
-        async def script() -> None:
-            meta: dict[str, Any] = {**META, CAPABILITIES: {"sampling": {}}}
-            async with serving(tools(STATELESS, asks)) as site:
-                first = (await site.modern("tools/call", meta=meta, name="x")).json()["result"]
-                assert first["resultType"] == "input_required"
-                ((key, asked),) = first["inputRequests"].items()
-                assert asked["method"] == "sampling/createMessage"
-                answer = {"role": "assistant", "model": "m", "content": {"type": "text"}}
-                answer["content"] = {"type": "text", "text": "yes"}
-                more: dict[str, Any] = {"inputResponses": {key: answer}}
-                state = first["requestState"]
-                again = await site.modern(
-                    "tools/call", id=2, meta=meta, name="x", requestState=state, **more
-                )
-                assert text_in(again) == "yes"
-                tampered = await site.modern(
-                    "tools/call", id=3, meta=meta, name="x", requestState=state + "x", **more
-                )
-                assert outcome(tampered) == (200, -32602)
-
-        run(script())
-
-    def test_SS19_the_state_of_one_principal_is_no_use_to_another(self) -> None:
+    async def test_SS19_the_state_of_one_principal_is_no_use_to_another(self) -> None:
         names = {"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")}
+        meta: JsonObject = {**META, CAPABILITIES: {"sampling": {}}}
+        verify = pkg.static_tokens(names)
+        guard = pkg.Authentication(verify=verify)
+        async with serving(tools(STATELESS, asks), authentication=guard) as site:
+            ada, ben = ({"authorization": f"Bearer {token}"} for token in names)
+            first = await site.modern("tools/call", meta=meta, name="x", headers=ada)
+            state = first.json()["result"]["requestState"]
+            for who, expected in ((ben, (200, -32602)), (ada, (200, None))):
+                again = await site.modern(
+                    "tools/call", meta=meta, name="x", requestState=state, headers=who
+                )
+                assert outcome(again) == expected
 
-        async def script() -> None:
-            meta: dict[str, Any] = {**META, CAPABILITIES: {"sampling": {}}}
-            verify = pkg.static_tokens(names)
-            guard = pkg.Authentication(verify=verify)
-            async with serving(tools(STATELESS, asks), authentication=guard) as site:
-                ada, ben = ({"authorization": f"Bearer {token}"} for token in names)
-                first = await site.modern("tools/call", meta=meta, name="x", headers=ada)
-                state = first.json()["result"]["requestState"]
-                for who, expected in ((ben, (200, -32602)), (ada, (200, None))):
-                    again = await site.modern(
-                        "tools/call", meta=meta, name="x", requestState=state, headers=who
-                    )
-                    assert outcome(again) == expected
-
-        run(script())
-
-    def test_what_is_said_on_the_way_makes_a_stream_of_the_answer(self) -> None:
-        async def says(session: Any, params: Any) -> str:
+    async def test_what_is_said_on_the_way_makes_a_stream_of_the_answer(self) -> None:
+        async def says(session: Session, params: CallToolRequestParams) -> str:
             await session.log("debug", 1)
             await session.log("warning", 2)
             return "said"
 
-        async def script() -> None:
-            ours = tools(STATELESS, says, SENDS={"notifications/message"})
-            async with serving(ours) as site:
-                meta = {**META, LEVEL: "info"}
-                async with site.modern_stream("tools/call", meta=meta, name="x") as events:
-                    seen = [event.message for event in await events.all()]
-                assert [one.get("params", {}).get("data") for one in seen] == [2, None]
-                plain = await site.modern("tools/call", name="x")
-                assert plain.headers["content-type"] == JSON
+        ours = tools(STATELESS, says, SENDS={"notifications/message"})
+        async with serving(ours) as site:
+            meta = {**META, LEVEL: "info"}
+            async with site.modern_stream("tools/call", meta=meta, name="x") as events:
+                seen = [event.message for event in await events.all()]
+            assert [one.get("params", {}).get("data") for one in seen] == [2, None]
+            plain = await site.modern("tools/call", name="x")
+            assert plain.headers["content-type"] == JSON
 
-        run(script())
+    async def test_SS02_RJ05_RJ06_there_is_neither_get_nor_delete(self) -> None:
+        async with serving(tools(STATELESS, echo)) as alone:
+            for verb in ("GET", "DELETE", "PUT"):
+                response = await alone.http.request(verb, alone.path)
+                assert response.status_code == 405
+                assert response.headers["allow"] == "POST"
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as both:
+            fields = {"mcp-protocol-version": STATELESS}
+            for verb in ("GET", "DELETE"):
+                response = await both.http.request(verb, both.path, headers=fields)
+                assert response.status_code == 405
 
-    def test_SS02_RJ05_RJ06_there_is_neither_get_nor_delete(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as alone:
-                for verb in ("GET", "DELETE", "PUT"):
-                    response = await alone.http.request(verb, alone.path)
-                    assert response.status_code == 405
-                    assert response.headers["allow"] == "POST"
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as both:
-                fields = {"mcp-protocol-version": STATELESS}
-                for verb in ("GET", "DELETE"):
-                    response = await both.http.request(verb, both.path, headers=fields)
-                    assert response.status_code == 405
+    async def test_RJ08_ids_of_sessions_and_events_mean_nothing(self) -> None:
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
+            fields = {"mcp-session-id": "x", "last-event-id": "0.1"}
+            answer = await site.modern("tools/call", name="x", headers=fields)
+            assert text_in(answer) == "x"
+            assert "mcp-session-id" not in answer.headers
 
-        run(script())
-
-    def test_RJ08_ids_of_sessions_and_events_mean_nothing(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-                fields = {"mcp-session-id": "x", "last-event-id": "0.1"}
-                answer = await site.modern("tools/call", name="x", headers=fields)
-                assert text_in(answer) == "x"
-                assert "mcp-session-id" not in answer.headers
-
-        run(script())
-
-    def test_the_same_id_may_be_in_use_by_others(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as site, site.listening(1):
-                assert text_in(await site.modern("tools/call", name="x", id=1)) == "x"
-
-        run(script())
+    async def test_the_same_id_may_be_in_use_by_others(self) -> None:
+        async with serving(tools(STATELESS, echo)) as site, site.listening(1):
+            assert text_in(await site.modern("tools/call", name="x", id=1)) == "x"
 
 
 class TestNotifications:
-    def test_SS21_RJ03_one_is_accepted_with_202_and_no_body(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as site:
-                for message in (
-                    notification("notifications/cancelled", requestId=1, _meta=META),
-                    notification("notifications/of/which/nobody/has/heard"),
-                ):
-                    answer = await site.post(message, {"mcp-protocol-version": STATELESS})
-                    assert (answer.status_code, answer.content) == (202, b"")
+    async def test_SS21_RJ03_one_is_accepted_with_202_and_no_body(self) -> None:
+        async with serving(tools(STATELESS, echo)) as site:
+            for message in (
+                notification("notifications/cancelled", requestId=1, _meta=META),
+                notification("notifications/of/which/nobody/has/heard"),
+            ):
+                answer = await site.post(message, {"mcp-protocol-version": STATELESS})
+                assert (answer.status_code, content_of(answer)) == (202, b"")
 
-        run(script())
+    async def test_SS21_RJ02_one_that_is_refused_gets_an_error_without_id(self) -> None:
+        async with serving(tools(STATELESS, echo)) as site:
+            for version in [None, "2099-01-01"]:
+                with case(version):
+                    answer = await site.post(INITIALIZED, {"mcp-protocol-version": version})
+                    assert answer.status_code == 400
+                    assert "id" not in answer.json()
 
-    @pytest.mark.parametrize("version", [None, "2099-01-01"])
-    def test_SS21_RJ02_one_that_is_refused_gets_an_error_without_id(
-        self, version: str | None
-    ) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo)) as site:
-                answer = await site.post(INITIALIZED, {"mcp-protocol-version": version})
-                assert answer.status_code == 400
-                assert "id" not in answer.json()
+    async def test_SS06_RJ02_answers_of_a_client_are_refused(self) -> None:
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
+            answers: list[JsonObject] = [{"result": {}}, {"error": {"code": 1, "message": ""}}]
+            for one in answers:
+                message = {"jsonrpc": "2.0", "id": 1, **one}
+                answer = await site.post(message, {"mcp-protocol-version": STATELESS})
+                assert outcome(answer) == (400, -32600)
 
-        run(script())
-
-    def test_SS06_RJ02_answers_of_a_client_are_refused(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-                answers: list[dict[str, Any]] = [
-                    {"result": {}},
-                    {"error": {"code": 1, "message": ""}},
-                ]
-                for one in answers:
-                    message = {"jsonrpc": "2.0", "id": 1, **one}
-                    answer = await site.post(message, {"mcp-protocol-version": STATELESS})
-                    assert outcome(answer) == (400, -32600)
-
-        run(script())
-
-    def test_SS06_RJ04_arrays_are_refused(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-                message, fields = asked("tools/call", name="x")
-                assert outcome(await site.post([message], fields)) == (400, -32600)
-
-        run(script())
+    async def test_SS06_RJ04_arrays_are_refused(self) -> None:
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
+            message, fields = asked("tools/call", name="x")
+            assert outcome(await site.post([message], fields)) == (400, -32600)
 
 
 class TestTwoEras:
-    def test_DS01_DS06_a_request_that_names_its_revision_needs_no_session(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-                session = await site.initialize()
-                fields = {"mcp-session-id": session.id}
-                answer = await site.modern("tools/call", name="x", headers=fields)
-                assert answer.json()["result"]["resultType"] == "complete"
-                assert "resultType" not in (await session.call("x")).json()["result"]
+    async def test_DS01_DS06_a_request_that_names_its_revision_needs_no_session(self) -> None:
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
+            session = await site.initialize()
+            fields = {"mcp-session-id": session.id}
+            answer = await site.modern("tools/call", name="x", headers=fields)
+            assert answer.json()["result"]["resultType"] == "complete"
+            assert "resultType" not in (await session.call("x")).json()["result"]
 
-        run(script())
-
-    def test_DS08_SS08_without_version_and_meta_it_is_the_handshake_that_answers(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as both:
-                refused = await both.post(request("tools/list"))
-                assert outcome(refused) == (400, -32600)
-            async with serving(tools(STATELESS, echo)) as alone:
-                assert outcome(await alone.post(request("tools/list"))) == (400, -32020)
-
-        run(script())
-
-    def test_DS09_get_and_delete_belong_to_the_handshake(self) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-                session = await site.initialize()
-                async with session.get() as events:
-                    assert events.response.status_code == 200
-                assert (await session.delete()).status_code == 204
-
-        run(script())
-
-    @pytest.mark.parametrize("revision", HANDSHAKE)
-    def test_DS11_RJ11_meta_of_one_era_and_a_field_of_the_other_contradict(
-        self, revision: str
+    async def test_DS08_SS08_without_version_and_meta_it_is_the_handshake_that_answers(
+        self,
     ) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-                fields = {"mcp-protocol-version": revision}
-                answer = await site.modern("tools/call", name="x", headers=fields)
-                assert outcome(answer) == (400, -32020)
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as both:
+            refused = await both.post(request("tools/list"))
+            assert outcome(refused) == (400, -32600)
+        async with serving(tools(STATELESS, echo)) as alone:
+            assert outcome(await alone.post(request("tools/list"))) == (400, -32020)
 
-        run(script())
+    async def test_DS09_get_and_delete_belong_to_the_handshake(self) -> None:
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
+            session = await site.initialize()
+            async with session.get() as events:
+                assert events.response.status_code == 200
+            assert (await session.delete()).status_code == 204
 
-    @pytest.mark.parametrize("revision", HANDSHAKE)
-    def test_DS12_a_revision_with_a_handshake_cannot_be_named_in_meta(self, revision: str) -> None:
-        async def script() -> None:
-            async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-                meta = {**META, VERSION: revision}
-                answer = await site.modern("tools/call", name="x", meta=meta)
-                assert outcome(answer) == (400, -32022)
+    async def test_DS11_RJ11_meta_of_one_era_and_a_field_of_the_other_contradict(self) -> None:
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
+            for revision in HANDSHAKE:
+                with case(revision):
+                    fields = {"mcp-protocol-version": revision}
+                    answer = await site.modern("tools/call", name="x", headers=fields)
+                    assert outcome(answer) == (400, -32020)
 
-        run(script())
+    async def test_DS12_a_revision_with_a_handshake_cannot_be_named_in_meta(self) -> None:
+        async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
+            for revision in HANDSHAKE:
+                with case(revision):
+                    meta = {**META, VERSION: revision}
+                    answer = await site.modern("tools/call", name="x", meta=meta)
+                    assert outcome(answer) == (400, -32022)

@@ -6,22 +6,25 @@ They say which arguments have to be repeated in header fields.
 import asyncio
 from typing import Any
 
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    PaginatedRequestParams,
+)
 from support.http.fire import settled, until
 from support.http.serving import Site, outcome, serving
+from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import CAPABILITIES, META, models, pkg, run, tools
+from support.sessions.talking import CAPABILITIES, META, models, pkg, tools
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
-}
-ASKING: dict[str, Any] = {**META, CAPABILITIES: {"elicitation": {"form": {}}}}
+SCHEMA = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+ASKING: JsonObject = {**META, CAPABILITIES: {"elicitation": {"form": {}}}}
 NAMES = {"a" * 16: "ada", "b" * 16: "ben"}
 REFUSED = (400, -32020)
 SERVED = (200, None)
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(params.name)
 
 
@@ -52,42 +55,37 @@ async def lying(site: Site, meta: Any = META, token: str | None = None) -> tuple
     )
 
 
-async def for_those_that_can_be_asked(self: Any, session: Any, params: Any) -> Any:
+async def for_those_that_can_be_asked(
+    self: object, session: Session, params: CallToolRequestParams
+) -> object:
     return marked() if session.client_capabilities.elicitation is not None else empty()
 
 
-def test_a_caller_that_declares_less_is_no_way_around_the_comparison() -> None:
-    async def script() -> None:
-        async with serving(listing(for_those_that_can_be_asked)) as site:
-            assert await lying(site) == SERVED
-            assert await lying(site, ASKING) == REFUSED
-
-    run(script())
+async def test_a_caller_that_declares_less_is_no_way_around_the_comparison() -> None:
+    async with serving(listing(for_those_that_can_be_asked)) as site:
+        assert await lying(site) == SERVED
+        assert await lying(site, ASKING) == REFUSED
 
 
-def test_a_caller_that_declares_more_does_not_change_what_others_have_to_repeat() -> None:
-    async def script() -> None:
-        async with serving(listing(for_those_that_can_be_asked)) as site:
-            assert await lying(site, ASKING) == REFUSED
-            assert await lying(site) == SERVED
-
-    run(script())
+async def test_a_caller_that_declares_more_does_not_change_what_others_have_to_repeat() -> None:
+    async with serving(listing(for_those_that_can_be_asked)) as site:
+        assert await lying(site, ASKING) == REFUSED
+        assert await lying(site) == SERVED
 
 
-def test_callers_that_declare_the_same_share_one_list() -> None:
-    asked: list[Any] = []
+async def test_callers_that_declare_the_same_share_one_list() -> None:
+    asked: list[object] = []
 
-    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+    async def on_list_tools(
+        self: object, session: Session, params: PaginatedRequestParams
+    ) -> object:
         asked.append(session.client_capabilities)
         return marked()
 
-    async def script() -> None:
-        async with serving(listing(on_list_tools)) as site:
-            for meta in (META, ASKING, META, ASKING):
-                assert await lying(site, meta) == REFUSED
-            assert len(asked) == 2
-
-    run(script())
+    async with serving(listing(on_list_tools)) as site:
+        for meta in (META, ASKING, META, ASKING):
+            assert await lying(site, meta) == REFUSED
+        assert len(asked) == 2
 
 
 class Failing:
@@ -97,7 +95,9 @@ class Failing:
         self.fails = True
 
     def server(self) -> Any:
-        async def on_list_tools(server: Any, session: Any, params: Any) -> Any:
+        async def on_list_tools(
+            server: Any, session: Session, params: PaginatedRequestParams
+        ) -> object:
             if self.fails:
                 raise LookupError("the list is away")
             return marked()
@@ -105,29 +105,23 @@ class Failing:
         return listing(on_list_tools)
 
 
-def test_a_list_that_failed_once_is_asked_for_again_with_the_next_call() -> None:
-    async def script() -> None:
-        failing = Failing()
-        async with serving(failing.server()) as site:
-            assert await lying(site) == SERVED
-            failing.fails = False
-            assert await lying(site) == REFUSED
-
-    run(script())
+async def test_a_list_that_failed_once_is_asked_for_again_with_the_next_call() -> None:
+    failing = Failing()
+    async with serving(failing.server()) as site:
+        assert await lying(site) == SERVED
+        failing.fails = False
+        assert await lying(site) == REFUSED
 
 
-def test_an_earlier_list_is_compared_with_while_a_newer_one_fails() -> None:
-    async def script() -> None:
-        failing = Failing()
-        server = failing.server()
-        async with serving(server) as site:
-            failing.fails = False
-            assert await lying(site) == REFUSED
-            failing.fails = True
-            await server.tools_list_changed()
-            assert await lying(site) == REFUSED
-
-    run(script())
+async def test_an_earlier_list_is_compared_with_while_a_newer_one_fails() -> None:
+    failing = Failing()
+    server = failing.server()
+    async with serving(server) as site:
+        failing.fails = False
+        assert await lying(site) == REFUSED
+        failing.fails = True
+        await server.tools_list_changed()
+        assert await lying(site) == REFUSED
 
 
 class Slow:
@@ -141,7 +135,9 @@ class Slow:
         self.ended = asyncio.Event()
 
     def server(self) -> Any:
-        async def on_list_tools(server: Any, session: Any, params: Any) -> Any:
+        async def on_list_tools(
+            server: Any, session: Session, params: PaginatedRequestParams
+        ) -> object:
             self.asked += 1
             if session.principal == self.caller:
                 self.begun.set()
@@ -154,62 +150,49 @@ class Slow:
         return listing(on_list_tools)
 
 
-def test_nobody_waits_for_the_list_of_somebody_else() -> None:
+async def test_nobody_waits_for_the_list_of_somebody_else() -> None:
     verify = pkg.static_tokens({token: pkg.Principal(name) for token, name in NAMES.items()})
-
-    async def script() -> None:
-        slow = Slow("ben")
-        guard = pkg.Authentication(verify=verify)
-        async with serving(slow.server(), authentication=guard) as site:
-            ben = asyncio.create_task(lying(site, token="b" * 16))
-            await slow.begun.wait()
-            assert await lying(site, token="a" * 16) == REFUSED
-            slow.go.set()
-            assert await ben == REFUSED
-
-    run(script())
+    slow = Slow("ben")
+    guard = pkg.Authentication(verify=verify)
+    async with serving(slow.server(), authentication=guard) as site:
+        ben = asyncio.create_task(lying(site, token="b" * 16))
+        await slow.begun.wait()
+        assert await lying(site, token="a" * 16) == REFUSED
+        slow.go.set()
+        assert await ben == REFUSED
 
 
-def test_calls_that_come_while_a_list_is_made_wait_for_that_one() -> None:
-    async def script() -> None:
-        slow = Slow()
-        async with serving(slow.server()) as site:
-            first = asyncio.create_task(lying(site))
-            await slow.begun.wait()
-            second = asyncio.create_task(lying(site))
-            await until(lambda: site.app._running.state.working == 2)
-            slow.go.set()
-            assert [await first, await second] == [REFUSED, REFUSED]
-            assert slow.asked == 1
-
-    run(script())
+async def test_calls_that_come_while_a_list_is_made_wait_for_that_one() -> None:
+    slow = Slow()
+    async with serving(slow.server()) as site:
+        first = asyncio.create_task(lying(site))
+        await slow.begun.wait()
+        second = asyncio.create_task(lying(site))
+        await until(lambda: site.app._running.state.working == 2)
+        slow.go.set()
+        assert [await first, await second] == [REFUSED, REFUSED]
+        assert slow.asked == 1
 
 
-def test_a_list_that_nobody_waits_for_any_more_is_given_up() -> None:
-    async def script() -> None:
-        slow = Slow()
-        async with serving(slow.server()) as site:
-            calling = asyncio.create_task(lying(site))
-            await slow.begun.wait()
-            calling.cancel()
-            await slow.ended.wait()
-            assert not slow.go.is_set()
-            await settled(site.app)
-
-    run(script())
+async def test_a_list_that_nobody_waits_for_any_more_is_given_up() -> None:
+    slow = Slow()
+    async with serving(slow.server()) as site:
+        calling = asyncio.create_task(lying(site))
+        await slow.begun.wait()
+        calling.cancel()
+        await slow.ended.wait()
+        assert not slow.go.is_set()
+        await settled(site.app)
 
 
-def test_who_still_waits_for_a_list_has_it_made_when_another_goes_away() -> None:
-    async def script() -> None:
-        slow = Slow()
-        async with serving(slow.server()) as site:
-            leaves = asyncio.create_task(lying(site))
-            await slow.begun.wait()
-            stays = asyncio.create_task(lying(site))
-            await until(lambda: site.app._running.state.working == 2)
-            leaves.cancel()
-            await slow.ended.wait()
-            slow.go.set()
-            assert await stays == REFUSED
-
-    run(script())
+async def test_who_still_waits_for_a_list_has_it_made_when_another_goes_away() -> None:
+    slow = Slow()
+    async with serving(slow.server()) as site:
+        leaves = asyncio.create_task(lying(site))
+        await slow.begun.wait()
+        stays = asyncio.create_task(lying(site))
+        await until(lambda: site.app._running.state.working == 2)
+        leaves.cancel()
+        await slow.ended.wait()
+        slow.go.set()
+        assert await stays == REFUSED

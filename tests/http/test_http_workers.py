@@ -7,6 +7,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import (
     WORKER,
     Events,
@@ -19,8 +21,9 @@ from support.http.serving import (
     started,
     text_in,
 )
+from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import models, request, run, runtime, tools
+from support.sessions.talking import content_of, models, request, run, runtime, tools
 
 UPDATED = "notifications/resources/updated"
 
@@ -93,33 +96,30 @@ class Router:
         await app(scope, receive, noting)
 
 
-def test_sessions_work_behind_a_router_that_keeps_each_at_its_place() -> None:
-    async def asks(session: Any, params: Any) -> str:
+async def test_sessions_work_behind_a_router_that_keeps_each_at_its_place() -> None:
+    async def asks(session: mcp.Session, params: CallToolRequestParams) -> str:
         return str(len((await session.list_roots()).roots))
 
-    async def script() -> None:
-        servers = [tools("2025-11-25", asks, SENDS={UPDATED}) for _ in range(2)]
-        apps = [app_of(server) for server in servers]
-        async with booted(Router(*apps), lifespan="off") as port, calling(port) as site:
-            sessions = [await site.initialize(roots={}) for _ in range(4)]
-            assert [len(server.sessions) for server in servers] == [2, 2]
-            for session in sessions:
-                async with session.calling("x") as events:
-                    asked = await events.take()
-                    roots = {"roots": [{"uri": "file:///r"}]}
-                    await session.post({"jsonrpc": "2.0", "id": asked["id"], "result": roots})
-                    assert (await events.take())["result"]["content"][0]["text"] == "1"
-            for app in apps:
-                await app.close()
-
-    run(script())
+    servers = [tools("2025-11-25", asks, SENDS={UPDATED}) for _ in range(2)]
+    apps = [app_of(server) for server in servers]
+    async with booted(Router(*apps), lifespan="off") as port, calling(port) as site:
+        sessions = [await site.initialize(roots={}) for _ in range(4)]
+        assert [len(server.sessions) for server in servers] == [2, 2]
+        for session in sessions:
+            async with session.calling("x") as events:
+                asked = await events.take()
+                roots = {"roots": [{"uri": "file:///r"}]}
+                await session.post({"jsonrpc": "2.0", "id": asked["id"], "result": roots})
+                assert (await events.take())["result"]["content"][0]["text"] == "1"
+        for app in apps:
+            await app.close()
 
 
 class Records:
     """Records of sessions that several applications share."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, Any] = {}
+        self.kept: JsonObject = {}
 
     async def save(self, id: str, record: Any, lifetime: float) -> None:
         self.kept[id] = record
@@ -131,7 +131,7 @@ class Records:
         self.kept.pop(id, None)
 
 
-def rooted(asked: Any, *uris: str) -> dict[str, Any]:
+def rooted(asked: Any, *uris: str) -> JsonObject:
     """The answer to a question for roots."""
     roots = [{"uri": uri} for uri in uris]
     return {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}}
@@ -149,28 +149,25 @@ async def two_places(call: Any) -> AsyncGenerator[tuple[Site, Site], None]:
             await app.close()
 
 
-async def asks_for_roots(session: Any, params: Any) -> str:
+async def asks_for_roots(session: mcp.Session, params: CallToolRequestParams) -> str:
     return str(len((await session.list_roots(on_progress=print)).roots))
 
 
-def test_an_answer_that_comes_to_another_process_is_not_taken_for_another() -> None:
-    async def script() -> None:
-        async with two_places(asks_for_roots) as (site, elsewhere):
-            session = await site.initialize(roots={})
-            other = Session(elsewhere, session.revision, session.id, {})
-            async with session.calling("x", 1) as events, other.calling("x", 2) as others:
-                asked, asked_there = await events.take(), await others.take()
-                tokens = {one["params"]["_meta"]["progressToken"] for one in (asked, asked_there)}
-                assert tokens == {asked["id"], asked_there["id"]}
-                assert len(tokens) == 2
-                stray = await other.post(rooted(asked, "file:///1"))
-                assert stray.status_code == 202
-                await other.post(rooted(asked_there))
-                assert (await others.take())["result"]["content"][0]["text"] == "0"
-                await session.post(rooted(asked, "file:///1", "file:///2"))
-                assert (await events.take())["result"]["content"][0]["text"] == "2"
-
-    run(script())
+async def test_an_answer_that_comes_to_another_process_is_not_taken_for_another() -> None:
+    async with two_places(asks_for_roots) as (site, elsewhere):
+        session = await site.initialize(roots={})
+        other = Session(elsewhere, session.revision, session.id, {})
+        async with session.calling("x", 1) as events, other.calling("x", 2) as others:
+            asked, asked_there = await events.take(), await others.take()
+            tokens = {one["params"]["_meta"]["progressToken"] for one in (asked, asked_there)}
+            assert tokens == {asked["id"], asked_there["id"]}
+            assert len(tokens) == 2
+            stray = await other.post(rooted(asked, "file:///1"))
+            assert stray.status_code == 202
+            await other.post(rooted(asked_there))
+            assert (await others.take())["result"]["content"][0]["text"] == "0"
+            await session.post(rooted(asked, "file:///1", "file:///2"))
+            assert (await events.take())["result"]["content"][0]["text"] == "2"
 
 
 def test_ids_of_questions_are_no_numbers_to_any_client() -> None:
@@ -234,40 +231,37 @@ async def wandering(here: Site, there: Site) -> None:
         assert (await on().call("who")).status_code == 404
 
 
-def test_a_question_inside_a_result_may_be_answered_at_another_process() -> None:
-    async def asks(session: Any, params: Any) -> str:
+async def test_a_question_inside_a_result_may_be_answered_at_another_process() -> None:
+    async def asks(session: mcp.Session, params: CallToolRequestParams) -> str:
         m = models(STATELESS)
         message = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
         answer = await session.create_message(
             m.CreateMessageRequestParams(messages=[message], max_tokens=1)
         )
-        return str(answer.content.text)
+        return str(content_of(answer).text)
 
-    async def script() -> None:
-        key = b"k" * 32
-        meta: dict[str, Any] = {
-            "io.modelcontextprotocol/protocolVersion": STATELESS,
-            "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},
-        }
-        apps = [app_of(tools(STATELESS, asks), state_key=key) for _ in range(2)]
-        async with (
-            booted(apps[0]) as here,
-            booted(apps[1]) as there,
-            calling(here) as site,
-            calling(there) as elsewhere,
-        ):
-            first = (await site.modern("tools/call", meta=meta, name="x")).json()["result"]
-            ((name, _),) = first["inputRequests"].items()
-            content = {"type": "text", "text": "yes"}
-            said = {"role": "assistant", "model": "m", "content": content}
-            again = await elsewhere.modern(
-                "tools/call",
-                id=2,
-                meta=meta,
-                name="x",
-                requestState=first["requestState"],
-                inputResponses={name: said},
-            )
-            assert text_in(again) == "yes"
-
-    run(script())
+    key = b"k" * 32
+    meta: JsonObject = {
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},
+    }
+    apps = [app_of(tools(STATELESS, asks), state_key=key) for _ in range(2)]
+    async with (
+        booted(apps[0]) as here,
+        booted(apps[1]) as there,
+        calling(here) as site,
+        calling(there) as elsewhere,
+    ):
+        first = (await site.modern("tools/call", meta=meta, name="x")).json()["result"]
+        ((name, _),) = first["inputRequests"].items()
+        content = {"type": "text", "text": "yes"}
+        said = {"role": "assistant", "model": "m", "content": content}
+        again = await elsewhere.modern(
+            "tools/call",
+            id=2,
+            meta=meta,
+            name="x",
+            requestState=first["requestState"],
+            inputResponses={name: said},
+        )
+        assert text_in(again) == "yes"

@@ -1,9 +1,9 @@
 """Clients that others wrote, as processes, against a server made of our stubs."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from support.json_types import JsonObject
 from support.peers.places import PROGRAMS, node_modules, python_with
 from support.peers.running_peers import EXPECTED, seen_by
 from support.peers.spoken import GENERATION_1, GENERATION_2
@@ -12,7 +12,7 @@ from support.revisions import ERAS
 CHANGES = {"notifications/resources/updated", "notifications/tools/list_changed"}
 
 
-def check(seen: dict[str, Any], errors: str, revision: str) -> None:
+def check(seen: JsonObject, errors: str, revision: str) -> None:
     expected = dict(EXPECTED)
     if revision == "2024-11-05":
         # Progress has no words yet.

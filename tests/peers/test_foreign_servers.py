@@ -7,6 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import (
+    CreateMessageRequestParams,
+    ElicitRequestParams,
+    LoggingMessageNotificationParams,
+    NotificationParams,
+    RequestParams,
+    ResourceUpdatedNotificationParams,
+)
+from mcp_revisions.v2026_07_28.models import SubscriptionsAcknowledgedNotificationParams
+from support.json_types import JsonObject
 from support.peers.places import PROGRAMS, node_modules, python_with
 from support.peers.spoken import GENERATION_1, GENERATION_2
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS
@@ -22,40 +32,42 @@ def client_of(revision: str) -> Any:
     class Host(mcp.Client):  # type: ignore[misc]
         def __init__(self) -> None:
             self.heard: list[str] = []
-            self.logs: list[Any] = []
+            self.logs: list[object] = []
             self.listening = asyncio.Event()
 
-        async def on_create_message(self, params: Any) -> Any:
+        async def on_create_message(self, params: CreateMessageRequestParams) -> object:
             text = m.TextContent(text="sampled")
             return m.CreateMessageResult(role="assistant", model="model", content=text)
 
-        async def on_list_roots(self, params: Any) -> Any:
+        async def on_list_roots(self, params: RequestParams) -> object:
             return m.ListRootsResult(roots=[m.Root(uri="file:///root")])
 
-        async def on_logging_message(self, params: Any) -> None:
+        async def on_logging_message(self, params: LoggingMessageNotificationParams) -> None:
             self.logs.append(params.data)
 
-        async def on_tool_list_changed(self, params: Any) -> None:
+        async def on_tool_list_changed(self, params: NotificationParams) -> None:
             self.heard.append("tools")
 
-        async def on_resource_updated(self, params: Any) -> None:
+        async def on_resource_updated(self, params: ResourceUpdatedNotificationParams) -> None:
             self.heard.append(params.uri)
 
     class Eliciting(Host):
-        async def on_elicit(self, params: Any) -> Any:
+        async def on_elicit(self, params: ElicitRequestParams) -> object:
             return m.ElicitResult(action="accept", content={"name": "ada"})
 
-        async def on_subscriptions_acknowledged(self, params: Any) -> None:
+        async def on_subscriptions_acknowledged(
+            self, params: SubscriptionsAcknowledgedNotificationParams
+        ) -> None:
             self.listening.set()
 
     return Host() if revision < "2025-06-18" else Eliciting()
 
 
-async def use(client: Any) -> dict[str, Any]:
+async def use(client: Any) -> JsonObject:
     """Everything once, and what came of it."""
     own: str = client.TABLE.revision
     m = mcp_revisions.load(own).models
-    seen: dict[str, Any] = {"progress": []}
+    seen: JsonObject = {"progress": []}
 
     async def call(name: str, **options: Any) -> str:
         params = m.CallToolRequestParams(name=name, arguments={"text": "hi", "to": 3})
@@ -115,10 +127,10 @@ async def listen(client: Any, m: Any, call: Any) -> None:
     await asyncio.gather(stream, return_exceptions=True)
 
 
-def talk_to(server: list[str | Path], client: Any, revision: str = "") -> dict[str, Any]:
+def talk_to(server: list[str | Path], client: Any, revision: str = "") -> JsonObject:
     spoken = [one for one in mcp_revisions.REVISIONS if one.id == revision] or None
 
-    async def main() -> dict[str, Any]:
+    async def main() -> JsonObject:
         async with asyncio.timeout(30):
             launch = mcp_revisions.stdio_client(server)
             async with mcp_revisions.connect(launch, client, revisions=spoken) as connected:
@@ -132,7 +144,7 @@ def talk_to(server: list[str | Path], client: Any, revision: str = "") -> dict[s
     return asyncio.run(main())
 
 
-def check(seen: dict[str, Any], client: Any) -> None:
+def check(seen: JsonObject, client: Any) -> None:
     progress = [(number, 3, f"at {number}") for number in (1, 2, 3)]
     expected = {
         "tools": ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from support.json_types import JsonObject
 from support.peers.features import Use, client_of, outcome
 from support.peers.http_peers import pkg, served
 from support.peers.http_wire import Wire, wire_to
@@ -17,7 +18,7 @@ from support.revisions import ERAS, REVISIONS, STATELESS
 NAMES: Final = ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"]
 
 # What a client sees of each feature, where there is nothing in the way.
-SEEN: Final[dict[str, Any]] = {
+SEEN: Final[JsonObject] = {
     "pages": (NAMES, True),
     "call": "hi",
     "structured": {"answer": 42},
@@ -50,7 +51,7 @@ class Visit:
     """What our client saw of a server, what passed between them, and what the server wrote."""
 
     client: Any
-    seen: dict[str, Any]
+    seen: JsonObject
     wire: Wire
     errors: str
 

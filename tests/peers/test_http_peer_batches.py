@@ -14,6 +14,7 @@ from typing import Any, Final
 import httpx2
 import pytest
 from support.folders import environment
+from support.json_types import JsonObject
 from support.peers.http_peers import our_server, served
 from support.peers.places import (
     PROGRAMS,
@@ -29,11 +30,11 @@ POSTED: Final = {
 }
 
 
-def request(id: int | str, method: str, **params: Any) -> dict[str, Any]:
+def request(id: int | str, method: str, **params: object) -> JsonObject:
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
 
 
-def call(id: int | str, tool: str, **arguments: Any) -> dict[str, Any]:
+def call(id: int | str, tool: str, **arguments: Any) -> JsonObject:
     return request(id, "tools/call", name=tool, arguments=arguments)
 
 

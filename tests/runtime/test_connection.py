@@ -16,11 +16,13 @@ from mcp_protogen.runtime.core.errors import (
 from mcp_protogen.runtime.core.spec import Role, Rules
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.messages.parsed import Error, Notification, Request, Result
+from support.json_types import Json, JsonObject
 from support.runtime.mini import methods
 from support.runtime.mini import models as m
 from support.runtime.receiving import received
+from support.tables import case
 
-DECLARED: dict[Role, dict[str, Any]] = {
+DECLARED: dict[Role, JsonObject] = {
     "client": {"sampling": {}},
     "server": {"tools": {"listChanged": True}},
 }
@@ -42,7 +44,7 @@ def server() -> Connection:
     return Connection(methods.TABLE, "server", DECLARED)
 
 
-def receive(connection: Connection, **message: Any) -> Event | list[Event]:
+def receive(connection: Connection, **message: object) -> Event | list[Event]:
     event: Event | list[Event] = received(connection, json.dumps({"jsonrpc": "2.0", **message}))
     return event
 
@@ -95,23 +97,22 @@ class TestAnswers:
         assert isinstance(receive(connection, id="1", result={"content": []}), Ignored)
 
     @pytest.mark.shows("S0-09")
-    @pytest.mark.parametrize(
-        "answer",
-        [
+    def test_a_wrong_answer_fails_its_request_and_is_not_answered(self) -> None:
+        connection = client()
+        answers: list[JsonObject] = [
             {"result": {"content": 1}},
             {"result": None},
             {"error": {"code": "x", "message": "m"}},
             {"result": {}, "error": {"code": 1, "message": "m"}},
-        ],
-    )
-    def test_a_wrong_answer_fails_its_request_and_is_not_answered(self, answer: Any) -> None:
-        connection = client()
-        id, _ = connection.request(methods.CALL_TOOL, PARAMS)
-        event = receive(connection, id=id, **answer)
-        assert isinstance(event, Failure)
-        assert event.id == id
-        assert isinstance(event.error, InvalidAnswer)
-        assert isinstance(receive(connection, id=id, **answer), Ignored)
+        ]
+        for answer in answers:
+            with case(answer):
+                id, _ = connection.request(methods.CALL_TOOL, PARAMS)
+                event = receive(connection, id=id, **answer)
+                assert isinstance(event, Failure)
+                assert event.id == id
+                assert isinstance(event.error, InvalidAnswer)
+                assert isinstance(receive(connection, id=id, **answer), Ignored)
 
     def test_a_forgotten_request_has_no_answer(self) -> None:
         connection = client()
@@ -132,21 +133,20 @@ class TestInbound:
         event = receive(client(), method="notifications/tools/list_changed")
         assert event == Notification(methods.TOOL_LIST_CHANGED, m.NotificationParams())
 
-    @pytest.mark.parametrize(
-        ("message", "code", "id"),
-        [
+    def test_faulty_requests_are_refused(self) -> None:
+        rows: list[tuple[JsonObject, Json, Json]] = [
             ({"id": 5, "method": "tools/nothing"}, -32601, 5),
             ({"id": 5, "method": "sampling/createMessage", "params": {}}, -32601, 5),
             ({"id": "s", "method": "tools/call"}, -32602, "s"),
             ({"id": 5, "method": 7}, -32600, 5),
             ({"id": 5}, -32600, 5),
             ({"id": True, "method": "ping"}, -32600, None),
-        ],
-    )
-    def test_faulty_requests_are_refused(self, message: Any, code: int, id: Any) -> None:
-        event = receive(server(), **message)
-        assert isinstance(event, Refusal)
-        assert (event.error.code, event.id) == (code, id)
+        ]
+        for message, code, id in rows:
+            with case((message, code, id)):
+                event = receive(server(), **message)
+                assert isinstance(event, Refusal)
+                assert (event.error.code, event.id) == (code, id)
 
     def test_text_that_is_not_json_is_refused_without_an_id(self) -> None:
         event = received(server(), b"{")
@@ -154,17 +154,15 @@ class TestInbound:
         assert (event.error.code, event.id) == (-32700, None)
 
     @pytest.mark.shows("S0-11")
-    @pytest.mark.parametrize(
-        "message",
-        [
+    def test_faulty_notifications_are_never_answered(self) -> None:
+        messages: list[JsonObject] = [
             {"method": "notifications/nothing"},
             {"method": "notifications/message", "params": {"data": 1, "level": "debug"}},
             {"method": "notifications/progress"},
             {"method": "notifications/progress", "params": {"progress": "x"}},
-        ],
-    )
-    def test_faulty_notifications_are_never_answered(self, message: Any) -> None:
-        assert isinstance(receive(server(), **message), Ignored)
+        ]
+        for message in messages:
+            assert isinstance(receive(server(), **message), Ignored)
 
     @pytest.mark.shows("S0-26")
     def test_a_request_for_what_was_not_declared_is_refused(self) -> None:
@@ -187,7 +185,8 @@ class TestBatches:
     BATCH = b'[{"jsonrpc":"2.0","id":1,"method":"ping"}, 5, {"jsonrpc":"2.0","id":9,"result":{}}]'
 
     def test_give_an_event_for_each_member(self) -> None:
-        events: Any = received(client(batching=True), self.BATCH)
+        events = received(client(batching=True), self.BATCH)
+        assert isinstance(events, list)
         assert [type(event) for event in events] == [Request, Refusal, Ignored]
 
     def test_are_refused_whole_where_the_revision_has_none(self) -> None:

@@ -3,13 +3,14 @@
 from typing import Any
 
 import jsonschema
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.forms import as_asked, problems_of
+from support.json_types import Json, JsonObject
+from support.tables import case
 
 TITLED = [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]
-MEMBERS: list[dict[str, Any]] = [
+MEMBERS: list[JsonObject] = [
     {"type": "string"},
     {"type": "string", "minLength": 1, "maxLength": 2},
     {"type": "string", "enum": ["a", "b"]},
@@ -32,7 +33,7 @@ VALUES = st.one_of(
 )
 
 
-def form(properties: dict[str, Any], required: set[str], others: Any) -> dict[str, Any]:
+def form(properties: JsonObject, required: set[str], others: Any) -> JsonObject:
     schema = {"type": "object", "properties": properties, "required": sorted(required)}
     return schema if others is None else {**schema, "additionalProperties": others}
 
@@ -52,21 +53,20 @@ def test_it_judges_as_a_full_validator_does(schema: Any, content: Any) -> None:
     assert (problems_of(content, schema, "") == []) == valid
 
 
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
+def test_it_says_where_and_what() -> None:
+    rows: list[tuple[Json, Json]] = [
         ([], [("/at", "Input should be an object")]),
         ({}, [("/at/age~1x", "Field required")]),
         ({"age/x": "1"}, [("/at/age~1x", "Input should be an integer")]),
         ({"age/x": 1.0}, []),
         ({"age/x": float("inf")}, [("/at/age~1x", "Input should be an integer")]),
         ({"age/x": 7}, [("/at/age~1x", "Should be at most 5")]),
-    ],
-)
-def test_it_says_where_and_what(content: Any, expected: Any) -> None:
-    member = {"type": "integer", "maximum": 5}
-    schema = {"type": "object", "properties": {"age/x": member}, "required": ["age/x"]}
-    assert [tuple(one) for one in problems_of(content, schema, "/at")] == expected
+    ]
+    for content, expected in rows:
+        with case((content, expected)):
+            member = {"type": "integer", "maximum": 5}
+            schema = {"type": "object", "properties": {"age/x": member}, "required": ["age/x"]}
+            assert [tuple(one) for one in problems_of(content, schema, "/at")] == expected
 
 
 def test_nothing_comes_back_from_a_url() -> None:

@@ -12,22 +12,24 @@ from mcp_protogen.runtime.core.spec import (
     Role,
 )
 from mcp_protogen.runtime.rules import capabilities as gate
+from support.json_types import Json, JsonObject
 from support.runtime.mini import capabilities as c
 from support.runtime.mini import methods
 from support.runtime.mini import models as m
+from support.tables import case
 
-NOTHING: dict[Role, dict[str, Any]] = {"client": {}, "server": {}}
+NOTHING: dict[Role, JsonObject] = {"client": {}, "server": {}}
 MESSAGE = m.CreateMessageRequestParams(max_tokens=1, messages=[])
 WITH_TOOLS = m.CreateMessageRequestParams(max_tokens=1, messages=[], tools=[])
 FORM = m.ElicitRequestFormParams(message="m", requested_schema={})
 URL = m.ElicitRequestURLParams(message="m", url="u")
 
 
-def client(**capabilities: Any) -> dict[Role, dict[str, Any]]:
+def client(**capabilities: Any) -> dict[Role, JsonObject]:
     return {"client": capabilities, "server": {}}
 
 
-def missing(spec: Any, sender: Role, params: Any, declared: Any) -> str | None:
+def missing(spec: Any, sender: Role, params: object, declared: Any) -> str | None:
     try:
         gate.check(spec, sender, params, declared)
     except MissingCapability as error:
@@ -36,23 +38,29 @@ def missing(spec: Any, sender: Role, params: Any, declared: Any) -> str | None:
 
 
 class TestDeclared:
-    @pytest.mark.parametrize("value", [{}, {"listChanged": False}, True])
-    def test_presence_counts_even_if_empty(self, value: Any) -> None:
-        assert c.SERVER_TOOLS.declared_in({"tools": value})
+    def test_presence_counts_even_if_empty(self) -> None:
+        for value in [{}, {"listChanged": False}, True]:
+            assert c.SERVER_TOOLS.declared_in({"tools": value})
 
-    @pytest.mark.parametrize("capabilities", [{}, {"tools": None}, {"tools": False}, {"x": {}}])
-    def test_absence_does_not(self, capabilities: dict[str, Any]) -> None:
-        assert not c.SERVER_TOOLS.declared_in(capabilities)
+    def test_absence_does_not(self) -> None:
+        values: list[JsonObject] = [{}, {"tools": None}, {"tools": False}, {"x": {}}]
+        for capabilities in values:
+            assert not c.SERVER_TOOLS.declared_in(capabilities)
 
-    @pytest.mark.parametrize("value", [None, False, 1, "true", {}])
-    def test_a_flag_counts_only_when_true(self, value: Any) -> None:
-        assert c.SERVER_TOOLS_LIST_CHANGED.declared_in({"tools": {"listChanged": True}})
-        assert not c.SERVER_TOOLS_LIST_CHANGED.declared_in({"tools": {"listChanged": value}})
-        assert not c.SERVER_TOOLS_LIST_CHANGED.declared_in({"tools": {}})
+    def test_a_flag_counts_only_when_true(self) -> None:
+        values: list[Json] = [None, False, 1, "true", {}]
+        for value in values:
+            with case(value):
+                assert c.SERVER_TOOLS_LIST_CHANGED.declared_in({"tools": {"listChanged": True}})
+                assert not c.SERVER_TOOLS_LIST_CHANGED.declared_in(
+                    {"tools": {"listChanged": value}}
+                )
+                assert not c.SERVER_TOOLS_LIST_CHANGED.declared_in({"tools": {}})
 
-    @pytest.mark.parametrize("value", [None, True, [], "x"])
-    def test_a_path_leads_through_objects_only(self, value: Any) -> None:
-        assert not c.CLIENT_SAMPLING_TOOLS.declared_in({"sampling": value})
+    def test_a_path_leads_through_objects_only(self) -> None:
+        values: list[Json] = [None, True, [], "x"]
+        for value in values:
+            assert not c.CLIENT_SAMPLING_TOOLS.declared_in({"sampling": value})
 
     def test_an_empty_elicitation_object_means_form(self) -> None:
         assert c.CLIENT_ELICITATION_FORM.declared_in({"elicitation": {}})

@@ -14,14 +14,16 @@ from mcp_protogen.runtime.http.param_headers import (
     text_of,
     value_at,
 )
+from support.json_types import Json, JsonObject
+from support.tables import case
 
 
-def marked(header: Any = "Region", type: Any = "string", **more: Any) -> dict[str, Any]:
+def marked(header: Any = "Region", type: Any = "string", **more: Any) -> JsonObject:
     """A property that is to be repeated."""
     return {"type": type, "x-mcp-header": header, **more}
 
 
-def with_properties(**properties: Any) -> dict[str, Any]:
+def with_properties(**properties: Any) -> JsonObject:
     return {"type": "object", "properties": properties}
 
 
@@ -35,9 +37,10 @@ def test_marked_properties_are_found_also_inside_others() -> None:
     )
 
 
-@pytest.mark.parametrize("schema", [True, None, {}, [], "x", {"type": "object"}])
-def test_most_schemas_mark_nothing(schema: Any) -> None:
-    assert mirrors_of(schema) == ()
+def test_most_schemas_mark_nothing() -> None:
+    values: list[Json] = [True, None, {}, [], "x", {"type": "object"}]
+    for schema in values:
+        assert mirrors_of(schema) == ()
 
 
 def test_a_property_may_have_the_name_of_a_keyword() -> None:
@@ -47,23 +50,30 @@ def test_a_property_may_have_the_name_of_a_keyword() -> None:
     assert mirrors_of(with_properties(**{"x-mcp-header": {"type": "string"}})) == ()
 
 
-@pytest.mark.parametrize("keyword", ["const", "default", "enum", "examples"])
-def test_data_inside_a_schema_is_no_schema(keyword: str) -> None:
-    data = {"x-mcp-header": "", "properties": {"a": marked("")}}
-    assert mirrors_of(with_properties(a={keyword: [data]})) == ()
-    assert mirrors_of({keyword: data}) == ()
+def test_data_inside_a_schema_is_no_schema() -> None:
+    for keyword in ["const", "default", "enum", "examples"]:
+        with case(keyword):
+            data = {"x-mcp-header": "", "properties": {"a": marked("")}}
+            assert mirrors_of(with_properties(a={keyword: [data]})) == ()
+            assert mirrors_of({keyword: data}) == ()
 
 
-@pytest.mark.parametrize("header", ["", "a b", "a:b", "é", "a\n", "a\r\nb", "\x00", None, 5, ["a"]])
-def test_a_name_that_no_header_field_can_have_is_refused(header: Any) -> None:
-    with pytest.raises(BadAnnotation, match=r"^/properties/a~1b/x-mcp-header: has to be the name"):
-        mirrors_of(with_properties(**{"a/b": marked(header)}))
+def test_a_name_that_no_header_field_can_have_is_refused() -> None:
+    for header in ["", "a b", "a:b", "é", "a\n", "a\r\nb", "\x00", None, 5, ["a"]]:
+        with (
+            case(header),
+            pytest.raises(
+                BadAnnotation, match=r"^/properties/a~1b/x-mcp-header: has to be the name"
+            ),
+        ):
+            mirrors_of(with_properties(**{"a/b": marked(header)}))
 
 
-@pytest.mark.parametrize("type", ["number", "object", "array", "null", None, ["string"], 1, {}])
-def test_only_strings_integers_and_booleans_are_repeated(type: Any) -> None:
-    with pytest.raises(BadAnnotation, match="needs a property of the type"):
-        mirrors_of(with_properties(a=marked(type=type)))
+def test_only_strings_integers_and_booleans_are_repeated() -> None:
+    values: list[Json] = ["number", "object", "array", "null", None, ["string"], 1, {}]
+    for type in values:
+        with case(type), pytest.raises(BadAnnotation, match="needs a property of the type"):
+            mirrors_of(with_properties(a=marked(type=type)))
 
 
 def test_names_are_unique_whatever_their_case() -> None:
@@ -71,7 +81,7 @@ def test_names_are_unique_whatever_their_case() -> None:
         mirrors_of(with_properties(a=marked("Region"), b=marked("rEGION")))
 
 
-HIDDEN: list[dict[str, Any]] = [
+HIDDEN: list[JsonObject] = [
     {"items": marked()},
     {"items": with_properties(a=marked())},
     {"prefixItems": [marked()]},
@@ -90,11 +100,12 @@ HIDDEN: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("schema", HIDDEN, ids=str)
-def test_a_mark_where_no_argument_is_reached_is_refused(schema: Any) -> None:
-    for whole in (schema, with_properties(a=schema)):
-        with pytest.raises(BadAnnotation, match="only on a property of the arguments"):
-            mirrors_of(whole)
+def test_a_mark_where_no_argument_is_reached_is_refused() -> None:
+    for schema in HIDDEN:
+        with case(schema):
+            for whole in (schema, with_properties(a=schema)):
+                with pytest.raises(BadAnnotation, match="only on a property of the arguments"):
+                    mirrors_of(whole)
 
 
 def test_a_mark_on_the_whole_schema_is_refused() -> None:
@@ -103,14 +114,14 @@ def test_a_mark_on_the_whole_schema_is_refused() -> None:
 
 
 def test_a_schema_without_end_is_refused() -> None:
-    endless: dict[str, Any] = {"type": "object"}
+    endless: JsonObject = {"type": "object"}
     endless["properties"] = {"a": endless, "b": endless}
     with pytest.raises(BadAnnotation, match="too large"):
         mirrors_of(endless)
 
 
 def test_a_schema_deeper_than_the_stack_is_refused() -> None:
-    deep: dict[str, Any] = {}
+    deep: JsonObject = {}
     for _ in range(100_000):
         deep = {"items": deep}
     try:
@@ -122,9 +133,8 @@ def test_a_schema_deeper_than_the_stack_is_refused() -> None:
             deep = deep.pop("items")
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_an_argument_as_text() -> None:
+    rows: list[tuple[Json, Json]] = [
         ("", ""),
         ("a b", "a b"),
         (True, "true"),
@@ -141,10 +151,9 @@ def test_a_schema_deeper_than_the_stack_is_refused() -> None:
         (None, None),
         ([], None),
         ({}, None),
-    ],
-)
-def test_an_argument_as_text(value: Any, text: str | None) -> None:
-    assert text_of(value) == text
+    ]
+    for value, text in rows:
+        assert text_of(value) == text
 
 
 def test_an_argument_is_found_at_its_exact_path() -> None:
@@ -158,9 +167,8 @@ TEXT = Mirror(("a",), "mcp-param-a", "string")
 NUMBER = Mirror(("a",), "mcp-param-a", "integer")
 
 
-@pytest.mark.parametrize(
-    ("mirror", "header", "arguments", "agree"),
-    [
+def test_a_field_and_an_argument_agree_or_are_both_silent() -> None:
+    for mirror, header, arguments, agree in [
         (TEXT, None, {}, True),
         (TEXT, None, None, True),
         (TEXT, None, {"a": None}, True),
@@ -181,19 +189,15 @@ NUMBER = Mirror(("a",), "mcp-param-a", "integer")
         (NUMBER, "43", {"a": 42}, False),
         (NUMBER, "4" * 5000, {"a": 42}, False),
         (NUMBER, "x", {"a": "y"}, False),
-    ],
-)
-def test_a_field_and_an_argument_agree_or_are_both_silent(
-    mirror: Mirror, header: str | None, arguments: Any, agree: bool
-) -> None:
-    assert agrees(mirror, header, arguments) is agree
+    ]:
+        assert agrees(mirror, header, arguments) is agree
 
 
 SCALARS = st.text(st.characters(exclude_categories=["Cs"])) | st.integers() | st.booleans()
 
 
 @given(SCALARS | st.none() | st.floats(allow_nan=False))
-def test_what_the_client_writes_the_server_agrees_with(value: Any) -> None:
+def test_what_the_client_writes_the_server_agrees_with(value: object) -> None:
     for mirror in (TEXT, NUMBER):
         headers = headers_for([mirror], {"a": value})
         assert agrees(mirror, headers.get("mcp-param-a"), {"a": value})

@@ -1,16 +1,17 @@
 """Envelopes: what is a message at all, and how one is written."""
 
 import json
-from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidAnswer, InvalidRequest, ParseError
 from mcp_protogen.runtime.messages import jsonrpc
 from mcp_protogen.runtime.messages.jsonrpc import Answer, Batch, Call, Malformed, message_of
+from support.json_types import Json, JsonObject
+from support.tables import case
 
-CALL: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-RESULT: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "result": {}}
-ERROR: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "error": {"code": -1, "message": "m"}}
+CALL: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+RESULT: JsonObject = {"jsonrpc": "2.0", "id": 1, "result": {}}
+ERROR: JsonObject = {"jsonrpc": "2.0", "id": 1, "error": {"code": -1, "message": "m"}}
 
 
 def fault_of(message: object) -> InvalidRequest | InvalidAnswer:
@@ -19,13 +20,12 @@ def fault_of(message: object) -> InvalidRequest | InvalidAnswer:
     return found.error
 
 
-def without(message: dict[str, Any], member: str) -> dict[str, Any]:
+def without(message: JsonObject, member: str) -> JsonObject:
     return {name: value for name, value in message.items() if name != member}
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+def test_what_is_not_json_is_a_parse_error() -> None:
+    texts: list[bytes | str] = [
         b"",
         b"{",
         b"{} {}",
@@ -38,13 +38,13 @@ def without(message: dict[str, Any], member: str) -> dict[str, Any]:
         b"1" * 5000,
         "{'a': 1}",
         '"\ud800"',
-    ],
-)
-def test_what_is_not_json_is_a_parse_error(data: bytes | str) -> None:
-    with pytest.raises(ParseError) as caught:
-        jsonrpc.parse(data)
-    assert caught.value.code == -32700
-    assert caught.value.id is None
+    ]
+    for data in texts:
+        with case(data):
+            with pytest.raises(ParseError) as caught:
+                jsonrpc.parse(data)
+            assert caught.value.code == -32700
+            assert caught.value.id is None
 
 
 def test_a_wrong_type_is_a_programming_error() -> None:
@@ -57,12 +57,13 @@ def test_of_a_member_given_twice_the_last_counts() -> None:
 
 
 @pytest.mark.shows("S0-03")
-@pytest.mark.parametrize("id", [0, -1, 1, 10**30, "", "0", "x"])
-def test_ids_are_integers_and_strings(id: Any) -> None:
-    for message in (CALL, RESULT, ERROR):
-        found = message_of({**message, "id": id})
-        assert isinstance(found, (Call, Answer))
-        assert (type(found.id), found.id) == (type(id), id)
+def test_ids_are_integers_and_strings() -> None:
+    for id in [0, -1, 1, 10**30, "", "0", "x"]:
+        with case(id):
+            for message in (CALL, RESULT, ERROR):
+                found = message_of({**message, "id": id})
+                assert isinstance(found, (Call, Answer))
+                assert (type(found.id), found.id) == (type(id), id)
 
 
 def test_an_integer_id_may_be_written_with_a_fraction_of_zero() -> None:
@@ -76,7 +77,7 @@ def test_an_integer_id_may_be_written_with_a_fraction_of_zero() -> None:
 @pytest.mark.parametrize(
     "id", [None, True, False, 1.5, [], {}, pytest.param(-(10**1000), id="of 1001 digits")]
 )
-def test_nothing_else_is_an_id(id: Any) -> None:
+def test_nothing_else_is_an_id(id: object) -> None:
     assert type(fault_of({**CALL, "id": id})) is InvalidRequest
     assert type(fault_of({**RESULT, "id": id})) is InvalidAnswer
     if id is not None:
@@ -94,22 +95,21 @@ def test_an_error_may_lack_its_id_or_have_null() -> None:
         assert message_of(message) == Answer(None, None, ERROR["error"])
 
 
-@pytest.mark.parametrize(
-    ("said", "params", "meta"),
-    [
+def test_params_and_meta_are_objects_whatever_came() -> None:
+    rows: list[tuple[JsonObject, JsonObject, JsonObject]] = [
         ({"params": {"a": 1, "_meta": {"b": 2}}}, {"a": 1, "_meta": {"b": 2}}, {"b": 2}),
         ({"params": {"_meta": [1]}}, {"_meta": [1]}, {}),
         ({"params": [1]}, {}, {}),
         ({"params": None}, {}, {}),
         ({}, {}, {}),
-    ],
-)
-def test_params_and_meta_are_objects_whatever_came(said: Any, params: Any, meta: Any) -> None:
-    message = {**CALL, **said}
-    assert message_of(message) == Call(1, "ping", params, meta, message)
-    malformed = message_of({**message, "method": 1})
-    assert isinstance(malformed, Malformed)
-    assert malformed.meta == meta
+    ]
+    for said, params, meta in rows:
+        with case((said, params, meta)):
+            message = {**CALL, **said}
+            assert message_of(message) == Call(1, "ping", params, meta, message)
+            malformed = message_of({**message, "method": 1})
+            assert isinstance(malformed, Malformed)
+            assert malformed.meta == meta
 
 
 def test_a_batch_is_parsed_once_and_not_before_it_is_asked_for() -> None:
@@ -121,19 +121,19 @@ def test_a_batch_is_parsed_once_and_not_before_it_is_asked_for() -> None:
 
 
 @pytest.mark.shows("S0-01")
-@pytest.mark.parametrize("version", [None, 2.0, "1.0", "2", 2])
-def test_the_version_has_to_be_right(version: Any) -> None:
-    for message in ({**CALL, "jsonrpc": version}, without(CALL, "jsonrpc")):
-        fault = fault_of(message)
-        assert (type(fault), fault.id) == (InvalidRequest, 1)
-    for message in ({**RESULT, "jsonrpc": version}, without(ERROR, "jsonrpc")):
-        assert type(fault_of(message)) is InvalidAnswer
+def test_the_version_has_to_be_right() -> None:
+    for version in [None, 2.0, "1.0", "2", 2]:
+        with case(version):
+            for message in ({**CALL, "jsonrpc": version}, without(CALL, "jsonrpc")):
+                fault = fault_of(message)
+                assert (type(fault), fault.id) == (InvalidRequest, 1)
+            for message in ({**RESULT, "jsonrpc": version}, without(ERROR, "jsonrpc")):
+                assert type(fault_of(message)) is InvalidAnswer
 
 
 @pytest.mark.shows("S0-08")
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_what_is_no_message_is_an_invalid_request() -> None:
+    values: list[Json] = [
         {},
         without(CALL, "method"),
         {**CALL, "method": 1},
@@ -144,17 +144,16 @@ def test_the_version_has_to_be_right(version: Any) -> None:
         "text",
         None,
         7,
-    ],
-)
-def test_what_is_no_message_is_an_invalid_request(message: Any) -> None:
-    fault = fault_of(message)
-    assert (type(fault), fault.code) == (InvalidRequest, -32600)
-    assert fault.id == (1 if message and type(message) is dict else None)
+    ]
+    for message in values:
+        with case(message):
+            fault = fault_of(message)
+            assert (type(fault), fault.code) == (InvalidRequest, -32600)
+            assert fault.id == (1 if message and type(message) is dict else None)
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_an_ill_formed_answer_is_not_mistaken_for_a_request() -> None:
+    values: list[Json] = [
         {**RESULT, "error": ERROR["error"]},
         without(RESULT, "id"),
         {**ERROR, "error": None},
@@ -165,27 +164,28 @@ def test_what_is_no_message_is_an_invalid_request(message: Any) -> None:
         {**ERROR, "error": {"code": 1.5, "message": "m"}},
         {**ERROR, "error": {"code": 1}},
         {**ERROR, "error": {"code": 1, "message": None}},
-    ],
-)
-def test_an_ill_formed_answer_is_not_mistaken_for_a_request(message: Any) -> None:
-    assert type(fault_of(message)) is InvalidAnswer
+    ]
+    for message in values:
+        assert type(fault_of(message)) is InvalidAnswer
 
 
 def test_unknown_members_of_an_envelope_do_no_harm() -> None:
     assert isinstance(message_of({**CALL, "extra": None}), Call)
 
 
-@pytest.mark.parametrize("id", [0, 7, 'a\u2028"é'])
-def test_what_is_written_can_be_read(id: Any) -> None:
-    assert json.loads(jsonrpc.write_call(id, b'"ping"', None)) == {**CALL, "id": id}
-    assert json.loads(jsonrpc.write_call(None, b'"ping"', b"{}")) == {
-        **without(CALL, "id"),
-        "params": {},
-    }
-    assert json.loads(jsonrpc.write_result(id, b"{}")) == {**RESULT, "id": id}
-    assert json.loads(jsonrpc.write_error(id, -1, "m")) == {**ERROR, "id": id}
-    assert json.loads(jsonrpc.write_error(None, -1, "m", [1])) == {
-        "jsonrpc": "2.0",
-        "error": {"code": -1, "message": "m", "data": [1]},
-    }
-    assert b"\n" not in jsonrpc.write_error(id, -1, "two\nlines")
+def test_what_is_written_can_be_read() -> None:
+    ids: list[int | str] = [0, 7, 'a\u2028"é']
+    for id in ids:
+        with case(id):
+            assert json.loads(jsonrpc.write_call(id, b'"ping"', None)) == {**CALL, "id": id}
+            assert json.loads(jsonrpc.write_call(None, b'"ping"', b"{}")) == {
+                **without(CALL, "id"),
+                "params": {},
+            }
+            assert json.loads(jsonrpc.write_result(id, b"{}")) == {**RESULT, "id": id}
+            assert json.loads(jsonrpc.write_error(id, -1, "m")) == {**ERROR, "id": id}
+            assert json.loads(jsonrpc.write_error(None, -1, "m", [1])) == {
+                "jsonrpc": "2.0",
+                "error": {"code": -1, "message": "m", "data": [1]},
+            }
+            assert b"\n" not in jsonrpc.write_error(id, -1, "two\nlines")

@@ -13,7 +13,7 @@ from mcp_protogen.runtime.core.errors import (
     ParseError,
     RequestId,
 )
-from mcp_protogen.runtime.core.spec import RequestSpec, Rules
+from mcp_protogen.runtime.core.spec import RequestSpec, Role, Rules
 from mcp_protogen.runtime.messages import jsonrpc
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from mcp_protogen.runtime.messages.parsed import (
@@ -22,8 +22,10 @@ from mcp_protogen.runtime.messages.parsed import (
     Request,
     Result,
 )
+from support.json_types import Json
 from support.runtime.mini import methods
 from support.runtime.mini import models as m
+from support.tables import case
 
 TABLE = methods.TABLE
 TEXT = {"type": "text", "text": "a"}
@@ -34,7 +36,7 @@ def request(method: str, params: Any = None, id: Any = 1) -> bytes:
     return json.dumps(message if params is None else {**message, "params": params}).encode()
 
 
-def result(value: Any, id: Any = 1) -> bytes:
+def result(value: object, id: Any = 1) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": id, "result": value}).encode()
 
 
@@ -69,12 +71,13 @@ class TestReadingCalls:
         assert caught.value.problems == (("/params", "Field required"),)
 
     @pytest.mark.shows("S0-06")
-    @pytest.mark.parametrize("params", ["null", "[]", '"x"', "1"])
-    def test_params_have_to_be_an_object(self, params: str) -> None:
-        data = f'{{"jsonrpc":"2.0","id":1,"method":"ping","params":{params}}}'
-        with pytest.raises(InvalidParams) as caught:
-            TABLE.parse_request(data, sender="client")
-        assert caught.value.problems == (("/params", "Input should be an object"),)
+    def test_params_have_to_be_an_object(self) -> None:
+        for params in ["null", "[]", '"x"', "1"]:
+            with case(params):
+                data = f'{{"jsonrpc":"2.0","id":1,"method":"ping","params":{params}}}'
+                with pytest.raises(InvalidParams) as caught:
+                    TABLE.parse_request(data, sender="client")
+                assert caught.value.problems == (("/params", "Input should be an object"),)
 
     def test_wrong_params_come_with_pointers_into_the_message(self) -> None:
         params = {"messages": [{"role": "user", "content": {"type": "text"}}], "maxTokens": "9"}
@@ -90,16 +93,17 @@ class TestReadingCalls:
         }
         assert "/params/maxTokens: Input should be a valid integer" in str(caught.value)
 
-    @pytest.mark.parametrize(
-        ("method", "sender"),
-        [("tools/nothing", "client"), ("tools/call", "server"), ("elicitation/create", "client")],
-    )
-    def test_an_unknown_method_and_a_wrong_direction_are_the_same(
-        self, method: str, sender: Any
-    ) -> None:
-        with pytest.raises(MethodNotFound) as caught:
-            TABLE.parse_request(request(method, {}), sender=sender)
-        assert (caught.value.code, caught.value.id) == (-32601, 1)
+    def test_an_unknown_method_and_a_wrong_direction_are_the_same(self) -> None:
+        rows: list[tuple[str, Role]] = [
+            ("tools/nothing", "client"),
+            ("tools/call", "server"),
+            ("elicitation/create", "client"),
+        ]
+        for method, sender in rows:
+            with case((method, sender)):
+                with pytest.raises(MethodNotFound) as caught:
+                    TABLE.parse_request(request(method, {}), sender=sender)
+                assert (caught.value.code, caught.value.id) == (-32601, 1)
 
     def test_a_notification_is_typed_by_its_method(self) -> None:
         data = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
@@ -162,11 +166,13 @@ class TestReadingAnswers:
             "/result/task/ttl",
         ]
 
-    @pytest.mark.parametrize("value", [None, [], "x", 1])
-    def test_a_result_has_to_be_an_object(self, value: Any) -> None:
-        with pytest.raises(InvalidAnswer) as caught:
-            TABLE.parse_answer(result(value), spec=methods.CALL_TOOL)
-        assert caught.value.problems == (("/result", "Input should be an object"),)
+    def test_a_result_has_to_be_an_object(self) -> None:
+        values: list[Json] = [None, [], "x", 1]
+        for value in values:
+            with case(value):
+                with pytest.raises(InvalidAnswer) as caught:
+                    TABLE.parse_answer(result(value), spec=methods.CALL_TOOL)
+                assert caught.value.problems == (("/result", "Input should be an object"),)
 
     def test_results_that_nothing_tells_apart_are_left_to_the_best_fit(self) -> None:
         spec: RequestSpec[Any, Any] = RequestSpec(
@@ -197,7 +203,7 @@ class TestOutcomes:
     """What reading comes to, as values."""
 
     def test_understood_unknown_and_unfit_are_three_things(self) -> None:
-        def outcome(method: str, params: Any) -> object:
+        def outcome(method: str, params: object) -> object:
             call = jsonrpc.read(request(method, params))
             assert isinstance(call, jsonrpc.Call)
             return TABLE.interpret(call, "client", pending)

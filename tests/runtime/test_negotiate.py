@@ -20,17 +20,19 @@ from mcp_protogen.runtime.rules.server_negotiation import (
     answer_initialize,
     route,
 )
+from support.json_types import Json, JsonObject
 from support.runtime.offers import CAPABILITIES, DUAL, LEGACY, MODERN, NEW, OLD, VERSION, offer
+from support.tables import case
 
 
-def request(method: str = "tools/list", version: Any = None, **meta: Any) -> dict[str, Any]:
-    message: dict[str, Any] = {"jsonrpc": "2.0", "id": 7, "method": method}
+def request(method: str = "tools/list", version: Any = None, **meta: Any) -> JsonObject:
+    message: JsonObject = {"jsonrpc": "2.0", "id": 7, "method": method}
     if version is not None:
         message["params"] = {"_meta": {VERSION: version, CAPABILITIES: {}, **meta}}
     return message
 
 
-def routed(message: Any, offer: Offer, handshaken: bool = False) -> str | Route:
+def routed(message: object, offer: Offer, handshaken: bool = False) -> str | Route:
     call = message_of(message)
     if isinstance(call, Malformed):
         raise call.error
@@ -40,15 +42,19 @@ def routed(message: Any, offer: Offer, handshaken: bool = False) -> str | Route:
 
 class TestInitialize:
     @pytest.mark.shows("S0-18", "S1-10")
-    @pytest.mark.parametrize("version", OLD)
-    def test_HS01_a_revision_on_offer_is_agreed_to(self, version: str) -> None:
-        assert answer_initialize({"protocolVersion": version}, DUAL) == version
+    def test_HS01_a_revision_on_offer_is_agreed_to(self) -> None:
+        for version in OLD:
+            assert answer_initialize({"protocolVersion": version}, DUAL) == version
 
     @pytest.mark.shows("S1-11")
-    @pytest.mark.parametrize("version", ["1999-01-01", "2099-01-01", "", "draft", NEW])
-    def test_HS02_any_other_is_answered_with_the_newest_of_the_era(self, version: str) -> None:
-        assert answer_initialize({"protocolVersion": version}, DUAL) == "2025-11-25"
-        assert answer_initialize({"protocolVersion": version}, offer("2024-11-05")) == "2024-11-05"
+    def test_HS02_any_other_is_answered_with_the_newest_of_the_era(self) -> None:
+        for version in ["1999-01-01", "2099-01-01", "", "draft", NEW]:
+            with case(version):
+                assert answer_initialize({"protocolVersion": version}, DUAL) == "2025-11-25"
+                assert (
+                    answer_initialize({"protocolVersion": version}, offer("2024-11-05"))
+                    == "2024-11-05"
+                )
 
     def test_HS02_the_offer_is_a_ceiling(self) -> None:
         assert answer_initialize({"protocolVersion": "2025-11-25"}, offer(*OLD[:2])) == OLD[1]
@@ -60,11 +66,12 @@ class TestInitialize:
         assert (caught.value.code, caught.value.id) == (-32602, 3)
         assert caught.value.data == {"supported": [NEW], "requested": "2025-11-25"}
 
-    @pytest.mark.parametrize("params", [{}, {"protocolVersion": 1}])
-    def test_HS04_no_revision_asked_for_is_invalid_params(self, params: Any) -> None:
-        with pytest.raises(InvalidParams) as caught:
-            answer_initialize(params, DUAL)
-        assert caught.value.problems[0][0] == "/params/protocolVersion"
+    def test_HS04_no_revision_asked_for_is_invalid_params(self) -> None:
+        for params in [{}, {"protocolVersion": 1}]:
+            with case(params):
+                with pytest.raises(InvalidParams) as caught:
+                    answer_initialize(params, DUAL)
+                assert caught.value.problems[0][0] == "/params/protocolVersion"
 
     def test_CN08_order_is_that_of_the_offer_not_of_the_text(self) -> None:
         strange = Offer({"zebra": "handshake", "apple": "handshake"})
@@ -72,11 +79,9 @@ class TestInitialize:
 
 
 class TestRoutes:
-    @pytest.mark.parametrize("handshaken", [False, True])
-    def test_DS01_a_revision_in_meta_is_stateless_whatever_came_before(
-        self, handshaken: bool
-    ) -> None:
-        assert routed(request(version=NEW), DUAL, handshaken) == NEW
+    def test_DS01_a_revision_in_meta_is_stateless_whatever_came_before(self) -> None:
+        for handshaken in [False, True]:
+            assert routed(request(version=NEW), DUAL, handshaken) == NEW
 
     def test_DS02_initialize_begins_a_handshake(self) -> None:
         assert routed(request("initialize"), DUAL) == Route.INITIALIZE
@@ -87,12 +92,13 @@ class TestRoutes:
             routed({"jsonrpc": "2.0", "method": "notifications/x"}, DUAL, True) == Route.HANDSHAKE
         )
 
-    @pytest.mark.parametrize("server", [LEGACY, DUAL])
-    def test_DS05_HS08_before_a_handshake_only_pings_are_answered(self, server: Offer) -> None:
-        assert routed(request("ping"), server) == Route.NOTHING
-        with pytest.raises(InvalidRequest) as caught:
-            routed(request(), server)
-        assert caught.value.id == 7
+    def test_DS05_HS08_before_a_handshake_only_pings_are_answered(self) -> None:
+        for server in [LEGACY, DUAL]:
+            with case(server):
+                assert routed(request("ping"), server) == Route.NOTHING
+                with pytest.raises(InvalidRequest) as caught:
+                    routed(request(), server)
+                assert caught.value.id == 7
 
     def test_HS07_a_second_initialize_is_refused(self) -> None:
         with pytest.raises(InvalidRequest):
@@ -110,25 +116,25 @@ class TestRoutes:
         escaped = [key.replace("/", "~1") for key in (VERSION, CAPABILITIES)]
         assert pointers == [f"/params/_meta/{key}" for key in escaped]
 
-    @pytest.mark.parametrize(
-        ("meta", "missing"),
-        [
+    def test_SS09_what_is_there_has_to_be_of_its_type(self) -> None:
+        rows: list[tuple[JsonObject, Json]] = [
             ({VERSION: 1}, VERSION),
             ({CAPABILITIES: None}, CAPABILITIES),
             ({CAPABILITIES: []}, CAPABILITIES),
-        ],
-    )
-    def test_SS09_what_is_there_has_to_be_of_its_type(self, meta: Any, missing: str) -> None:
-        with pytest.raises(InvalidParams) as caught:
-            routed(request(version=NEW, **meta), DUAL)
-        assert caught.value.problems[0][0].endswith(missing.replace("/", "~1"))
+        ]
+        for meta, missing in rows:
+            with case((meta, missing)):
+                with pytest.raises(InvalidParams) as caught:
+                    routed(request(version=NEW, **meta), DUAL)
+                assert caught.value.problems[0][0].endswith(missing.replace("/", "~1"))
 
-    @pytest.mark.parametrize("method", ["tools/list", "server/discover", "initialize"])
-    def test_SO03_SS11_a_revision_not_on_offer_is_unsupported(self, method: str) -> None:
-        with pytest.raises(UnsupportedVersion) as caught:
-            routed(request(method, version="2099-01-01"), MODERN)
-        assert (caught.value.code, caught.value.id) == (-32022, 7)
-        assert caught.value.data == {"supported": [NEW], "requested": "2099-01-01"}
+    def test_SO03_SS11_a_revision_not_on_offer_is_unsupported(self) -> None:
+        for method in ["tools/list", "server/discover", "initialize"]:
+            with case(method):
+                with pytest.raises(UnsupportedVersion) as caught:
+                    routed(request(method, version="2099-01-01"), MODERN)
+                assert (caught.value.code, caught.value.id) == (-32022, 7)
+                assert caught.value.data == {"supported": [NEW], "requested": "2099-01-01"}
 
     def test_SO05_SS07_initialize_at_a_modern_server_names_its_revisions(self) -> None:
         message = {**request("initialize"), "params": {"protocolVersion": "2025-11-25"}}
@@ -165,7 +171,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
     st.booleans(),
 )
 def test_whatever_comes_is_routed_or_refused(
-    message: dict[str, Any], method: Any, server: Offer, handshaken: bool
+    message: JsonObject, method: Any, server: Offer, handshaken: bool
 ) -> None:
     try:
         routed({**message, "method": method}, server, handshaken)

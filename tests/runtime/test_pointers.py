@@ -5,10 +5,11 @@ from typing import Annotated, Any
 import pytest
 from mcp_protogen.runtime.core.models import WireModel, problems, validator_of
 from pydantic import AfterValidator, ValidationError
+from support.json_types import JsonObject
 from support.runtime.mini import models as m
 
 
-def found(expression: Any, value: Any, prefix: str = "") -> list[tuple[str, str]]:
+def found(expression: Any, value: object, prefix: str = "") -> list[tuple[str, str]]:
     with pytest.raises(ValidationError) as caught:
         validator_of(expression)(value)
     return [(problem.pointer, problem.message) for problem in problems(caught.value, value, prefix)]
@@ -32,9 +33,8 @@ def test_the_whole_value_is_the_empty_pointer() -> None:
     assert found(m.ListToolsResult, []) == [("", "Input should be an object")]
 
 
-@pytest.mark.parametrize(
-    ("block", "expected"),
-    [
+def test_tags_of_an_open_union_are_no_part_of_the_pointer() -> None:
+    for block, expected in [
         ({"type": "text", "text": 5}, ("/text", "Input should be a valid string")),
         ({"type": "text"}, ("/text", "Field required")),
         ({"text": "text"}, ("/type", "Field required")),
@@ -44,29 +44,20 @@ def test_the_whole_value_is_the_empty_pointer() -> None:
             {"type": "text", "text": "text", "annotations": {"priority": 2}},
             ("/annotations/priority", "Input should be less than or equal to 1"),
         ),
-    ],
-)
-def test_tags_of_an_open_union_are_no_part_of_the_pointer(
-    block: Any, expected: tuple[str, str]
-) -> None:
-    assert found(m.CallToolResult, {"content": [block]}) == [
-        ("/content/0" + expected[0], expected[1])
-    ]
+    ]:
+        assert found(m.CallToolResult, {"content": [block]}) == [
+            ("/content/0" + expected[0], expected[1])
+        ]
 
 
-@pytest.mark.parametrize(
-    ("ref", "expected"),
-    [
+def test_tags_of_a_closed_union_are_no_part_of_the_pointer() -> None:
+    for ref, expected in [
         ({"type": "ref/prompt"}, ("/ref/name", "Field required")),
         ({"type": "ref/resource", "uri": 1}, ("/ref/uri", "Input should be a valid string")),
         ({"type": "x"}, ("/ref/type", "Input should be one of 'ref/prompt', 'ref/resource'")),
         ({}, ("/ref/type", "Field required")),
-    ],
-)
-def test_tags_of_a_closed_union_are_no_part_of_the_pointer(
-    ref: Any, expected: tuple[str, str]
-) -> None:
-    assert found(m.CompleteRequestParams, {"ref": ref}) == [expected]
+    ]:
+        assert found(m.CompleteRequestParams, {"ref": ref}) == [expected]
 
 
 def test_arms_of_another_json_type_are_not_heard() -> None:
@@ -131,7 +122,7 @@ def test_what_a_validator_says_is_told_in_its_words_alone() -> None:
 
 def test_neither_values_nor_links_are_repeated() -> None:
     secret = "hunter2"
-    value: dict[str, Any] = {"content": [{"type": "text", "text": [secret]}], "isError": secret}
+    value: JsonObject = {"content": [{"type": "text", "text": [secret]}], "isError": secret}
     assert secret not in str(found(m.CallToolResult, value))
     assert "http" not in str(found(m.CallToolResult, value))
     assert secret not in str(found(m.CompleteRequestParams, {"ref": {"type": secret}}))
@@ -144,8 +135,8 @@ def test_a_search_that_finds_nothing_ends_soon() -> None:
     class Branch(WireModel):
         branch: "Branch | Leaf | None" = None
 
-    def nested(innermost: int, *names: str) -> dict[str, Any]:
-        value: dict[str, Any] = {"branch": innermost}
+    def nested(innermost: int, *names: str) -> JsonObject:
+        value: JsonObject = {"branch": innermost}
         for _ in range(60):
             value = dict.fromkeys(names, value)
         return value

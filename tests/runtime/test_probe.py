@@ -35,7 +35,9 @@ from mcp_protogen.runtime.rules.server_negotiation import (
     answer_initialize,
     route,
 )
+from support.json_types import Json, JsonObject
 from support.runtime.offers import CAPABILITIES, DUAL, LEGACY, MODERN, NEW, OLD, VERSION, offer
+from support.tables import case
 
 NEXT = "2027-01-01"
 DISCOVERED = {"supportedVersions": [NEW]}
@@ -70,27 +72,28 @@ class TestHandshake:
         assert after(LEGACY) == Initialize("2025-11-25")
         assert after(offer("2024-11-05", "2025-03-26")) == Initialize("2025-03-26")
 
-    @pytest.mark.parametrize("version", OLD)
-    def test_HC02_HC03_what_the_server_answers_is_adopted_if_it_is_on_offer(
-        self, version: str
-    ) -> None:
-        step = after(LEGACY, agreed(version))
-        assert isinstance(step, Adopt)
-        assert step.negotiated == NegotiatedRevision(version, "handshake")
+    def test_HC02_HC03_what_the_server_answers_is_adopted_if_it_is_on_offer(self) -> None:
+        for version in OLD:
+            with case(version):
+                step = after(LEGACY, agreed(version))
+                assert isinstance(step, Adopt)
+                assert step.negotiated == NegotiatedRevision(version, "handshake")
 
-    @pytest.mark.parametrize("version", ["1999-01-01", NEW, "2025-11-25"])
-    def test_HC04_anything_else_is_refused_naming_both_sides(self, version: str) -> None:
-        error = failure(after(offer("2024-11-05"), agreed(version)))
-        assert isinstance(error, NegotiationError)
-        assert (error.offered, error.supported) == (("2024-11-05",), (version,))
+    def test_HC04_anything_else_is_refused_naming_both_sides(self) -> None:
+        for version in ["1999-01-01", NEW, "2025-11-25"]:
+            with case(version):
+                error = failure(after(offer("2024-11-05"), agreed(version)))
+                assert isinstance(error, NegotiationError)
+                assert (error.offered, error.supported) == (("2024-11-05",), (version,))
 
     def test_HC04_a_stateless_revision_is_never_agreed_on_by_a_handshake(self) -> None:
         error = failure(after(DUAL, Silent(), agreed(NEW)))
         assert isinstance(error, NegotiationError)
 
-    @pytest.mark.parametrize("result", [None, {}, {"protocolVersion": 5}, [], "x"])
-    def test_HC04_no_revision_at_all_is_the_servers_fault(self, result: Any) -> None:
-        assert isinstance(failure(after(LEGACY, Answered(result))), InvalidAnswer)
+    def test_HC04_no_revision_at_all_is_the_servers_fault(self) -> None:
+        values: list[Json] = [None, {}, {"protocolVersion": 5}, [], "x"]
+        for result in values:
+            assert isinstance(failure(after(LEGACY, Answered(result))), InvalidAnswer)
 
     def test_HC05_a_refusal_that_names_revisions_gets_one_more_try_on_a_new_connection(
         self,
@@ -105,11 +108,12 @@ class TestHandshake:
         refused = Refused(-32602, "Unsupported", {"supported": ["1999-01-01"]})
         assert failure(after(LEGACY, refused)).supported == ("1999-01-01",)
 
-    @pytest.mark.parametrize("data", [None, {}, {"supported": "x"}, {"supported": [1]}])
-    def test_HC06_any_other_error_is_reported_as_it_came(self, data: Any) -> None:
-        error = failure(after(LEGACY, Refused(-32602, "no", data)))
-        assert isinstance(error, McpError)
-        assert (error.code, error.message) == (-32602, "no")
+    def test_HC06_any_other_error_is_reported_as_it_came(self) -> None:
+        for data in [None, {}, {"supported": "x"}, {"supported": [1]}]:
+            with case(data):
+                error = failure(after(LEGACY, Refused(-32602, "no", data)))
+                assert isinstance(error, McpError)
+                assert (error.code, error.message) == (-32602, "no")
 
     def test_HC07_silence_is_a_timeout(self) -> None:
         error = failure(after(LEGACY, Silent(10)))
@@ -159,16 +163,17 @@ class TestStateless:
         error = failure(after(DUAL, Refused(-32021, "roots needed", {"requiredCapabilities": {}})))
         assert (error.code, error.message) == (-32021, "roots needed")
 
-    @pytest.mark.parametrize("code", [-32601, -32602, -32600, -32000, -32603, -32700, 0, 1])
-    def test_PS06_any_other_error_means_an_old_server(self, code: int) -> None:
-        assert after(DUAL, Refused(code, "what?")) == Initialize("2025-11-25")
+    def test_PS06_any_other_error_means_an_old_server(self) -> None:
+        for code in [-32601, -32602, -32600, -32000, -32603, -32700, 0, 1]:
+            assert after(DUAL, Refused(code, "what?")) == Initialize("2025-11-25")
 
     def test_PS07_a_header_error_is_like_any_other(self) -> None:
         assert after(DUAL, Refused(-32020, "headers")) == Initialize("2025-11-25")
 
-    @pytest.mark.parametrize("result", [{}, {"supportedVersions": "x"}, {"tools": []}, None, 1])
-    def test_PS06_an_answer_that_is_none_means_an_old_server(self, result: Any) -> None:
-        assert after(DUAL, Answered(result)) == Initialize("2025-11-25")
+    def test_PS06_an_answer_that_is_none_means_an_old_server(self) -> None:
+        values: list[Json] = [{}, {"supportedVersions": "x"}, {"tools": []}, None, 1]
+        for result in values:
+            assert after(DUAL, Answered(result)) == Initialize("2025-11-25")
 
     def test_PS08_silence_means_an_old_server(self) -> None:
         assert after(DUAL, Silent(5)) == Initialize("2025-11-25")
@@ -224,7 +229,7 @@ class Server:
         self._handshaken = False
 
     def answer(self, step: Discover | Initialize) -> Outcome:
-        message: dict[str, Any] = {"jsonrpc": "2.0", "id": 1}
+        message: JsonObject = {"jsonrpc": "2.0", "id": 1}
         if isinstance(step, Discover):
             message["method"] = "server/discover"
             message["params"] = {"_meta": {VERSION: step.version, CAPABILITIES: {}}}
@@ -245,9 +250,8 @@ class Server:
 
 
 @pytest.mark.shows("S1-41")
-@pytest.mark.parametrize(
-    ("row", "client", "server", "expected"),
-    [
+def test_MX_the_compatibility_matrix() -> None:
+    for row, client, server, expected in [
         ("MX01", MODERN, MODERN, NEW),
         ("MX02", MODERN, LEGACY, None),
         ("MX03", MODERN, DUAL, NEW),
@@ -258,24 +262,21 @@ class Server:
         ("MX08", LEGACY, DUAL, "2025-11-25"),
         ("MX09", LEGACY, LEGACY, "2025-11-25"),
         ("MX09 older", offer("2024-11-05"), LEGACY, "2024-11-05"),
-    ],
-)
-def test_MX_the_compatibility_matrix(
-    row: str, client: Offer, server: Offer, expected: str | None
-) -> None:
-    negotiation, peer = Negotiation(client), Server(server)
-    step = negotiation.start()
-    while not isinstance(step, (Adopt, Fail)):
-        assert isinstance(step, (Discover, Initialize))
-        step = negotiation.next(peer.answer(step))
-    if expected is None:
-        error = failure(step)
-        assert isinstance(error, NegotiationError)
-        # Whoever has to act on it learns what the server speaks, where it says so.
-        assert row == "MX02" or NEW in str(error)
-    else:
-        assert isinstance(step, Adopt)
-        assert step.negotiated.revision == expected
+    ]:
+        with case((row, client, server, expected)):
+            negotiation, peer = Negotiation(client), Server(server)
+            step = negotiation.start()
+            while not isinstance(step, (Adopt, Fail)):
+                assert isinstance(step, (Discover, Initialize))
+                step = negotiation.next(peer.answer(step))
+            if expected is None:
+                error = failure(step)
+                assert isinstance(error, NegotiationError)
+                # Whoever has to act on it learns what the server speaks, where it says so.
+                assert row == "MX02" or NEW in str(error)
+            else:
+                assert isinstance(step, Adopt)
+                assert step.negotiated.revision == expected
 
 
 VERSIONS = st.lists(st.sampled_from([*OLD, NEW, NEXT, "x"]), max_size=3)

@@ -27,9 +27,9 @@ class Answered:
     beside = NullSink()
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.told: list[object] = []
 
-    def awaits(self, id: Any, /) -> bool:
+    def awaits(self, id: object, /) -> bool:
         return not self.told
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
@@ -50,7 +50,7 @@ class Site:
     def __init__(self, *, shared: bool = False, **options: Any) -> None:
         connection = Connection(methods.TABLE, "server", {"server": {"tools": {}}, "client": {}})
         connection.shared = shared
-        self.log: list[Any] = []
+        self.log: list[object] = []
         self.go = asyncio.Event()
         self.endpoint = Endpoint(
             connection, NullSink(), Tasks(), Options(**options), self.serve, ignored
@@ -65,14 +65,14 @@ class Site:
             raise
         return m.CallToolResult(content=[])
 
-    def job(self, id: Any) -> tuple[Job, Answered]:
+    def job(self, id: object) -> tuple[Job, Answered]:
         event = self.endpoint.take(call(id))
         assert isinstance(event, Request)
         reply = Answered()
         return Job(event, reply), reply
 
 
-def call(id: Any) -> Call:
+def call(id: object) -> Call:
     params = {"name": "x"}
     found = message_of({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
     assert isinstance(found, Call)

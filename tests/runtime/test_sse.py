@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.http.sse import Event, Parser, written
+from support.json_types import JsonObject
+from support.tables import case
 
 
 def read(*chunks: bytes, limit: int = 1000) -> list[Event]:
@@ -18,9 +20,8 @@ def said(data: str, event: str = "message", id: str | None = None) -> Event:
     return Event(id, event, data, None)
 
 
-@pytest.mark.parametrize(
-    ("stream", "events"),
-    [
+def test_an_event_is_what_the_standard_says() -> None:
+    for stream, events in [
         (b"data: a\n\n", [said("a")]),
         (b"data:a\n\n", [said("a")]),
         (b"data:  a\n\n", [said(" a")]),
@@ -38,20 +39,19 @@ def said(data: str, event: str = "message", id: str | None = None) -> Event:
         (b"data: a\n", []),
         (b"data: a", []),
         (b"", []),
-    ],
-)
-def test_an_event_is_what_the_standard_says(stream: bytes, events: list[Event]) -> None:
-    assert read(stream) == events
+    ]:
+        assert read(stream) == events
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
-def test_lines_end_in_three_ways_and_anywhere_in_a_chunk(end: bytes) -> None:
-    stream = end.join([b"id: 1", b"data: a", b"data: b", b"", b"data: c", b"", b""])
-    whole = [said("a\nb", id="1"), said("c", id="1")]
-    assert read(stream) == whole
-    assert read(*(bytes([byte]) for byte in stream)) == whole
-    for at in range(len(stream)):
-        assert read(stream[:at], b"", stream[at:]) == whole
+def test_lines_end_in_three_ways_and_anywhere_in_a_chunk() -> None:
+    for end in [b"\n", b"\r\n", b"\r"]:
+        with case(end):
+            stream = end.join([b"id: 1", b"data: a", b"data: b", b"", b"data: c", b"", b""])
+            whole = [said("a\nb", id="1"), said("c", id="1")]
+            assert read(stream) == whole
+            assert read(*(bytes([byte]) for byte in stream)) == whole
+            for at in range(len(stream)):
+                assert read(stream[:at], b"", stream[at:]) == whole
 
 
 def test_an_event_that_ends_with_a_return_is_not_kept_waiting() -> None:
@@ -75,44 +75,46 @@ def test_an_id_of_an_event_that_was_cut_off_is_not_reported() -> None:
     assert read(b"id: 1\ndata: a\n\nid: 2\ndata: b\n") == [said("a", id="1")]
 
 
-@pytest.mark.parametrize(
-    ("retry", "read_as"),
-    [(b"500", 500), (b"0", 0), (b"", None), (b"-1", None), (b"1.5", None), (b"\xb2", None)],
-)
-def test_a_waiting_time_is_digits_alone(retry: bytes, read_as: int | None) -> None:
-    assert read(b"retry: %b\ndata: a\n\n" % retry)[0].retry == read_as
+def test_a_waiting_time_is_digits_alone() -> None:
+    for retry, read_as in [
+        (b"500", 500),
+        (b"0", 0),
+        (b"", None),
+        (b"-1", None),
+        (b"1.5", None),
+        (b"\xb2", None),
+    ]:
+        assert read(b"retry: %b\ndata: a\n\n" % retry)[0].retry == read_as
 
 
 def test_a_waiting_time_of_any_length_is_a_number() -> None:
     assert read(b"retry: %b\ndata: a\n\n" % (b"9" * 10_000), limit=20_000)[0].retry is not None
 
 
-@pytest.mark.parametrize(
-    "chunks",
-    [
+def test_an_event_that_gets_too_large_is_refused() -> None:
+    for chunks in [
         [b"data: " + b"a" * 100 + b"\n\n"],
         [b"data: ", *[b"a"] * 100],
         [b"data: a\n"] * 100,
         [b"data\n"] * 200,
         [b"id: ", *[b"a"] * 100],
         [b":", *[b"a"] * 200],
-    ],
-)
-def test_an_event_that_gets_too_large_is_refused(chunks: list[bytes]) -> None:
-    with pytest.raises(ValueError, match="more than 100 bytes"):
-        read(*chunks, limit=100)
+    ]:
+        with case(chunks), pytest.raises(ValueError, match="more than 100 bytes"):
+            read(*chunks, limit=100)
 
 
-@pytest.mark.parametrize("piece", [b"xy", b"data:xy\n", b"data\n"])
-def test_an_event_in_small_pieces_takes_no_more_than_its_bytes(piece: bytes) -> None:
-    parser = Parser()
-    tracemalloc.start()
-    try:
-        for _ in range(20_000):
-            parser.feed(bytes(bytearray(piece)))
-        assert tracemalloc.get_traced_memory()[0] < 100_000
-    finally:
-        tracemalloc.stop()
+def test_an_event_in_small_pieces_takes_no_more_than_its_bytes() -> None:
+    for piece in [b"xy", b"data:xy\n", b"data\n"]:
+        with case(piece):
+            parser = Parser()
+            tracemalloc.start()
+            try:
+                for _ in range(20_000):
+                    parser.feed(bytes(bytearray(piece)))
+                assert tracemalloc.get_traced_memory()[0] < 100_000
+            finally:
+                tracemalloc.stop()
 
 
 def test_an_id_that_no_header_can_hold_is_none_to_come_back_with() -> None:
@@ -125,31 +127,29 @@ def test_many_events_and_comments_are_not_too_large() -> None:
     assert read(*[b": still here\n"] * 100, b"data: a\n\n", limit=100) == [said("a")]
 
 
-@pytest.mark.parametrize(
-    ("given_", "stream"),
-    [
+def test_an_event_as_it_is_written() -> None:
+    rows: list[tuple[JsonObject, bytes]] = [
         ({}, b'data: {"a":1}\n\n'),
         ({"id": "5"}, b'id: 5\ndata: {"a":1}\n\n'),
         (
             {"event": "endpoint", "id": "5", "retry": 10},
             b'event: endpoint\nid: 5\nretry: 10\ndata: {"a":1}\n\n',
         ),
-    ],
-)
-def test_an_event_as_it_is_written(given_: dict[str, str | int], stream: bytes) -> None:
-    id, event, retry = given_.get("id"), given_.get("event"), given_.get("retry")
-    assert isinstance(id, str | None)
-    assert isinstance(event, str | None)
-    assert isinstance(retry, int | None)
-    assert written(b'{"a":1}', id=id, event=event, retry=retry) == stream
+    ]
+    for given_, stream in rows:
+        with case((given_, stream)):
+            id, event, retry = given_.get("id"), given_.get("event"), given_.get("retry")
+            assert isinstance(retry, int | None)
+            assert written(b'{"a":1}', id=id, event=event, retry=retry) == stream
 
 
-@pytest.mark.parametrize("value", ["a\nb", "a\rb", "a\0b"])
-def test_an_id_or_a_type_of_several_lines_is_not_written(value: str) -> None:
-    with pytest.raises(ValueError, match="one line"):
-        written(b"{}", id=value)
-    with pytest.raises(ValueError, match="one line"):
-        written(b"{}", event=value)
+def test_an_id_or_a_type_of_several_lines_is_not_written() -> None:
+    for value in ["a\nb", "a\rb", "a\0b"]:
+        with case(value):
+            with pytest.raises(ValueError, match="one line"):
+                written(b"{}", id=value)
+            with pytest.raises(ValueError, match="one line"):
+                written(b"{}", event=value)
 
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"))

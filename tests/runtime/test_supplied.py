@@ -3,19 +3,19 @@
 import json
 import pickle
 from copy import deepcopy
-from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.models.base import required_members, supplied
 from pydantic import ValidationError
+from support.json_types import JsonObject
 from support.runtime.mini import stateless as s
 
-USUAL: dict[str, Any] = {"example/capabilities": {}, "example/version": "2030-01-01"}
+USUAL: JsonObject = {"example/capabilities": {}, "example/version": "2030-01-01"}
 
 
 def test_values_and_objects_are_filled_in_and_written() -> None:
     assert json.loads(s.NameParams(name="x").to_json()) == {"name": "x", "_meta": USUAL}
-    result: dict[str, Any] = {
+    result: JsonObject = {
         "resultType": "complete",
         "ttlMs": 0,
         "cacheScope": "private",

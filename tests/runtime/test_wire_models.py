@@ -10,7 +10,9 @@ from typing import Annotated, Any, Literal, Self
 import pytest
 from mcp_protogen.runtime.core.models import OpenUnion, UnknownContent, WireModel, validator_of
 from pydantic import BaseModel, Field, ValidationError, model_validator
+from support.json_types import Json, JsonObject
 from support.runtime.mini import models as m
+from support.tables import case
 
 TEXT = {"type": "text", "text": "a"}
 
@@ -40,7 +42,7 @@ class TestConstants:
 
     def test_may_be_given_by_either_name_without_leaving_a_second_member(self) -> None:
         for name in ("result_type", "resultType"):
-            members: dict[str, Any] = {name: "input_required", "request_state": "s"}
+            members: JsonObject = {name: "input_required", "request_state": "s"}
             result = m.InputRequiredResult(**members)
             assert written(result) == {"resultType": "input_required", "requestState": "s"}
 
@@ -49,21 +51,21 @@ class TestConstants:
         assert written(m.TextContent.model_construct({"text"}, text="a")) == TEXT
 
     def test_an_optional_literal_is_not_a_constant(self) -> None:
-        params: dict[str, Any] = {"message": "m", "requestedSchema": {}}
+        params: JsonObject = {"message": "m", "requestedSchema": {}}
         assert written(m.ElicitRequestFormParams.from_wire(params)) == params
 
 
 class TestNullAndAbsent:
     """Three kinds of optional member: not nullable, nullable, and of any type."""
 
-    @pytest.mark.parametrize("member", ["isError", "structuredContent", "_meta"])
-    def test_null_is_refused_where_the_schema_has_no_null(self, member: str) -> None:
-        with pytest.raises(ValidationError, match=member):
-            m.CallToolResult.from_wire({"content": [], member: None})
+    def test_null_is_refused_where_the_schema_has_no_null(self) -> None:
+        for member in ["isError", "structuredContent", "_meta"]:
+            with case(member), pytest.raises(ValidationError, match=member):
+                m.CallToolResult.from_wire({"content": [], member: None})
 
     def test_none_from_python_means_absent_there(self) -> None:
         assert written(m.CallToolResult(content=[], is_error=None)) == {"content": []}
-        by_wire_name: dict[str, Any] = {"isError": None}
+        by_wire_name: JsonObject = {"isError": None}
         assert written(m.CallToolResult(content=[], **by_wire_name)) == {"content": []}
         assert written(m.CallToolResult.model_construct(content=[], is_error=None)) == {
             "content": []
@@ -80,16 +82,17 @@ class TestNullAndAbsent:
         result = m.CallToolResult(content=[], is_error=True)
         assert written(result.model_copy(update={"is_error": None})) == {"content": []}
 
-    @pytest.mark.parametrize("member", ["expires", "extra"])
-    def test_null_and_absent_stay_apart_where_null_is_allowed(self, member: str) -> None:
-        absent: dict[str, Any] = {"contents": [], "resultType": "complete"}
-        null = {**absent, member: None}
-        assert written(m.ReadResourceResult.from_wire(absent)) == absent
-        assert written(m.ReadResourceResult.from_wire(null)) == null
-        assert written(m.ReadResourceResult(contents=[], result_type="complete")) == absent
-        by_name: dict[str, Any] = {member: None}
-        given = m.ReadResourceResult(contents=[], result_type="complete", **by_name)
-        assert written(given) == null
+    def test_null_and_absent_stay_apart_where_null_is_allowed(self) -> None:
+        for member in ["expires", "extra"]:
+            with case(member):
+                absent: JsonObject = {"contents": [], "resultType": "complete"}
+                null = {**absent, member: None}
+                assert written(m.ReadResourceResult.from_wire(absent)) == absent
+                assert written(m.ReadResourceResult.from_wire(null)) == null
+                assert written(m.ReadResourceResult(contents=[], result_type="complete")) == absent
+                by_name: JsonObject = {member: None}
+                given = m.ReadResourceResult(contents=[], result_type="complete", **by_name)
+                assert written(given) == null
 
     def test_a_required_member_may_be_nullable(self) -> None:
         task = {"taskId": "1", "status": "working", "ttl": None}
@@ -98,7 +101,7 @@ class TestNullAndAbsent:
             m.Task.from_wire({"taskId": "1", "status": "working"})
 
     def test_undeclared_members_keep_null(self) -> None:
-        wire: dict[str, Any] = {"content": [], "later": None, "deep": {"a": [None]}}
+        wire: JsonObject = {"content": [], "later": None, "deep": {"a": [None]}}
         assert written(m.CallToolResult.from_wire(wire)) == wire
 
     def test_members_inside_a_foreign_model_are_left_out_too(self) -> None:
@@ -117,11 +120,11 @@ class TestNullAndAbsent:
 class TestNames:
     def test_python_may_use_both(self) -> None:
         assert m.CallToolResult(content=[], is_error=True).is_error is True
-        by_wire_name: dict[str, Any] = {"isError": True}
+        by_wire_name: JsonObject = {"isError": True}
         assert m.CallToolResult(content=[], **by_wire_name).is_error is True
 
     def test_the_wire_knows_wire_names_only(self) -> None:
-        wire: dict[str, Any] = {"content": [], "is_error": True}
+        wire: JsonObject = {"content": [], "is_error": True}
         for result in (
             m.CallToolResult.from_wire(wire),
             m.CallToolResult.model_validate(wire),
@@ -131,7 +134,7 @@ class TestNames:
             assert written(result) == wire
 
     def test_members_that_shadow_methods_are_only_data(self) -> None:
-        wire: dict[str, Any] = {
+        wire: JsonObject = {
             "content": [],
             "to_wire": 1,
             "self": 2,
@@ -142,15 +145,15 @@ class TestNames:
 
 
 class TestStrictness:
-    @pytest.mark.parametrize("value", ["true", 1, 0])
-    def test_a_boolean_is_a_boolean(self, value: Any) -> None:
-        with pytest.raises(ValidationError):
-            m.CallToolResult.from_wire({"content": [], "isError": value})
+    def test_a_boolean_is_a_boolean(self) -> None:
+        for value in ["true", 1, 0]:
+            with case(value), pytest.raises(ValidationError):
+                m.CallToolResult.from_wire({"content": [], "isError": value})
 
-    @pytest.mark.parametrize("value", [1, True, b"x", ["x"]])
-    def test_a_string_is_a_string(self, value: Any) -> None:
-        with pytest.raises(ValidationError):
-            m.CallToolRequestParams.from_wire({"name": value})
+    def test_a_string_is_a_string(self) -> None:
+        for value in [1, True, b"x", ["x"]]:
+            with case(value), pytest.raises(ValidationError):
+                m.CallToolRequestParams.from_wire({"name": value})
 
     def test_objects_are_taken_as_dictionaries_and_as_instances(self) -> None:
         for block in (TEXT, m.TextContent(text="a")):
@@ -172,37 +175,47 @@ class TestStrictness:
 
 
 class TestIntegerAndNumber:
-    @pytest.mark.parametrize("value", [0, -1, 10**30])
-    def test_an_integer_stays_what_it_is(self, value: int) -> None:
-        assert m.TaskMetadata.from_wire({"ttl": value}).ttl == value
+    def test_an_integer_stays_what_it_is(self) -> None:
+        for value in [0, -1, 10**30]:
+            assert m.TaskMetadata.from_wire({"ttl": value}).ttl == value
 
-    @pytest.mark.parametrize("text", [b"1.0", b"1e0", b"10.0e-1"])
-    def test_an_integer_may_be_written_with_a_fraction_of_zero(self, text: bytes) -> None:
-        metadata = m.TaskMetadata.from_json(b'{"ttl": %b}' % text)
-        assert metadata.ttl == 1
-        assert type(metadata.ttl) is int
-        assert metadata.to_json() == b'{"ttl":1}'
+    def test_an_integer_may_be_written_with_a_fraction_of_zero(self) -> None:
+        for text in [b"1.0", b"1e0", b"10.0e-1"]:
+            with case(text):
+                metadata = m.TaskMetadata.from_json(b'{"ttl": %b}' % text)
+                assert metadata.ttl == 1
+                assert type(metadata.ttl) is int
+                assert metadata.to_json() == b'{"ttl":1}'
 
-    @pytest.mark.parametrize("value", [1.5, True, False, "1", float("inf"), float("nan"), [1]])
-    def test_nothing_else_is_an_integer(self, value: Any) -> None:
-        with pytest.raises(ValidationError) as caught:
-            m.TaskMetadata.from_wire({"ttl": value})
-        assert [line["msg"] for line in caught.value.errors()] == [
-            "Input should be a valid integer"
-        ]
+    def test_nothing_else_is_an_integer(self) -> None:
+        for value in [1.5, True, False, "1", float("inf"), float("nan"), [1]]:
+            with case(value):
+                with pytest.raises(ValidationError) as caught:
+                    m.TaskMetadata.from_wire({"ttl": value})
+                assert [line["msg"] for line in caught.value.errors()] == [
+                    "Input should be a valid integer"
+                ]
 
-    @pytest.mark.parametrize("value", [3, 2.5, -0.25, 3.0, 10**30])
-    def test_a_number_keeps_its_form(self, value: float) -> None:
-        params = m.ProgressNotificationParams.from_wire({"progress": value, "progressToken": "t"})
-        assert params.progress == value
-        assert type(params.progress) is type(value)
-        assert json.loads(params.to_json())["progress"] == value
+    def test_a_number_keeps_its_form(self) -> None:
+        for value in [3, 2.5, -0.25, 3.0, 10**30]:
+            with case(value):
+                params = m.ProgressNotificationParams.from_wire(
+                    {"progress": value, "progressToken": "t"}
+                )
+                assert params.progress == value
+                assert type(params.progress) is type(value)
+                assert json.loads(params.to_json())["progress"] == value
 
-    @pytest.mark.parametrize("value", [True, "1", float("inf"), float("-inf"), float("nan")])
-    def test_nothing_else_is_a_number(self, value: Any) -> None:
-        with pytest.raises(ValidationError) as caught:
-            m.ProgressNotificationParams.from_wire({"progress": value, "progressToken": "t"})
-        assert [line["msg"] for line in caught.value.errors()] == ["Input should be a valid number"]
+    def test_nothing_else_is_a_number(self) -> None:
+        for value in [True, "1", float("inf"), float("-inf"), float("nan")]:
+            with case(value):
+                with pytest.raises(ValidationError) as caught:
+                    m.ProgressNotificationParams.from_wire(
+                        {"progress": value, "progressToken": "t"}
+                    )
+                assert [line["msg"] for line in caught.value.errors()] == [
+                    "Input should be a valid number"
+                ]
 
     def test_bounds_apply_to_both(self) -> None:
         task = {"taskId": "1", "status": "working", "ttl": 1}
@@ -211,7 +224,7 @@ class TestIntegerAndNumber:
             m.Task.from_wire({**task, "pollInterval": -1})
 
     def test_arms_of_a_union_of_scalars_are_kept_apart(self) -> None:
-        content: dict[str, Any] = {"i": 3, "f": 2.5, "b": True, "s": "x", "l": ["x"]}
+        content: JsonObject = {"i": 3, "f": 2.5, "b": True, "s": "x", "l": ["x"]}
         result = m.ElicitResult.from_wire({"action": "accept", "content": content})
         assert written(result)["content"] == content
         assert written(result)["content"]["b"] is True
@@ -238,11 +251,13 @@ class TestOpenUnion:
             ("mimeType", "missing"),
         ]
 
-    @pytest.mark.parametrize("block", [{}, {"text": "a"}, {"type": 3}, {"type": None}, 3, None, []])
-    def test_a_block_without_a_tag_is_one_error(self, block: Any) -> None:
-        with pytest.raises(ValidationError) as caught:
-            m.CallToolResult.from_wire({"content": [block]})
-        assert caught.value.error_count() == 1
+    def test_a_block_without_a_tag_is_one_error(self) -> None:
+        values: list[Json] = [{}, {"text": "a"}, {"type": 3}, {"type": None}, 3, None, []]
+        for block in values:
+            with case(block):
+                with pytest.raises(ValidationError) as caught:
+                    m.CallToolResult.from_wire({"content": [block]})
+                assert caught.value.error_count() == 1
 
     def test_takes_instances_and_writes_them_as_what_they_are(self) -> None:
         class Signed(m.TextContent):
@@ -304,10 +319,12 @@ class TestAnyOfRequired:
         with pytest.raises(ValidationError, match="inputRequests, requestState"):
             m.InputRequiredResult(request_state=None)
 
-    @pytest.mark.parametrize("member", [{"inputRequests": {}}, {"requestState": ""}])
-    def test_takes_an_object_with_one(self, member: dict[str, Any]) -> None:
-        wire = {"resultType": "input_required", **member}
-        assert written(m.InputRequiredResult.from_wire(wire)) == wire
+    def test_takes_an_object_with_one(self) -> None:
+        values: list[JsonObject] = [{"inputRequests": {}}, {"requestState": ""}]
+        for member in values:
+            with case(member):
+                wire = {"resultType": "input_required", **member}
+                assert written(m.InputRequiredResult.from_wire(wire)) == wire
 
     def test_holds_on_assignment(self) -> None:
         result = m.InputRequiredResult(request_state="a")
@@ -346,7 +363,7 @@ class TestInstances:
         assert (marked.flag, written(marked)) == (True, {**TEXT, "flag": "odd"})
 
     def test_classes_may_refer_to_themselves(self) -> None:
-        tree: dict[str, Any] = {"children": [{"children": []}]}
+        tree: JsonObject = {"children": [{"children": []}]}
         assert written(Tree.from_wire(tree)) == tree
         with pytest.raises(ValidationError):
             Tree.from_wire({"children": [{"children": None}]})
@@ -358,7 +375,7 @@ class TestInstances:
 
             @model_validator(mode="before")
             @classmethod
-            def before(cls, value: Any) -> Any:
+            def before(cls, value: object) -> Any:
                 return value
 
             @model_validator(mode="after")
@@ -367,7 +384,7 @@ class TestInstances:
 
         assert written(Checked(content=[], is_error=None)) == {"content": [], "kind": "checked"}
         for member in ("kind", "isError"):
-            wire: dict[str, Any] = {"content": [], "kind": "checked", "isError": True}
+            wire: JsonObject = {"content": [], "kind": "checked", "isError": True}
             wire[member] = None
             with pytest.raises(ValidationError):
                 Checked.from_wire(wire)

@@ -4,6 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    ElicitRequestParams,
+    PaginatedRequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import (
     ASKED,
@@ -22,6 +29,7 @@ from support.sessions.talking import (
     Accepting,
     Hand,
     client,
+    content_of,
     discovered,
     error,
     hello,
@@ -49,10 +57,11 @@ from support.sessions.wiretap import (
     until,
 )
 from support.sessions.wiretap import shake as greet
+from support.tables import case
 
 PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
 LOG = "notifications/message"
-COMPLETE: dict[str, Any] = {OLD: {}, STATELESS: {"resultType": "complete"}}
+COMPLETE: JsonObject = {OLD: {}, STATELESS: {"resultType": "complete"}}
 
 
 async def shake(hand: Hand, **capabilities: Any) -> None:
@@ -64,7 +73,9 @@ async def shake(hand: Hand, **capabilities: Any) -> None:
 def listing(revision: str) -> Any:
     """A handler that lists no tools."""
 
-    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+    async def on_list_tools(
+        self: object, session: Session, params: PaginatedRequestParams
+    ) -> object:
         return models(revision).ListToolsResult(tools=[])
 
     return on_list_tools
@@ -79,7 +90,7 @@ class Work:
         self.log: list[str] = []
         self.over = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         self.log.append("run")
         try:
             return " ".join([await self._ask(session, one) for one in self.messages])
@@ -94,96 +105,85 @@ class Work:
             answer = await asyncio.wait_for(session.elicit(form(message)), self.within)
         except TimeoutError:
             return "silence"
-        return str(answer.content["x"])
+        return str(content_of(answer)["x"])
 
 
-def test_a_handler_goes_on_where_it_asked_though_its_client_is_asked_in_rounds() -> None:
-    async def script() -> None:
-        work = Work("one", "two", "two")
-        async with bridged(tools(OLD, work)) as hand:
-            back: dict[str, Any] = {}
-            for number, message in enumerate(work.messages):
-                asked = await asked_for(hand, number, **back)
-                (question,) = asked["inputRequests"].values()
-                assert question["params"]["message"] == message
-                back = answered(asked, f"a{number}")
-            await hand.send(called(9, **back))
-            assert await text_of(hand) == "a0 a1 a2"
-        assert work.log == ["run"]
-
-    run(script())
+async def test_a_handler_goes_on_where_it_asked_though_its_client_is_asked_in_rounds() -> None:
+    work = Work("one", "two", "two")
+    async with bridged(tools(OLD, work)) as hand:
+        back: JsonObject = {}
+        for number, message in enumerate(work.messages):
+            asked = await asked_for(hand, number, **back)
+            (question,) = asked["inputRequests"].values()
+            assert question["params"]["message"] == message
+            back = answered(asked, f"a{number}")
+        await hand.send(called(9, **back))
+        assert await text_of(hand) == "a0 a1 a2"
+    assert work.log == ["run"]
 
 
-def test_a_client_that_does_not_come_back_is_not_waited_for_for_ever() -> None:
-    async def script() -> None:
-        work = Work("one")
-        async with bridged(tools(OLD, work), max_timeout=0.1) as hand:
-            asked = await asked_for(hand, 1)
-            await asyncio.wait_for(work.over.wait(), 2)
-            await asyncio.sleep(0.05)
-            await hand.send(called(2, **answered(asked, "late")))
-            assert (await hand.take())["error"]["code"] == -32602
-        assert work.log == ["run", "stopped"]
-
-    run(script())
+async def test_a_client_that_does_not_come_back_is_not_waited_for_for_ever() -> None:
+    work = Work("one")
+    async with bridged(tools(OLD, work), max_timeout=0.1) as hand:
+        asked = await asked_for(hand, 1)
+        await asyncio.wait_for(work.over.wait(), 2)
+        await asyncio.sleep(0.05)
+        await hand.send(called(2, **answered(asked, "late")))
+        assert (await hand.take())["error"]["code"] == -32602
+    assert work.log == ["run", "stopped"]
 
 
-@pytest.mark.parametrize("in_rounds", [True, False])
-def test_a_server_may_withdraw_its_question_and_go_on(in_rounds: bool) -> None:
-    async def script() -> None:
-        work = Work("one", within=0.05)
-        async with bridged(tools(OLD, work)) as hand:
-            if in_rounds:
-                asked = await asked_for(hand, 1)
-                await work.over.wait()
-                await hand.send(called(2, **answered(asked)))
-            else:
-                await shake(hand, elicitation={})
-                question = await hand.ask("tools/call", 1, name="x")
-                assert (await hand.take())["params"]["requestId"] == question["id"]
-            assert await text_of(hand) == "silence"
-        assert work.log == ["run"]
-
-    run(script())
+async def test_a_server_may_withdraw_its_question_and_go_on() -> None:
+    for in_rounds in [True, False]:
+        with case(in_rounds):
+            work = Work("one", within=0.05)
+            async with bridged(tools(OLD, work)) as hand:
+                if in_rounds:
+                    asked = await asked_for(hand, 1)
+                    await work.over.wait()
+                    await hand.send(called(2, **answered(asked)))
+                else:
+                    await shake(hand, elicitation={})
+                    question = await hand.ask("tools/call", 1, name="x")
+                    assert (await hand.take())["params"]["requestId"] == question["id"]
+                assert await text_of(hand) == "silence"
+            assert work.log == ["run"]
 
 
-def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
+async def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
     go = asyncio.Event()
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         answer = await session.elicit(form("one"))
         await go.wait()
-        return str(answer.content["x"])
+        return str(content_of(answer)["x"])
 
-    async def script() -> None:
-        async with bridged(tools(OLD, call)) as hand:
-            back = answered(await asked_for(hand, 1))
-            await hand.send(called(2, **back), called(3, **back))
-            assert (await hand.take())["error"]["code"] == -32600
-            go.set()
-            assert await text_of(hand) == "y"
-            # Nor is it done again for one that comes later.
-            await hand.send(called(4, **back))
-            assert (await hand.take())["error"]["code"] == -32602
-
-    run(script())
+    async with bridged(tools(OLD, call)) as hand:
+        back = answered(await asked_for(hand, 1))
+        await hand.send(called(2, **back), called(3, **back))
+        assert (await hand.take())["error"]["code"] == -32600
+        go.set()
+        assert await text_of(hand) == "y"
+        # Nor is it done again for one that comes later.
+        await hand.send(called(4, **back))
+        assert (await hand.take())["error"]["code"] == -32602
 
 
 def noting(told: list[Any], member: str) -> Any:
     """A handler that writes down a member of what it is told."""
 
-    async def note(self: Any, params: Any) -> None:
+    async def note(self: object, params: object) -> None:
         told.append(getattr(params, member, "changed"))
 
     return note
 
 
 @pytest.mark.parametrize(("own", "revision"), PAIRS)
-def test_progress_log_entries_and_cancellation_get_through(own: str, revision: str) -> None:
-    seen: list[Any] = []
-    told: list[Any] = []
+async def test_progress_log_entries_and_cancellation_get_through(own: str, revision: str) -> None:
+    seen: list[object] = []
+    told: list[object] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.progress(1, 2, "half")
         await session.progress(2, 2)
         await session.log("debug", "hidden")
@@ -193,27 +193,24 @@ def test_progress_log_entries_and_cancellation_get_through(own: str, revision: s
         finally:
             told.append("stopped")
 
-    async def script() -> None:
-        ours = client(revision, on_logging_message=noting(told, "data"))
-        async with through(ours, tools(own, call, SENDS=frozenset({LOG}))):
-            params = named(revision, "x")
-            if revision == STATELESS:
-                meta = new.RequestMetaObject(log_level="warning")
-                params = params.model_copy(update={"meta": meta})
-            else:
-                await ours.set_level(m.SetLevelRequestParams(level="warning"))
-            calling = asyncio.create_task(ours.call_tool(params, on_progress=seen.append))
-            await until(lambda: len(told) == 1)
-            calling.cancel()
-            await until(lambda: len(told) == 2)
-
-    run(script())
+    ours = client(revision, on_logging_message=noting(told, "data"))
+    async with through(ours, tools(own, call, SENDS=frozenset({LOG}))):
+        params = named(revision, "x")
+        if revision == STATELESS:
+            meta = new.RequestMetaObject(log_level="warning")
+            params = params.model_copy(update={"meta": meta})
+        else:
+            await ours.set_level(m.SetLevelRequestParams(level="warning"))
+        calling = asyncio.create_task(ours.call_tool(params, on_progress=seen.append))
+        await until(lambda: len(told) == 1)
+        calling.cancel()
+        await until(lambda: len(told) == 2)
     assert (seen, told) == ([(1, 2, "half"), (2, 2, None)], ["shown", "stopped"])
 
 
 @pytest.mark.parametrize(("own", "revision"), PAIRS)
-def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: str) -> None:
-    told: list[Any] = []
+async def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: str) -> None:
+    told: list[object] = []
     handled = {"on_resource_updated": "uri", "on_tool_list_changed": ""}
     if revision == STATELESS:
         handled["on_subscriptions_acknowledged"] = "notifications"
@@ -229,120 +226,105 @@ def test_changes_get_through_to_whoever_wants_to_know(own: str, revision: str) -
         told.clear()
         return task
 
-    async def script() -> None:
-        theirs = server(own, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
-        ours = client(revision, **{name: noting(told, of) for name, of in handled.items()})
-        async with through(ours, theirs):
-            listening = await begin(ours)
-            await theirs.resource_updated("b")
-            await theirs.resource_updated("a")
-            await theirs.tools_list_changed()
-            await until(lambda: len(told) == 2)
-            listening.cancel()
-
-    run(script())
+    theirs = server(own, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
+    ours = client(revision, **{name: noting(told, of) for name, of in handled.items()})
+    async with through(ours, theirs):
+        listening = await begin(ours)
+        await theirs.resource_updated("b")
+        await theirs.resource_updated("a")
+        await theirs.tools_list_changed()
+        await until(lambda: len(told) == 2)
+        listening.cancel()
     assert told == ["a", "changed"]
 
 
 @pytest.mark.parametrize(("own", "revision"), PAIRS)
-def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(own: str, revision: str) -> None:
-    async def on_elicit(self: Any, params: Any) -> Any:
+async def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(
+    own: str, revision: str
+) -> None:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         content = {"x": params.message.upper()}
         return models(revision).ElicitResult(action="accept", content=content)
 
-    async def call(session: Any, params: Any) -> str:
-        assert session.client_info.name == "c"
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        assert session.client_info and session.client_info.name == "c"
         assert session.client_capabilities.to_wire().keys() == {"elicitation"}
         answers = await asyncio.gather(*(session.elicit(form(one, own)) for one in "aab"))
-        return " ".join(one.content["x"] for one in answers)
+        return " ".join(content_of(one)["x"] for one in answers)
 
-    async def script() -> None:
-        info = models(revision).Implementation(name="c", version="1")
-        ours = client(revision, on_elicit=on_elicit, info=info)
-        said = models(own).Implementation(name="s", version="2")
-        async with through(ours, tools(own, call, info=said, instructions="Be kind.")):
-            assert (ours.server_info.name, ours.instructions) == ("s", "Be kind.")
-            assert ours.server_capabilities.to_wire() == {"tools": {}}
-            assert (await ours.call_tool(named(revision, "x"))).content[0].text == "A A B"
-
-    run(script())
+    info = models(revision).Implementation(name="c", version="1")
+    ours = client(revision, on_elicit=on_elicit, info=info)
+    said = models(own).Implementation(name="s", version="2")
+    async with through(ours, tools(own, call, info=said, instructions="Be kind.")):
+        assert ours.server_info and ours.server_info.name == "s"
+        assert ours.instructions == "Be kind."
+        assert ours.server_capabilities.to_wire() == {"tools": {}}
+        assert content_of(await ours.call_tool(named(revision, "x")))[0].text == "A A B"
 
 
-def test_a_client_that_says_nonsense_of_itself_is_refused_and_no_server_is_troubled() -> None:
+async def test_a_client_that_says_nonsense_of_itself_is_refused_and_no_server_is_troubled() -> None:
     async def play(hand: Hand) -> None:
         await hand.send(discovered((await hand.take())["id"]))
         await hand.take()
 
-    async def script() -> None:
-        theirs = Accepting(play)
-        async with bridged(theirs) as hand:
-            assert (await hand.ask("ping", 7))["result"] == {}
-            for member in ("elicitation", "roots"):
-                await hand.send(hello(OLD, 1, **{member: 5}))
-                refused = (await hand.take())["error"]
-                (problem,) = refused["data"]["problems"]
-                assert refused["code"] == -32602
-                assert problem["pointer"] == f"/params/capabilities/{member}"
-            assert theirs.opened == 0
-            await shake(hand)
-            assert theirs.opened == 1
-
-    run(script())
+    theirs = Accepting(play)
+    async with bridged(theirs) as hand:
+        assert (await hand.ask("ping", 7))["result"] == {}
+        for member in ("elicitation", "roots"):
+            await hand.send(hello(OLD, 1, **{member: 5}))
+            refused = (await hand.take())["error"]
+            (problem,) = refused["data"]["problems"]
+            assert refused["code"] == -32602
+            assert problem["pointer"] == f"/params/capabilities/{member}"
+        assert theirs.opened == 0
+        await shake(hand)
+        assert theirs.opened == 1
 
 
-def test_a_server_that_dies_ends_the_bridge() -> None:
+async def test_a_server_that_dies_ends_the_bridge() -> None:
     async def play(hand: Hand) -> None:
         await hand.send(discovered((await hand.take())["id"], tools={}))
         await hand.take()
 
-    async def script() -> None:
-        async with bridged(Accepting(play)) as hand:
-            await shake(hand)
-            # The server takes the request with it.
-            assert (await hand.ask("tools/call", 1, name="x"))["error"]["code"] == -32603
-            assert await hand.take() is None
-
-    run(script())
+    async with bridged(Accepting(play)) as hand:
+        await shake(hand)
+        # The server takes the request with it.
+        assert (await hand.ask("tools/call", 1, name="x"))["error"]["code"] == -32603
+        assert await hand.take() is None
 
 
-def test_each_kind_of_loss_is_told_once() -> None:
+async def test_each_kind_of_loss_is_told_once() -> None:
     lost: list[Any] = []
 
-    async def call(session: Any, params: Any) -> Any:
+    async def call(session: Session, params: CallToolRequestParams) -> object:
         return m.CallToolResult(content=[m.ResourceLink(name=one, uri="file:///") for one in "ab"])
 
-    async def script() -> None:
-        async with through(client("2025-03-26"), tools(OLD, call), on_loss=lost.append) as ours:
-            for _ in range(2):
-                assert len((await ours.call_tool(named("2025-03-26", "x"))).content) == 2
-
-    run(script())
+    async with through(client("2025-03-26"), tools(OLD, call), on_loss=lost.append) as ours:
+        for _ in range(2):
+            assert len(content_of(await ours.call_tool(named("2025-03-26", "x")))) == 2
     assert [(one.method, one.own, one.wire) for one in lost] == [("tools/call", "2025-03-26", OLD)]
 
 
-def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> None:
-    async def nothing(session: Any, params: Any) -> str:
+async def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> None:
+    async def nothing(session: Session, params: CallToolRequestParams) -> str:
         return "done"
 
-    async def script() -> None:
-        sends = {"on_list_tools": listing(STATELESS), "SENDS": frozenset({TOOLS_CHANGED})}
-        theirs = tools(STATELESS, nothing, **sends)
-        async with bridged(theirs) as hand:
-            await shake(hand)
-            assert (await hand.ask("tools/list", 1))["result"] == {"tools": []}
-            assert (await hand.ask("tools/call", 2, name="x"))["result"].keys() == {"content"}
-        told: list[Any] = []
-        ours = client(OLD, on_tool_list_changed=noting(told, "meta"))
-        async with over(ours, theirs):
-            await theirs.tools_list_changed()
-            await until(lambda: told == [None])
-
-    run(script())
+    sends = {"on_list_tools": listing(STATELESS), "SENDS": frozenset({TOOLS_CHANGED})}
+    theirs = tools(STATELESS, nothing, **sends)
+    async with bridged(theirs) as hand:
+        await shake(hand)
+        assert (await hand.ask("tools/list", 1))["result"] == {"tools": []}
+        assert (await hand.ask("tools/call", 2, name="x"))["result"].keys() == {"content"}
+    told: list[Any] = []
+    ours = client(OLD, on_tool_list_changed=noting(told, "meta"))
+    async with over(ours, theirs):
+        await theirs.tools_list_changed()
+        await until(lambda: told == [None])
 
 
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("bridge", [True, False])
-def test_the_last_progress_is_told_before_the_answer(own: str, bridge: bool) -> None:
+async def test_the_last_progress_is_told_before_the_answer(own: str, bridge: bool) -> None:
     """However soon it comes after the one before, and if the answer comes in the same breath."""
 
     async def play(hand: Hand) -> None:
@@ -354,24 +336,21 @@ def test_the_last_progress_is_told_before_the_answer(own: str, bridge: bool) -> 
         await hand.send(*told, result(asked["id"], **COMPLETE[own], content=[]))
         await hand.take()
 
-    async def call(session: Any, params: Any) -> Any:
+    async def call(session: Session, params: CallToolRequestParams) -> object:
         for done in (1, 2, 3):
             await session.progress(done)
         return models(own).CallToolResult(content=[])
 
-    async def script() -> None:
-        theirs = Accepting(play) if bridge else tools(own, call)
-        async with bridged(theirs, progress_interval=10) as hand:
-            await shake(hand)
-            await hand.send(request("tools/call", 1, name="x", _meta={"progressToken": "t"}))
-            told = [await hand.take() for _ in range(3)]
-            assert [one["params"]["progress"] for one in told[:2]] == [1, 3]
-            assert told[2]["result"]["content"] == []
-
-    run(script())
+    theirs = Accepting(play) if bridge else tools(own, call)
+    async with bridged(theirs, progress_interval=10) as hand:
+        await shake(hand)
+        await hand.send(request("tools/call", 1, name="x", _meta={"progressToken": "t"}))
+        told = [await hand.take() for _ in range(3)]
+        assert [one["params"]["progress"] for one in told[:2]] == [1, 3]
+        assert told[2]["result"]["content"] == []
 
 
-def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() -> None:
+async def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() -> None:
     asked, away, told = {**ASKED, "progressToken": "t"}, asyncio.Event(), asyncio.Event()
 
     async def play(hand: Hand) -> None:
@@ -386,21 +365,18 @@ def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() -> Non
         await hand.send(result(call["id"], content=[]))
         await hand.take()
 
-    async def script() -> None:
-        async with bridged(Accepting(play)) as hand:
-            await hand.send(modern("tools/call", 1, name="x", _meta=asked))
-            question = (await hand.take())["result"]
-            away.set()
-            await told.wait()
-            await hand.send(modern("tools/call", 2, name="x", _meta=asked, **answered(question)))
-            assert (await hand.take())["params"]["progress"] == 1
-            assert (await hand.take())["result"]["content"] == []
-
-    run(script())
+    async with bridged(Accepting(play)) as hand:
+        await hand.send(modern("tools/call", 1, name="x", _meta=asked))
+        question = (await hand.take())["result"]
+        away.set()
+        await told.wait()
+        await hand.send(modern("tools/call", 2, name="x", _meta=asked, **answered(question)))
+        assert (await hand.take())["params"]["progress"] == 1
+        assert (await hand.take())["result"]["content"] == []
 
 
 @pytest.mark.parametrize(("own", "revision"), PAIRS)
-def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
+async def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
     own: str, revision: str
 ) -> None:
     lost: list[Any] = []
@@ -414,22 +390,19 @@ def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
         await hand.send(result(asked["id"], **COMPLETE[own], content=[]))
         await hand.take()
 
-    async def script() -> None:
-        ours = client(revision, on_logging_message=noting([], "data"))
-        async with through(ours, Accepting(play), on_loss=lost.append):
-            assert (await ours.call_tool(named(revision, "x"))).content == []
-
-    run(script())
+    ours = client(revision, on_logging_message=noting([], "data"))
+    async with through(ours, Accepting(play), on_loss=lost.append):
+        assert content_of(await ours.call_tool(named(revision, "x"))) == []
     assert [(one.method, one.what) for one in lost] == [
         (method, "dropped") for method in (LOG, TOOLS_CHANGED, UPDATED)
     ]
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
+async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
     revision: str,
 ) -> None:
-    done: dict[str, Any] = {OLD: {"content": []}, STATELESS: {"resultType": "task", "task": 1}}
+    done: JsonObject = {OLD: {"content": []}, STATELESS: {"resultType": "task", "task": 1}}
 
     def said(method: str, id: int = 0, **params: Any) -> Any:
         make = modern if revision == STATELESS else request
@@ -452,39 +425,36 @@ def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
         await hand.send(error((await hand.take())["id"], -7))
         await hand.take()
 
-    async def script() -> None:
-        async with bridged(Accepting(play)) as hand:
-            if revision == OLD:
-                await hand.send(hello(OLD, extensions={"a/b": {}}))
-                declared = (await hand.take())["result"]["capabilities"]
-                await hand.send(INITIALIZED)
-            else:
-                declared = (await hand.ask("server/discover", 9, _meta=META))["result"]
-                declared = declared["capabilities"]
-            assert declared == {"tools": {}, "extensions": {"a/b": {}}}
-            await hand.send(said("b/do", 1, x=[1]))
-            if revision == OLD:
-                question = await hand.take()
-                assert (question["method"], question["params"]) == ("b/ask", {"y": 1})
-                await hand.send(result(question["id"], z=2))
-            told = await hand.take()
-            assert (told["method"], told["params"]) == ("notifications/b", {"n": 3})
-            assert bare((await hand.take())["result"]) == {"r": {"s": 4}}
-            meta = {"_meta": META} if revision == STATELESS else {}
-            await hand.send(
-                notification("notifications/c", m=5, **meta), said("tools/call", 2, name="x")
-            )
-            assert bare((await hand.take())["result"]) == done[revision]
-            await hand.send(said("b/fail", 3))
-            assert (await hand.take())["error"]["code"] == -7
-
-    run(script())
+    async with bridged(Accepting(play)) as hand:
+        if revision == OLD:
+            await hand.send(hello(OLD, extensions={"a/b": {}}))
+            declared = (await hand.take())["result"]["capabilities"]
+            await hand.send(INITIALIZED)
+        else:
+            declared = (await hand.ask("server/discover", 9, _meta=META))["result"]
+            declared = declared["capabilities"]
+        assert declared == {"tools": {}, "extensions": {"a/b": {}}}
+        await hand.send(said("b/do", 1, x=[1]))
+        if revision == OLD:
+            question = await hand.take()
+            assert (question["method"], question["params"]) == ("b/ask", {"y": 1})
+            await hand.send(result(question["id"], z=2))
+        told = await hand.take()
+        assert (told["method"], told["params"]) == ("notifications/b", {"n": 3})
+        assert bare((await hand.take())["result"]) == {"r": {"s": 4}}
+        meta = {"_meta": META} if revision == STATELESS else {}
+        await hand.send(
+            notification("notifications/c", m=5, **meta), said("tools/call", 2, name="x")
+        )
+        assert bare((await hand.take())["result"]) == done[revision]
+        await hand.send(said("b/fail", 3))
+        assert (await hand.take())["error"]["code"] == -7
 
 
 @pytest.mark.parametrize("own", ["2025-06-18", OLD, STATELESS])
 def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(own: str) -> None:
     lost: list[Any] = []
-    extensions: dict[str, Any] = {"a/b": {}}
+    extensions: JsonObject = {"a/b": {}}
 
     async def play(hand: Hand) -> None:
         asked = await hand.take()
@@ -498,7 +468,7 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
         assert await hand.take() is None
 
     async def script() -> None:
-        said: dict[str, Any] = {"sampling": {}, "extensions": extensions}
+        said: JsonObject = {"sampling": {}, "extensions": extensions}
         spoken = [one for one in pkg.REVISIONS if one.id == own]
         async with bridged(Accepting(play), spoken, on_loss=lost.append) as hand:
             if own != OLD:

@@ -4,6 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.revisions import ERAS, OLD
 from support.sessions.bridging import answered, asked_for, bridged, called, form, text_of
 from support.sessions.talking import (
@@ -11,11 +13,11 @@ from support.sessions.talking import (
     META,
     Accepting,
     Hand,
+    content_of,
     hello,
     modern,
     notification,
     request,
-    run,
     runtime,
     tools,
 )
@@ -39,7 +41,7 @@ def question_of(asked: Any) -> str:
     return str(question["params"]["message"])
 
 
-def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answered() -> None:
+async def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answered() -> None:
     # Each round is shorter than `max_timeout`, both together are longer.
     async def play(hand: Hand) -> None:
         await agree(hand, tools={})
@@ -53,18 +55,15 @@ def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answered() 
             await hand.send(result(asked["id"], **members))
         await hand.take()
 
-    async def script() -> None:
-        async with bridged(Accepting(play), max_timeout=0.2) as hand:
-            back = answered(await asked_for(hand, 1))
-            await hand.send(called(2, **back), called(3, **back))
-            refused = await hand.take()
-            assert (refused["id"], refused["error"]["code"]) == (3, -32600)
-            assert await text_of(hand) == "done"
-
-    run(script())
+    async with bridged(Accepting(play), max_timeout=0.2) as hand:
+        back = answered(await asked_for(hand, 1))
+        await hand.send(called(2, **back), called(3, **back))
+        refused = await hand.take()
+        assert (refused["id"], refused["error"]["code"]) == (3, -32600)
+        assert await text_of(hand) == "done"
 
 
-def test_a_carried_notification_keeps_its_params_whatever_its_name_ends_with() -> None:
+async def test_a_carried_notification_keeps_its_params_whatever_its_name_ends_with() -> None:
     told = [notification(f"{name}/list_changed", n=3) for name in ("notifications/b", "c")]
 
     async def play(hand: Hand) -> None:
@@ -73,17 +72,14 @@ def test_a_carried_notification_keeps_its_params_whatever_its_name_ends_with() -
         await hand.send(*told, result(asked["id"]))
         await hand.take()
 
-    async def script() -> None:
-        async with bridged(Accepting(play)) as hand:
-            await hand.ask("initialize", 1, **hello(OLD)["params"])
-            await hand.send(INITIALIZED, request("b/do", 2))
-            assert [await hand.take() for _ in told] == told
-            await hand.take()
-
-    run(script())
+    async with bridged(Accepting(play)) as hand:
+        await hand.ask("initialize", 1, **hello(OLD)["params"])
+        await hand.send(INITIALIZED, request("b/do", 2))
+        assert [await hand.take() for _ in told] == told
+        await hand.take()
 
 
-def test_a_carried_notification_does_not_name_the_listen_stream_of_the_bridge() -> None:
+async def test_a_carried_notification_does_not_name_the_listen_stream_of_the_bridge() -> None:
     async def play(hand: Hand) -> None:
         await agree(hand, tools={"listChanged": True}, extensions={"a/b": {}})
         stream_id, _ = await stream(hand)
@@ -93,17 +89,14 @@ def test_a_carried_notification_does_not_name_the_listen_stream_of_the_bridge() 
         await hand.send(result(asked["id"], resultType="complete"))
         await hand.take()
 
-    async def script() -> None:
-        async with bridged(Accepting(play)) as hand:
-            await hand.send(modern("b/do", 78))
-            assert (await hand.take())["params"] == {"n": 3, "_meta": {"m": 4}}
-            assert (await hand.take())["params"] == {"n": 3}
-            await hand.take()
-
-    run(script())
+    async with bridged(Accepting(play)) as hand:
+        await hand.send(modern("b/do", 78))
+        assert (await hand.take())["params"] == {"n": 3, "_meta": {"m": 4}}
+        assert (await hand.take())["params"] == {"n": 3}
+        await hand.take()
 
 
-def test_no_method_of_a_peer_writes_lines_of_its_own_into_the_log(
+async def test_no_method_of_a_peer_writes_lines_of_its_own_into_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     evil = "evil\nCRITICAL \x1b[31m" + "x" * 1000
@@ -114,20 +107,17 @@ def test_no_method_of_a_peer_writes_lines_of_its_own_into_the_log(
         await hand.send(request(evil, 7))
         await hand.take()
 
-    async def script() -> None:
-        async with bridged(Accepting(play)) as hand:
-            await hand.ask("initialize", 1, **hello(OLD)["params"])
-            await hand.send(INITIALIZED, request("b/do", 2))
-            assert (await hand.take())["method"] == evil
-
-    run(script())
+    async with bridged(Accepting(play)) as hand:
+        await hand.ask("initialize", 1, **hello(OLD)["params"])
+        await hand.send(INITIALIZED, request("b/do", 2))
+        assert (await hand.take())["method"] == evil
     assert any("was not answered" in one for one in caplog.messages)
     assert all(one.isprintable() and len(one) < 300 for one in caplog.messages)
     message = runtime("http.client.outgoing")
     assert message.request_of("1", evil, {}).name.isprintable()
 
 
-def test_a_notification_for_a_client_that_has_gone_is_no_fault(
+async def test_a_notification_for_a_client_that_has_gone_is_no_fault(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     told = asyncio.Event()
@@ -139,47 +129,41 @@ def test_a_notification_for_a_client_that_has_gone_is_no_fault(
         told.set()
         await hand.take()
 
-    async def script() -> None:
-        async with bridged(Accepting(play), max_outgoing=5) as hand:
-            await hand.ask("initialize", 1, **hello(OLD)["params"])
-            await hand.send(INITIALIZED, request("b/do", 2))
-            await told.wait()
-
-    run(script())
+    async with bridged(Accepting(play), max_outgoing=5) as hand:
+        await hand.ask("initialize", 1, **hello(OLD)["params"])
+        await hand.send(INITIALIZED, request("b/do", 2))
+        await told.wait()
     assert "failed" not in caplog.text
 
 
-def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
+async def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
     go, begun = asyncio.Event(), asyncio.Event()
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         if params.name == "there":
             begun.set()
             await go.wait()
         said = await session.elicit(form(params.name))
-        return f"{params.name} {said.content['x']}"
+        return f"{params.name} {content_of(said)['x']}"
 
-    async def script() -> None:
-        async with bridged(tools(OLD, call)) as hand:
-            await hand.send(called(1, "there"))
-            await begun.wait()
-            # The later one is the likelier, but for its client, who has gone to find an answer.
-            waiting = await asked_for(hand, 2, name="waiting")
-            assert question_of(waiting) == "waiting"
-            go.set()
-            said = await hand.take()
-            assert (said["id"], question_of(said["result"])) == (1, "there")
-            for name, asked in (("waiting", waiting), ("there", said["result"])):
-                await hand.send(called(3, name, **answered(asked, "yes")))
-                assert await text_of(hand) == f"{name} yes"
-
-    run(script())
+    async with bridged(tools(OLD, call)) as hand:
+        await hand.send(called(1, "there"))
+        await begun.wait()
+        # The later one is the likelier, but for its client, who has gone to find an answer.
+        waiting = await asked_for(hand, 2, name="waiting")
+        assert question_of(waiting) == "waiting"
+        go.set()
+        said = await hand.take()
+        assert (said["id"], question_of(said["result"])) == (1, "there")
+        for name, asked in (("waiting", waiting), ("there", said["result"])):
+            await hand.send(called(3, name, **answered(asked, "yes")))
+            assert await text_of(hand) == f"{name} yes"
 
 
 @pytest.fixture
 def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """All servers' halves of bridges, as they are made."""
-    made: list[Any] = []
+    made: list[object] = []
     kind = runtime("bridge.proxies").ProxyServerRuntime
     begin = kind.__init__
 
@@ -192,10 +176,12 @@ def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_nothing_is_kept_of_requests_that_were_cancelled(proxies: list[Any], revision: str) -> None:
+async def test_nothing_is_kept_of_requests_that_were_cancelled(
+    proxies: list[Any], revision: str
+) -> None:
     log: list[str] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         log.append("run")
         try:
             return str(await asyncio.Event().wait())
@@ -205,27 +191,24 @@ def test_nothing_is_kept_of_requests_that_were_cancelled(proxies: list[Any], rev
     def cancel(id: int) -> Any:
         return notification("notifications/cancelled", requestId=id)
 
-    async def script() -> None:
-        old = revision == OLD
-        async with bridged(tools(OLD, call)) as hand:
-            if old:
-                await hand.send(hello(OLD))
-                await hand.take()
-                await hand.send(INITIALIZED)
-            asked = [request("tools/call", id, name="x") if old else called(id) for id in (1, 2, 3)]
-            await hand.send(*asked[:2])
-            await until(lambda: log == ["run", "run"])
-            (server,) = proxies
-            assert len(server._forwarded) == 2
-            await hand.send(cancel(1), cancel(2), asked[2], cancel(3))
-            await until(lambda: log.count("stopped") == log.count("run") and not server._forwarded)
-            assert await hand.nothing()
-            assert not server._forwarded
-
-    run(script())
+    old = revision == OLD
+    async with bridged(tools(OLD, call)) as hand:
+        if old:
+            await hand.send(hello(OLD))
+            await hand.take()
+            await hand.send(INITIALIZED)
+        asked = [request("tools/call", id, name="x") if old else called(id) for id in (1, 2, 3)]
+        await hand.send(*asked[:2])
+        await until(lambda: log == ["run", "run"])
+        (server,) = proxies
+        assert len(server._forwarded) == 2
+        await hand.send(cancel(1), cancel(2), asked[2], cancel(3))
+        await until(lambda: log.count("stopped") == log.count("run") and not server._forwarded)
+        assert await hand.nothing()
+        assert not server._forwarded
 
 
-def test_a_question_that_was_withdrawn_is_not_put_to_the_client() -> None:
+async def test_a_question_that_was_withdrawn_is_not_put_to_the_client() -> None:
     withdrawn = asyncio.Event()
 
     async def hasty(session: Any) -> None:
@@ -233,25 +216,22 @@ def test_a_question_that_was_withdrawn_is_not_put_to_the_client() -> None:
             await asyncio.wait_for(session.elicit(form("two")), 0.05)
         withdrawn.set()
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         beside = asyncio.create_task(hasty(session))
         said = await session.elicit(form("one"))
         await beside
-        return str(said.content["x"])
+        return str(content_of(said)["x"])
 
-    async def script() -> None:
-        async with bridged(tools(OLD, call)) as hand:
-            asked = await asked_for(hand, 1)
-            assert question_of(asked) == "one"
-            await withdrawn.wait()
-            assert await hand.nothing()
-            await hand.send(called(2, **answered(asked)))
-            assert await text_of(hand) == "y"
-
-    run(script())
+    async with bridged(tools(OLD, call)) as hand:
+        asked = await asked_for(hand, 1)
+        assert question_of(asked) == "one"
+        await withdrawn.wait()
+        assert await hand.nothing()
+        await hand.send(called(2, **answered(asked)))
+        assert await text_of(hand) == "y"
 
 
-def test_of_progress_only_the_newest_is_kept_for_a_client_that_does_not_read(
+async def test_of_progress_only_the_newest_is_kept_for_a_client_that_does_not_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told = asyncio.Event()
@@ -272,16 +252,13 @@ def test_of_progress_only_the_newest_is_kept_for_a_client_that_does_not_read(
         told.set()
         await hand.take()
 
-    async def script() -> None:
-        monkeypatch.setattr(runtime("transports.memory"), "_CAPACITY", 1)
-        async with bridged(Accepting(play), max_outgoing=1, progress_interval=0) as hand:
-            await hand.send(modern("tools/call", 1, name="x", _meta={**META, "progressToken": "t"}))
-            await told.wait()
-            steps: list[int] = []
-            while "params" in (said := await hand.take()):
-                steps.append(said["params"]["progress"])
-            assert said["result"]["content"] == []
-            assert (len(steps) < 10, steps[-1]) == (True, 49)
-
-    run(script())
+    monkeypatch.setattr(runtime("transports.memory"), "_CAPACITY", 1)
+    async with bridged(Accepting(play), max_outgoing=1, progress_interval=0) as hand:
+        await hand.send(modern("tools/call", 1, name="x", _meta={**META, "progressToken": "t"}))
+        await told.wait()
+        steps: list[int] = []
+        while "params" in (said := await hand.take()):
+            steps.append(said["params"]["progress"])
+        assert said["result"]["content"] == []
+        assert (len(steps) < 10, steps[-1]) == (True, 49)
     assert more[0] <= 1

@@ -7,12 +7,20 @@ import math
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    LoggingMessageNotificationParams,
+    ProgressNotificationParams,
+)
 from pydantic import ValidationError
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     Accepting,
     Hand,
     client,
+    content_of,
     discovered,
     models,
     modern,
@@ -25,6 +33,7 @@ from support.sessions.talking import (
     tools,
     welcome,
 )
+from support.tables import case
 
 
 def connected(server: Any, ours: Any = None, **options: Any) -> Any:
@@ -52,29 +61,26 @@ class Narrow:
 
 
 class TestSideBySide:
-    def test_handlers_run_at_the_same_time(self) -> None:
+    async def test_handlers_run_at_the_same_time(self) -> None:
         gate = asyncio.Event()
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             if params.name == "open":
                 gate.set()
             else:
                 await gate.wait()
             return "done"
 
-        async def script() -> None:
-            async with connected(tools(OLD, call)) as ours:
-                waiting = [asyncio.create_task(ours.call_tool(named(OLD, "wait"))) for _ in "abc"]
-                await ours.call_tool(named(OLD, "open"))
-                await asyncio.gather(*waiting)
-
-        run(script())
+        async with connected(tools(OLD, call)) as ours:
+            waiting = [asyncio.create_task(ours.call_tool(named(OLD, "wait"))) for _ in "abc"]
+            await ours.call_tool(named(OLD, "open"))
+            await asyncio.gather(*waiting)
 
     @pytest.mark.shows("S2-38", "S4-26")
-    def test_a_failing_handler_harms_no_other_and_says_nothing(
+    async def test_a_failing_handler_harms_no_other_and_says_nothing(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async def call(session: Any, params: Any) -> Any:
+        async def call(session: Session, params: CallToolRequestParams) -> object:
             match params.name:
                 case "crash":
                     raise RuntimeError("the password is hunter2")
@@ -85,23 +91,20 @@ class TestSideBySide:
                 case _:
                     return "fine"
 
-        async def script() -> None:
-            async with shaken(tools(OLD, call)) as hand:
-                for name in ("crash", "wrong"):
-                    refused = await hand.ask("tools/call", 1, name=name)
-                    assert refused["error"] == {"code": -32603, "message": "Internal error"}
-                refused = await hand.ask("tools/call", 1, name="chosen")
-                described = {"code": -5, "message": "not today", "data": {"retry": True}}
-                assert refused["error"] == described
-                assert "result" in await hand.ask("tools/call", 1, name="x")
-
-        run(script())
+        async with shaken(tools(OLD, call)) as hand:
+            for name in ("crash", "wrong"):
+                refused = await hand.ask("tools/call", 1, name=name)
+                assert refused["error"] == {"code": -32603, "message": "Internal error"}
+            refused = await hand.ask("tools/call", 1, name="chosen")
+            described = {"code": -5, "message": "not today", "data": {"retry": True}}
+            assert refused["error"] == described
+            assert "result" in await hand.ask("tools/call", 1, name="x")
         assert "hunter2" in caplog.text
 
-    def test_no_more_than_allowed_run_and_the_others_have_their_turn(self) -> None:
+    async def test_no_more_than_allowed_run_and_the_others_have_their_turn(self) -> None:
         running, most = 0, 0
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             nonlocal running, most
             running += 1
             most = max(most, running)
@@ -109,84 +112,72 @@ class TestSideBySide:
             running -= 1
             return "done"
 
-        async def script() -> None:
-            async with connected(tools(OLD, call), max_in_flight=3, max_waiting=5) as ours:
-                calls = [ours.call_tool(named(OLD, "x")) for _ in range(100)]
-                assert len(await asyncio.gather(*calls)) == 100
-
-        run(script())
+        async with connected(tools(OLD, call), max_in_flight=3, max_waiting=5) as ours:
+            calls = [ours.call_tool(named(OLD, "x")) for _ in range(100)]
+            assert len(await asyncio.gather(*calls)) == 100
         assert most == 3
 
-    def test_reading_pauses_while_too_much_waits(self) -> None:
+    async def test_reading_pauses_while_too_much_waits(self) -> None:
         gate = asyncio.Event()
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await gate.wait()
             return "done"
 
-        async def script() -> None:
-            async with shaken(tools(OLD, call), max_in_flight=1, max_waiting=2) as hand:
-                for id in range(1, 6):
-                    await hand.send(request("tools/call", id, name="x"))
-                await hand.send(request("ping", 99))
-                assert await hand.nothing()
-                gate.set()
-                answers = [await hand.take() for _ in range(6)]
-                assert [one["id"] for one in answers] == [1, 2, 3, 4, 5, 99]
+        async with shaken(tools(OLD, call), max_in_flight=1, max_waiting=2) as hand:
+            for id in range(1, 6):
+                await hand.send(request("tools/call", id, name="x"))
+            await hand.send(request("ping", 99))
+            assert await hand.nothing()
+            gate.set()
+            answers = [await hand.take() for _ in range(6)]
+            assert [one["id"] for one in answers] == [1, 2, 3, 4, 5, 99]
 
-        run(script())
-
-    def test_while_an_answer_is_awaited_reading_goes_on_and_the_rest_is_refused(self) -> None:
-        async def call(session: Any, params: Any) -> str:
+    async def test_while_an_answer_is_awaited_reading_goes_on_and_the_rest_is_refused(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             roots = await session.list_roots()
             return str(len(roots.roots))
 
-        async def script() -> None:
-            async with shaken(tools(OLD, call), max_in_flight=1, max_waiting=1) as hand:
-                for id in (1, 2, 3):
-                    await hand.send(request("tools/call", id, name="x"))
-                asked: Any = await hand.take()
-                refused = await hand.take()
-                assert (refused["id"], refused["error"]["code"]) == (3, -32603)
-                for _ in range(2):
-                    result: Any = {"roots": []}
-                    await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": result})
-                    assert "result" in await hand.take()
-                    asked = await hand.take() if _ == 0 else None
+        async with shaken(tools(OLD, call), max_in_flight=1, max_waiting=1) as hand:
+            for id in (1, 2, 3):
+                await hand.send(request("tools/call", id, name="x"))
+            asked: Any = await hand.take()
+            refused = await hand.take()
+            assert (refused["id"], refused["error"]["code"]) == (3, -32603)
+            for _ in range(2):
+                result: Any = {"roots": []}
+                await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+                assert "result" in await hand.take()
+                asked = await hand.take() if _ == 0 else None
 
-        run(script())
-
-    def test_a_peer_that_does_not_read_makes_senders_wait(self) -> None:
+    async def test_a_peer_that_does_not_read_makes_senders_wait(self) -> None:
         sent = 0
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             nonlocal sent
             for number in range(10_000):
                 await session.log("info", number)
                 sent += 1
             return "done"
 
-        async def script() -> None:
-            server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
-            async with shaken(server, max_outgoing=10, drain=0.05) as hand:
-                await hand.send(request("tools/call", 1, name="x"))
-                stalled = 0
-                while not sent or sent != stalled:
-                    stalled = sent
-                    await asyncio.sleep(0.05)
-                assert stalled < 5_000
-
-        run(script())
+        server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+        async with shaken(server, max_outgoing=10, drain=0.05) as hand:
+            await hand.send(request("tools/call", 1, name="x"))
+            stalled = 0
+            while not sent or sent != stalled:
+                stalled = sent
+                await asyncio.sleep(0.05)
+            assert stalled < 5_000
 
 
 class TestTimeouts:
-    async def never(self, session: Any, params: Any) -> str:
+    async def never(self, session: Session, params: CallToolRequestParams) -> str:
         await asyncio.sleep(60)
         return "never"
 
     @pytest.mark.shows("S1-34", "S1-35")
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_S1_34_S1_35_a_call_that_takes_too_long_is_given_up_and_the_peer_told(
+    async def test_S1_34_S1_35_a_call_that_takes_too_long_is_given_up_and_the_peer_told(
         self, revision: str
     ) -> None:
         heard: list[Any] = []
@@ -200,20 +191,17 @@ class TestTimeouts:
             while (message := await hand.take()) is not None:
                 heard.append(message)
 
-        async def script() -> None:
-            async with pkg.connect(Accepting(play), client(revision)) as ours:
-                with pytest.raises(pkg.RequestTimeout, match=r"tools/call .* 0.03 s"):
-                    await ours.call_tool(named(revision, "x"), timeout=0.03)
-                await asyncio.sleep(0.02)
-
-        run(script())
+        async with pkg.connect(Accepting(play), client(revision)) as ours:
+            with pytest.raises(pkg.RequestTimeout, match=r"tools/call .* 0.03 s"):
+                await ours.call_tool(named(revision, "x"), timeout=0.03)
+            await asyncio.sleep(0.02)
         *_, asked, told = heard
         assert told["method"] == "notifications/cancelled"
         assert told["params"]["requestId"] == asked["id"]
         assert "0.03 s" in told["params"]["reason"]
 
     @pytest.mark.shows("S1-33", "S1-36", "S1-40", "S2-49")
-    def test_S1_36_each_call_has_its_own_and_a_method_its_default(self) -> None:
+    async def test_S1_36_each_call_has_its_own_and_a_method_its_default(self) -> None:
         options = pkg.Options()
         table = pkg.load(OLD).methods
         assert options.patience(table.CALL_TOOL, {}).timeout == 60
@@ -224,21 +212,17 @@ class TestTimeouts:
         assert options.patience(table.PING, {"timeout": 1}).timeout == 1
         listen = pkg.load(STATELESS).methods.SUBSCRIPTIONS_LISTEN
         assert options.patience(listen, {}).timeout == float("inf")
+        async with connected(tools(OLD, self.never), timeouts={"tools/call": 0.02}) as ours:
+            with pytest.raises(pkg.RequestTimeout):
+                await ours.call_tool(named(OLD, "x"))
 
-        async def script() -> None:
-            async with connected(tools(OLD, self.never), timeouts={"tools/call": 0.02}) as ours:
-                with pytest.raises(pkg.RequestTimeout):
-                    await ours.call_tool(named(OLD, "x"))
-
-        run(script())
-
-    async def reporting(self, session: Any, params: Any) -> str:
+    async def reporting(self, session: Session, params: CallToolRequestParams) -> str:
         for number in range(40):
             await session.progress(number)
             await asyncio.sleep(0.02)
         return "done"
 
-    def test_words_of_progress_are_none_where_the_revision_declares_none(self) -> None:
+    async def test_words_of_progress_are_none_where_the_revision_declares_none(self) -> None:
         told: list[Any] = []
 
         async def play(hand: Hand) -> None:
@@ -251,42 +235,33 @@ class TestTimeouts:
             await hand.send({"jsonrpc": "2.0", "id": call["id"], "result": {"content": []}})
             await hand.take()
 
-        async def script() -> None:
-            async with pkg.connect(Accepting(play), client("2024-11-05")) as ours:
-                await ours.call_tool(named("2024-11-05", "x"), on_progress=told.append)
-
-        run(script())
+        async with pkg.connect(Accepting(play), client("2024-11-05")) as ours:
+            await ours.call_tool(named("2024-11-05", "x"), on_progress=told.append)
         assert [(one.done, one.message) for one in told] == [(1, None)]
 
     @pytest.mark.shows("S1-37")
-    def test_S1_37_progress_may_start_the_time_anew(self) -> None:
-        async def script() -> None:
-            server = tools(OLD, self.reporting)
-            async with connected(server, progress_interval=0) as ours:
-                told: list[Any] = []
-                limits = {"timeout": 0.5, "on_progress": told.append}
-                result = await ours.call_tool(named(OLD, "x"), reset_on_progress=True, **limits)
-                assert result.content[0].text == "done"
-                with pytest.raises(pkg.RequestTimeout, match=r"0\.5 s"):
-                    await ours.call_tool(named(OLD, "x"), **limits)
-
-        run(script())
+    async def test_S1_37_progress_may_start_the_time_anew(self) -> None:
+        server = tools(OLD, self.reporting)
+        async with connected(server, progress_interval=0) as ours:
+            told: list[Any] = []
+            limits = {"timeout": 0.5, "on_progress": told.append}
+            result = await ours.call_tool(named(OLD, "x"), reset_on_progress=True, **limits)
+            assert result.content[0].text == "done"
+            with pytest.raises(pkg.RequestTimeout, match=r"0\.5 s"):
+                await ours.call_tool(named(OLD, "x"), **limits)
 
     @pytest.mark.shows("S1-38", "S1-39")
-    def test_S1_38_a_maximum_applies_whatever_is_reported(self) -> None:
-        async def script() -> None:
-            server = tools(OLD, self.reporting)
-            async with connected(server, progress_interval=0) as ours:
-                with pytest.raises(pkg.RequestTimeout, match=r"0\.6 s"):
-                    await ours.call_tool(
-                        named(OLD, "x"),
-                        timeout=0.5,
-                        max_timeout=0.6,
-                        reset_on_progress=True,
-                        on_progress=print,
-                    )
-
-        run(script())
+    async def test_S1_38_a_maximum_applies_whatever_is_reported(self) -> None:
+        server = tools(OLD, self.reporting)
+        async with connected(server, progress_interval=0) as ours:
+            with pytest.raises(pkg.RequestTimeout, match=r"0\.6 s"):
+                await ours.call_tool(
+                    named(OLD, "x"),
+                    timeout=0.5,
+                    max_timeout=0.6,
+                    reset_on_progress=True,
+                    on_progress=print,
+                )
 
     def test_what_found_no_room_in_time_is_not_sent_any_more(self) -> None:
         heard: list[Any] = []
@@ -324,36 +299,33 @@ class TestTimeouts:
         given_up = [one for one in heard if one["method"] == "notifications/cancelled"]
         assert len(given_up) == 2
 
-    def test_a_server_waits_no_longer_than_it_is_told_to(self) -> None:
-        async def call(session: Any, params: Any) -> str:
+    async def test_a_server_waits_no_longer_than_it_is_told_to(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             try:
                 await session.list_roots(timeout=0.03)
             except pkg.RequestTimeout:
                 return "gave up"
             return "never"
 
-        async def script() -> None:
-            async with shaken(tools(OLD, call)) as hand:
-                await hand.send(request("tools/call", 1, name="x"))
-                asked, told, answer = [await hand.take() for _ in range(3)]
-                assert told["params"]["requestId"] == asked["id"]
-                assert answer["result"]["content"][0]["text"] == "gave up"
-                # What comes late is dropped.
-                await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})
-                assert "result" in await hand.ask("ping", 2)
-
-        run(script())
+        async with shaken(tools(OLD, call)) as hand:
+            await hand.send(request("tools/call", 1, name="x"))
+            asked, told, answer = [await hand.take() for _ in range(3)]
+            assert told["params"]["requestId"] == asked["id"]
+            assert answer["result"]["content"][0]["text"] == "gave up"
+            # What comes late is dropped.
+            await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})
+            assert "result" in await hand.ask("ping", 2)
 
 
 class TestCancellation:
     @pytest.mark.parametrize("revision", REVISIONS)
-    def test_cancelling_a_call_stops_the_handler_and_nothing_is_answered(
+    async def test_cancelling_a_call_stops_the_handler_and_nothing_is_answered(
         self, revision: str
     ) -> None:
         stopped = asyncio.Event()
         travelled: list[Any] = []
 
-        async def wait(session: Any, params: Any) -> str:
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
             if params.name == "fine":
                 return "fine"
             try:
@@ -363,135 +335,121 @@ class TestCancellation:
                 stopped.set()
             return "never"
 
-        async def script() -> None:
-            ours = client(revision)
-            server = tools(revision, wait)
+        ours = client(revision)
+        server = tools(revision, wait)
 
-            def tap(sender: str, data: bytes) -> None:
-                travelled.append((sender, data))
+        def tap(sender: str, data: bytes) -> None:
+            travelled.append((sender, data))
 
-            async with pkg.connect_in_memory(ours, server, tap=tap):
-                told: list[Any] = []
-                call = ours.call_tool(named(revision, "x"), on_progress=told.append)
-                task = asyncio.create_task(call)
-                await asyncio.sleep(0.02)
-                travelled.clear()
-                task.cancel()
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-                await stopped.wait()
-                await asyncio.sleep(0.01)
-                assert told == []
-                assert [sender for sender, _ in travelled] == ["client"]
-                assert b"notifications/cancelled" in travelled[0][1]
-                assert (await ours.call_tool(named(revision, "fine"))).content[0].text == "fine"
+        async with pkg.connect_in_memory(ours, server, tap=tap):
+            told: list[Any] = []
+            call = ours.call_tool(named(revision, "x"), on_progress=told.append)
+            task = asyncio.create_task(call)
+            await asyncio.sleep(0.02)
+            travelled.clear()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await stopped.wait()
+            await asyncio.sleep(0.01)
+            assert told == []
+            assert [sender for sender, _ in travelled] == ["client"]
+            assert b"notifications/cancelled" in travelled[0][1]
+            assert content_of(await ours.call_tool(named(revision, "fine")))[0].text == "fine"
 
-        run(script())
-
-    def test_a_request_that_waits_its_turn_can_be_cancelled(self) -> None:
+    async def test_a_request_that_waits_its_turn_can_be_cancelled(self) -> None:
         gate = asyncio.Event()
         began: list[str] = []
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             began.append(params.name)
             await gate.wait()
             return "done"
 
-        async def script() -> None:
-            async with shaken(tools(OLD, call), max_in_flight=1) as hand:
-                await hand.send(
-                    request("tools/call", 1, name="a"), request("tools/call", 2, name="b")
-                )
-                await hand.send(notification("notifications/cancelled", requestId=2, reason="r"))
-                await hand.send(notification("notifications/cancelled", requestId=77))
-                await asyncio.sleep(0.01)
-                gate.set()
-                assert (await hand.take())["id"] == 1
-                assert await hand.nothing()
-
-        run(script())
+        async with shaken(tools(OLD, call), max_in_flight=1) as hand:
+            await hand.send(request("tools/call", 1, name="a"), request("tools/call", 2, name="b"))
+            await hand.send(notification("notifications/cancelled", requestId=2, reason="r"))
+            await hand.send(notification("notifications/cancelled", requestId=77))
+            await asyncio.sleep(0.01)
+            gate.set()
+            assert (await hand.take())["id"] == 1
+            assert await hand.nothing()
         assert began == ["a"]
 
-    def test_a_member_of_a_batch_that_is_cancelled_is_left_out_of_the_answer(self) -> None:
+    async def test_a_member_of_a_batch_that_is_cancelled_is_left_out_of_the_answer(self) -> None:
         revision = "2025-03-26"
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await asyncio.sleep(60 if params.name == "slow" else 0)
             return "done"
 
-        async def script() -> None:
-            async with shaken(tools(revision, call), revision) as hand:
-                await hand.send(
-                    [request("tools/call", 1, name="slow"), request("tools/call", 2, name="x")]
-                )
-                await asyncio.sleep(0.01)
-                await hand.send(notification("notifications/cancelled", requestId=1))
-                assert [one["id"] for one in await hand.take()] == [2]
-                await hand.send([request("tools/call", 1, name="slow"), notification("x")])
-                await asyncio.sleep(0.01)
-                await hand.send(notification("notifications/cancelled", requestId=1))
-                assert await hand.nothing()
+        async with shaken(tools(revision, call), revision) as hand:
+            await hand.send(
+                [request("tools/call", 1, name="slow"), request("tools/call", 2, name="x")]
+            )
+            await asyncio.sleep(0.01)
+            await hand.send(notification("notifications/cancelled", requestId=1))
+            assert [one["id"] for one in await hand.take()] == [2]
+            await hand.send([request("tools/call", 1, name="slow"), notification("x")])
+            await asyncio.sleep(0.01)
+            await hand.send(notification("notifications/cancelled", requestId=1))
+            assert await hand.nothing()
 
-        run(script())
-
-    def test_a_handler_that_asked_the_client_gives_its_question_up_too(self) -> None:
-        async def call(session: Any, params: Any) -> str:
+    async def test_a_handler_that_asked_the_client_gives_its_question_up_too(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             return str(await session.list_roots())
 
-        async def script() -> None:
-            async with shaken(tools(OLD, call)) as hand:
-                await hand.send(request("tools/call", 1, name="x"))
-                asked = await hand.take()
-                await hand.send(notification("notifications/cancelled", requestId=1))
-                told = await hand.take()
-                assert told["method"] == "notifications/cancelled"
-                assert told["params"]["requestId"] == asked["id"]
-
-        run(script())
+        async with shaken(tools(OLD, call)) as hand:
+            await hand.send(request("tools/call", 1, name="x"))
+            asked = await hand.take()
+            await hand.send(notification("notifications/cancelled", requestId=1))
+            told = await hand.take()
+            assert told["method"] == "notifications/cancelled"
+            assert told["params"]["requestId"] == asked["id"]
 
 
 class TestProgress:
-    @pytest.mark.parametrize("revision", REVISIONS)
-    def test_it_is_bound_to_its_request_and_only_grows(self, revision: str) -> None:
-        async def call(session: Any, params: Any) -> str:
+    async def test_it_is_bound_to_its_request_and_only_grows(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             for done in (1, 2, 2, 1, 3):
                 await session.progress(done, 3, f"at {done}")
             return "done"
 
-        async def script() -> None:
-            server = tools(revision, call)
-            async with connected(server, progress_interval=0) as ours:
-                told: list[Any] = []
-                await ours.call_tool(named(revision, "x"), on_progress=told.append)
-                words = [None] * 3 if revision == "2024-11-05" else ["at 1", "at 2", "at 3"]
-                expected = [pkg.Progress(done, 3, words[done - 1]) for done in (1, 2, 3)]
-                assert told == expected
-                await ours.call_tool(named(revision, "x"))
-                assert told == expected
+        for revision in REVISIONS:
+            with case(revision):
+                server = tools(revision, call)
+                async with connected(server, progress_interval=0) as ours:
+                    told: list[Any] = []
+                    await ours.call_tool(named(revision, "x"), on_progress=told.append)
+                    words = [None] * 3 if revision == "2024-11-05" else ["at 1", "at 2", "at 3"]
+                    expected = [pkg.Progress(done, 3, words[done - 1]) for done in (1, 2, 3)]
+                    assert told == expected
+                    await ours.call_tool(named(revision, "x"))
+                    assert told == expected
 
-        run(script())
-
-    def test_it_does_not_flood_but_the_end_is_told(self) -> None:
-        async def call(session: Any, params: Any) -> str:
+    async def test_it_does_not_flood_but_the_end_is_told(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             for done in range(1, 1001):
                 await session.progress(done, int(params.name))
             return "done"
 
-        async def script() -> None:
-            async with connected(tools(OLD, call), progress_interval=10) as ours:
-                for total, expected in (("1000", [1, 1000]), ("2", [1, 2, 1000]), ("0", [1, 1000])):
-                    told: list[Any] = []
-                    await ours.call_tool(named(OLD, total), on_progress=told.append)
-                    assert [progress.done for progress in told] == expected
+        async with connected(tools(OLD, call), progress_interval=10) as ours:
+            for total, expected in (("1000", [1, 1000]), ("2", [1, 2, 1000]), ("0", [1, 1000])):
+                told: list[Any] = []
+                await ours.call_tool(named(OLD, total), on_progress=told.append)
+                assert [progress.done for progress in told] == expected
 
-        run(script())
-
-    def test_a_wrong_report_fails_where_it_is_made_and_harms_no_answer(
+    async def test_a_wrong_report_fails_where_it_is_made_and_harms_no_answer(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.progress(1)
-            for wrong in ({"done": 2, "message": 5}, {"done": 2, "total": "x"}, {"done": math.nan}):
+            reports: list[JsonObject] = [
+                {"done": 2, "message": 5},
+                {"done": 2, "total": "x"},
+                {"done": math.nan},
+            ]
+            for wrong in reports:
                 with pytest.raises(ValidationError):
                     await session.progress(**wrong)
             await session.progress(2)
@@ -499,23 +457,20 @@ class TestProgress:
                 await session.progress(3, message="\ud800")
             return str(params.name)
 
-        async def script() -> None:
-            async with connected(tools(OLD, call), progress_interval=10) as ours:
-                for name, expected in (("x", [1, 2]), ("unwritable", [1])):
-                    told: list[Any] = []
-                    result = await ours.call_tool(named(OLD, name), on_progress=told.append)
-                    assert result.content[0].text == name
-                    assert [progress.done for progress in told] == expected
-
-        run(script())
+        async with connected(tools(OLD, call), progress_interval=10) as ours:
+            for name, expected in (("x", [1, 2]), ("unwritable", [1])):
+                told: list[Any] = []
+                result = await ours.call_tool(named(OLD, name), on_progress=told.append)
+                assert result.content[0].text == name
+                assert [progress.done for progress in told] == expected
         assert "progress was not reported" in caplog.text
 
-    def test_what_a_handler_ends_with_is_known_though_nobody_is_left_to_be_told_of_progress(
+    async def test_what_a_handler_ends_with_is_known_though_nobody_is_left_to_be_told_of_progress(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         gone = asyncio.Event()
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.progress(1)
             await session.progress(2)
             await gone.wait()
@@ -525,22 +480,19 @@ class TestProgress:
                     await asyncio.sleep(0)
             raise RuntimeError("on the way")
 
-        async def script() -> None:
-            server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
-            async with shaken(server, progress_interval=10) as hand:
-                await hand.ask("tools/call", 1, name="x", _meta={"progressToken": "t"})
-                await hand.transport.close()
-                gone.set()
-
-        run(script())
+        server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+        async with shaken(server, progress_interval=10) as hand:
+            await hand.ask("tools/call", 1, name="x", _meta={"progressToken": "t"})
+            await hand.transport.close()
+            gone.set()
         assert "on the way" in caplog.text
 
-    def test_a_callback_may_be_a_coroutine_and_may_fail(
+    async def test_a_callback_may_be_a_coroutine_and_may_fail(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         told = asyncio.Event()
 
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.progress(1)
             return "done"
 
@@ -550,19 +502,16 @@ class TestProgress:
         def failing(progress: Any) -> None:
             raise RuntimeError("in the callback")
 
-        async def script() -> None:
-            async with connected(tools(OLD, call)) as ours:
-                await ours.call_tool(named(OLD, "x"), on_progress=later)
-                await told.wait()
-                assert await ours.call_tool(named(OLD, "x"), on_progress=failing)
-
-        run(script())
+        async with connected(tools(OLD, call)) as ours:
+            await ours.call_tool(named(OLD, "x"), on_progress=later)
+            await told.wait()
+            assert await ours.call_tool(named(OLD, "x"), on_progress=failing)
         assert "in the callback" in caplog.text
 
-    def test_progress_of_nobody_is_ignored(self) -> None:
+    async def test_progress_of_nobody_is_ignored(self) -> None:
         heard: list[Any] = []
 
-        async def on_progress(self: Any, params: Any) -> None:
+        async def on_progress(self: object, params: ProgressNotificationParams) -> None:
             heard.append(params)
 
         async def play(hand: Hand) -> None:
@@ -571,16 +520,13 @@ class TestProgress:
             while await hand.take():
                 pass
 
-        async def script() -> None:
-            async with pkg.connect(Accepting(play), client(OLD, on_progress=on_progress)):
-                await asyncio.sleep(0.02)
-
-        run(script())
+        async with pkg.connect(Accepting(play), client(OLD, on_progress=on_progress)):
+            await asyncio.sleep(0.02)
         assert heard == []
 
 
 class TestLogging:
-    async def speak(self, session: Any, params: Any) -> str:
+    async def speak(self, session: Session, params: CallToolRequestParams) -> str:
         for level in ("debug", "info", "error"):
             await session.log(level, {"level": level}, "ours")
         return "done"
@@ -589,60 +535,52 @@ class TestLogging:
         return tools(revision, self.speak, SENDS=frozenset({"notifications/message"}))
 
     def listener(self, revision: str, heard: list[str]) -> Any:
-        async def on_logging_message(self: Any, params: Any) -> None:
+        async def on_logging_message(
+            self: object, params: LoggingMessageNotificationParams
+        ) -> None:
             assert params.logger == "ours"
             heard.append(params.level)
 
         return client(revision, on_logging_message=on_logging_message)
 
-    @pytest.mark.parametrize("revision", HANDSHAKE)
-    def test_a_client_sets_the_level(self, revision: str) -> None:
-        heard: list[str] = []
+    async def test_a_client_sets_the_level(self) -> None:
+        for revision in HANDSHAKE:
+            with case(revision):
+                heard: list[str] = []
+                ours = self.listener(revision, heard)
+                async with connected(self.server(revision), ours):
+                    assert ours.server_capabilities.to_wire() == {"logging": {}, "tools": {}}
+                    await ours.call_tool(named(revision, "x"))
+                    assert heard == ["debug", "info", "error"]
+                    m = models(revision)
+                    await ours.set_level(m.SetLevelRequestParams(level="warning"))
+                    await ours.call_tool(named(revision, "x"))
+                    assert heard == ["debug", "info", "error", "error"]
 
-        async def script() -> None:
-            ours = self.listener(revision, heard)
-            async with connected(self.server(revision), ours):
-                assert ours.server_capabilities.to_wire() == {"logging": {}, "tools": {}}
-                await ours.call_tool(named(revision, "x"))
-                assert heard == ["debug", "info", "error"]
-                m = models(revision)
-                await ours.set_level(m.SetLevelRequestParams(level="warning"))
-                await ours.call_tool(named(revision, "x"))
-                assert heard == ["debug", "info", "error", "error"]
-
-        run(script())
-
-    def test_in_the_stateless_era_each_request_asks_for_itself(self) -> None:
+    async def test_in_the_stateless_era_each_request_asks_for_itself(self) -> None:
         heard: list[str] = []
         m = models(STATELESS)
+        ours = self.listener(STATELESS, heard)
+        async with connected(self.server(STATELESS), ours):
+            await ours.call_tool(named(STATELESS, "x"))
+            assert heard == []
+            meta = m.RequestMetaObject(log_level="info")
+            await ours.call_tool(named(STATELESS, "x", meta=meta))
+            assert heard == ["info", "error"]
 
-        async def script() -> None:
-            ours = self.listener(STATELESS, heard)
-            async with connected(self.server(STATELESS), ours):
-                await ours.call_tool(named(STATELESS, "x"))
-                assert heard == []
-                meta = m.RequestMetaObject(log_level="info")
-                await ours.call_tool(named(STATELESS, "x", meta=meta))
-                assert heard == ["info", "error"]
-
-        run(script())
-
-    def test_a_server_that_does_not_declare_it_does_not_log(self) -> None:
-        async def call(session: Any, params: Any) -> str:
+    async def test_a_server_that_does_not_declare_it_does_not_log(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             with pytest.raises(pkg.MissingCapability, match=r"server\.logging"):
                 await session.log("info", 1)
             return "done"
 
-        async def script() -> None:
-            async with connected(tools(OLD, call)) as ours:
-                await ours.call_tool(named(OLD, "x"))
-
-        run(script())
+        async with connected(tools(OLD, call)) as ours:
+            await ours.call_tool(named(OLD, "x"))
 
     def test_what_cannot_be_written_is_the_handlers_fault(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async def call(session: Any, params: Any) -> str:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.log("info", object())
             return "never"
 
@@ -657,19 +595,16 @@ class TestLogging:
         assert "cannot be written" in caplog.text
 
 
-def test_a_stateless_request_may_be_cancelled_before_it_began() -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_a_stateless_request_may_be_cancelled_before_it_began() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         return "fast"
 
-    async def script() -> None:
-        from support.sessions.talking import served
+    from support.sessions.talking import served
 
-        async with served(tools(STATELESS, call)) as hand:
-            await hand.send(
-                modern("tools/call", 1, name="x"),
-                notification("notifications/cancelled", requestId=1),
-                modern("tools/call", 2, name="x"),
-            )
-            assert (await hand.take())["id"] == 2
-
-    run(script())
+    async with served(tools(STATELESS, call)) as hand:
+        await hand.send(
+            modern("tools/call", 1, name="x"),
+            notification("notifications/cancelled", requestId=1),
+            modern("tools/call", 2, name="x"),
+        )
+        assert (await hand.take())["id"] == 2

@@ -8,20 +8,13 @@ import textwrap
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.folders import GENERATED
 from support.http.serving import Site, outcome, serving, text_in
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS
-from support.sessions.talking import (
-    INITIALIZED,
-    hello,
-    modern,
-    pkg,
-    request,
-    run,
-    served,
-    shaken,
-    tools,
-)
+from support.sessions.talking import INITIALIZED, hello, modern, pkg, request, served, shaken, tools
 
 FAILED = -32603
 
@@ -33,7 +26,7 @@ class Cancelling:
         self.begun = asyncio.Event()
         self.ended = asyncio.Event()
 
-    async def __call__(self, session: Any, params: Any) -> str:
+    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         return str(await getattr(self, params.name)(session))
 
     async def plain(self, session: Any) -> str:
@@ -68,57 +61,42 @@ WAYS = pytest.mark.parametrize("name", ["at_once", "later"])
 class TestInMemory:
     @WAYS
     @pytest.mark.parametrize("revision", HANDSHAKE)
-    def test_the_request_is_answered_with_an_error(self, revision: str, name: str) -> None:
-        async def script() -> None:
-            async with shaken(tools(revision, Cancelling()), revision) as hand:
-                answer = await hand.ask("tools/call", 7, name=name)
-                assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
-
-        run(script())
+    async def test_the_request_is_answered_with_an_error(self, revision: str, name: str) -> None:
+        async with shaken(tools(revision, Cancelling()), revision) as hand:
+            answer = await hand.ask("tools/call", 7, name=name)
+            assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
 
     @WAYS
-    def test_it_is_in_the_stateless_era_too(self, name: str) -> None:
-        async def script() -> None:
-            async with served(tools(STATELESS, Cancelling())) as hand:
-                await hand.send(modern("tools/call", 7, name=name))
-                answer = await hand.take()
-                assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
-
-        run(script())
+    async def test_it_is_in_the_stateless_era_too(self, name: str) -> None:
+        async with served(tools(STATELESS, Cancelling())) as hand:
+            await hand.send(modern("tools/call", 7, name=name))
+            answer = await hand.take()
+            assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
 
     @WAYS
     @pytest.mark.parametrize("revision", HANDSHAKE)
-    def test_its_id_may_be_used_again(self, revision: str, name: str) -> None:
-        async def script() -> None:
-            async with shaken(tools(revision, Cancelling()), revision) as hand:
-                await hand.ask("tools/call", 7, name=name)
-                answer = await hand.ask("tools/call", 7, name="plain")
-                assert answer["result"]["content"][0]["text"] == "plain"
+    async def test_its_id_may_be_used_again(self, revision: str, name: str) -> None:
+        async with shaken(tools(revision, Cancelling()), revision) as hand:
+            await hand.ask("tools/call", 7, name=name)
+            answer = await hand.ask("tools/call", 7, name="plain")
+            assert answer["result"]["content"][0]["text"] == "plain"
 
-        run(script())
-
-    def test_what_happened_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
-        async def script() -> None:
-            async with shaken(tools("2025-11-25", Cancelling())) as hand:
-                await hand.ask("tools/call", 7, name="later")
-
-        run(script())
+    async def test_what_happened_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
+        async with shaken(tools("2025-11-25", Cancelling())) as hand:
+            await hand.ask("tools/call", 7, name="later")
         (entry,) = [one for one in caplog.records if one.levelname == "ERROR"]
         assert entry.getMessage() == "the handler of 'tools/call' failed"
         assert entry.exc_info is not None
 
-    def test_a_request_that_is_cancelled_is_still_not_answered(self) -> None:
-        async def script() -> None:
-            call = Cancelling()
-            async with shaken(tools("2025-11-25", call)) as hand:
-                await hand.send(request("tools/call", 7, name="waits"))
-                await call.begun.wait()
-                cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
-                await hand.send({**cancelled, "params": {"requestId": 7}})
-                await call.ended.wait()
-                assert (await hand.ask("ping", 8))["id"] == 8
-
-        run(script())
+    async def test_a_request_that_is_cancelled_is_still_not_answered(self) -> None:
+        call = Cancelling()
+        async with shaken(tools("2025-11-25", call)) as hand:
+            await hand.send(request("tools/call", 7, name="waits"))
+            await call.begun.wait()
+            cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+            await hand.send({**cancelled, "params": {"requestId": 7}})
+            await call.ended.wait()
+            assert (await hand.ask("ping", 8))["id"] == 8
 
 
 PROGRAM = """
@@ -167,42 +145,30 @@ async def called(site: Site, revision: str, name: str) -> Any:
 class TestHttp:
     @WAYS
     @pytest.mark.parametrize("revision", REVISIONS[1:])
-    def test_the_request_is_answered_with_an_error(self, revision: str, name: str) -> None:
-        async def script() -> None:
-            async with serving(tools(revision, Cancelling()), pkg.REVISIONS) as site:
-                assert outcome(await called(site, revision, name)) == (200, FAILED)
-
-        run(script())
+    async def test_the_request_is_answered_with_an_error(self, revision: str, name: str) -> None:
+        async with serving(tools(revision, Cancelling()), pkg.REVISIONS) as site:
+            assert outcome(await called(site, revision, name)) == (200, FAILED)
 
     @WAYS
-    def test_its_id_may_be_used_again(self, name: str) -> None:
-        async def script() -> None:
-            async with serving(tools("2025-11-25", Cancelling())) as site:
-                session = await site.initialize()
-                await session.call(name, 7)
-                assert text_in(await session.call("plain", 7)) == "plain"
+    async def test_its_id_may_be_used_again(self, name: str) -> None:
+        async with serving(tools("2025-11-25", Cancelling())) as site:
+            session = await site.initialize()
+            await session.call(name, 7)
+            assert text_in(await session.call("plain", 7)) == "plain"
 
-        run(script())
+    async def test_a_stream_ends_with_the_error(self) -> None:
+        async with serving(tools("2025-11-25", Cancelling())) as site:
+            session = await site.initialize()
+            progress: JsonObject = {"_meta": {"progressToken": "p"}}
+            async with session.calling("on_a_stream", 7, **progress) as events:
+                said = [event.message for event in await events.all() if event.data]
+            assert [one.get("id") for one in said] == [None, 7]
+            assert said[-1]["error"]["code"] == FAILED
 
-    def test_a_stream_ends_with_the_error(self) -> None:
-        async def script() -> None:
-            async with serving(tools("2025-11-25", Cancelling())) as site:
-                session = await site.initialize()
-                progress: dict[str, Any] = {"_meta": {"progressToken": "p"}}
-                async with session.calling("on_a_stream", 7, **progress) as events:
-                    said = [event.message for event in await events.all() if event.data]
-                assert [one.get("id") for one in said] == [None, 7]
-                assert said[-1]["error"]["code"] == FAILED
-
-        run(script())
-
-    def test_a_client_that_goes_away_still_ends_the_handler(self) -> None:
-        async def script() -> None:
-            call = Cancelling()
-            async with serving(tools(STATELESS, call), pkg.REVISIONS) as site:
-                waiting = asyncio.create_task(called(site, STATELESS, "waits"))
-                await call.begun.wait()
-                waiting.cancel()
-                await call.ended.wait()
-
-        run(script())
+    async def test_a_client_that_goes_away_still_ends_the_handler(self) -> None:
+        call = Cancelling()
+        async with serving(tools(STATELESS, call), pkg.REVISIONS) as site:
+            waiting = asyncio.create_task(called(site, STATELESS, "waits"))
+            await call.begun.wait()
+            waiting.cancel()
+            await call.ended.wait()

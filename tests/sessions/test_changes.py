@@ -1,9 +1,14 @@
 """Changes: published once, and told to whoever wants to know, as its revision has it."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import NotificationParams, SubscribeRequestParams
+from mcp_revisions.v2026_07_28.models import SubscriptionsAcknowledgedNotificationParams
+from support.json_types import Json
 from support.revisions import HANDSHAKE, STATELESS
 from support.sessions.talking import (
     INITIALIZED,
@@ -16,12 +21,12 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    run,
     runtime,
     served,
     server,
     shaken,
 )
+from support.tables import case
 
 ID = "io.modelcontextprotocol/subscriptionId"
 ALL = frozenset(
@@ -39,244 +44,210 @@ async def publish(ours: Any) -> None:
 
 
 @pytest.mark.shows("S2-10", "S4-09", "S4-10", "S4-11")
-@pytest.mark.parametrize("revision", HANDSHAKE)
-def test_in_the_handshake_era_lists_are_told_and_resources_if_subscribed(revision: str) -> None:
-    async def script() -> None:
-        ours = server(revision, SENDS=ALL)
-        async with shaken(ours, revision) as hand:
-            await hand.ask("ping")
-            await hand.ask("resources/subscribe", 2, uri="file:///a")
-            await publish(ours)
-            told = [await hand.take() for _ in range(4)]
-            assert [message["method"] for message in told] == [
-                "notifications/tools/list_changed",
-                "notifications/prompts/list_changed",
-                "notifications/resources/list_changed",
-                "notifications/resources/updated",
-            ]
-            assert told[-1]["params"] == {"uri": "file:///a"}
-            await hand.ask("resources/unsubscribe", 3, uri="file:///a")
-            await ours.resource_updated("file:///a")
-            assert await hand.nothing()
-
-    run(script())
+async def test_in_the_handshake_era_lists_are_told_and_resources_if_subscribed() -> None:
+    for revision in HANDSHAKE:
+        with case(revision):
+            ours = server(revision, SENDS=ALL)
+            async with shaken(ours, revision) as hand:
+                await hand.ask("ping")
+                await hand.ask("resources/subscribe", 2, uri="file:///a")
+                await publish(ours)
+                told = [await hand.take() for _ in range(4)]
+                assert [message["method"] for message in told] == [
+                    "notifications/tools/list_changed",
+                    "notifications/prompts/list_changed",
+                    "notifications/resources/list_changed",
+                    "notifications/resources/updated",
+                ]
+                assert told[-1]["params"] == {"uri": "file:///a"}
+                await hand.ask("resources/unsubscribe", 3, uri="file:///a")
+                await ours.resource_updated("file:///a")
+                assert await hand.nothing()
 
 
-def test_HS09_nobody_is_told_before_initialized() -> None:
-    async def script() -> None:
-        ours = server("2025-11-25", SENDS=ALL)
-        async with served(ours) as hand:
-            await hand.send(hello())
-            await hand.take()
-            await publish(ours)
-            assert await hand.nothing()
-            await hand.send(INITIALIZED)
-            await hand.ask("ping")
-            await ours.tools_list_changed()
-            assert (await hand.take())["method"] == "notifications/tools/list_changed"
-
-    run(script())
+async def test_HS09_nobody_is_told_before_initialized() -> None:
+    ours = server("2025-11-25", SENDS=ALL)
+    async with served(ours) as hand:
+        await hand.send(hello())
+        await hand.take()
+        await publish(ours)
+        assert await hand.nothing()
+        await hand.send(INITIALIZED)
+        await hand.ask("ping")
+        await ours.tools_list_changed()
+        assert (await hand.take())["method"] == "notifications/tools/list_changed"
 
 
 @pytest.mark.shows("S4-25")
-def test_a_handler_of_its_own_may_refuse_a_subscription() -> None:
+async def test_a_handler_of_its_own_may_refuse_a_subscription() -> None:
     m = models("2025-11-25")
 
-    async def on_subscribe(self: Any, session: Any, params: Any) -> Any:
+    async def on_subscribe(
+        self: object, session: Session, params: SubscribeRequestParams
+    ) -> object:
         if params.uri != "file:///a":
             raise pkg.McpError(-32002, "Resource not found")
         return m.EmptyResult()
 
-    async def script() -> None:
-        ours = server("2025-11-25", on_subscribe=on_subscribe)
-        assert ours.capabilities().to_wire() == {"resources": {"subscribe": True}}
-        async with shaken(ours) as hand:
-            refused = await hand.ask("resources/subscribe", 1, uri="file:///b")
-            assert refused["error"]["code"] == -32002
-            await hand.ask("resources/subscribe", 2, uri="file:///a")
-            await ours.resource_updated("file:///b")
-            await ours.resource_updated("file:///a")
-            assert (await hand.take())["params"]["uri"] == "file:///a"
-            assert await hand.nothing()
-
-    run(script())
+    ours = server("2025-11-25", on_subscribe=on_subscribe)
+    assert ours.capabilities().to_wire() == {"resources": {"subscribe": True}}
+    async with shaken(ours) as hand:
+        refused = await hand.ask("resources/subscribe", 1, uri="file:///b")
+        assert refused["error"]["code"] == -32002
+        await hand.ask("resources/subscribe", 2, uri="file:///a")
+        await ours.resource_updated("file:///b")
+        await ours.resource_updated("file:///a")
+        assert (await hand.take())["params"]["uri"] == "file:///a"
+        assert await hand.nothing()
 
 
-def listen(id: Any, **wanted: Any) -> Any:
+def listen(id: object, **wanted: object) -> Any:
     return modern("subscriptions/listen", id, notifications=wanted)
 
 
-def test_in_the_stateless_era_a_stream_is_acknowledged_first_and_gets_what_it_asked_for() -> None:
-    async def script() -> None:
-        ours = server(STATELESS, SENDS=ALL)
-        async with served(ours) as hand:
-            wanted = {"toolsListChanged": True, "resourceSubscriptions": ["file:///a"]}
-            await hand.send(listen(7, **wanted))
-            acknowledged = await hand.take()
-            assert acknowledged == notification(
-                "notifications/subscriptions/acknowledged",
-                _meta={ID: 7},
-                notifications=wanted,
-            )
-            await publish(ours)
-            told = [await hand.take() for _ in range(2)]
-            assert told == [
-                notification("notifications/tools/list_changed", _meta={ID: 7}),
-                notification("notifications/resources/updated", uri="file:///a", _meta={ID: 7}),
-            ]
-            assert await hand.nothing()
-
-    run(script())
+async def test_in_the_stateless_era_a_stream_is_acknowledged_first_and_gets_what_it_asked_for() -> (
+    None
+):
+    ours = server(STATELESS, SENDS=ALL)
+    async with served(ours) as hand:
+        wanted = {"toolsListChanged": True, "resourceSubscriptions": ["file:///a"]}
+        await hand.send(listen(7, **wanted))
+        acknowledged = await hand.take()
+        assert acknowledged == notification(
+            "notifications/subscriptions/acknowledged", _meta={ID: 7}, notifications=wanted
+        )
+        await publish(ours)
+        told = [await hand.take() for _ in range(2)]
+        assert told == [
+            notification("notifications/tools/list_changed", _meta={ID: 7}),
+            notification("notifications/resources/updated", uri="file:///a", _meta={ID: 7}),
+        ]
+        assert await hand.nothing()
 
 
-def test_several_streams_are_told_apart_and_end_one_by_one() -> None:
-    async def script() -> None:
-        ours = server(STATELESS, SENDS=ALL)
-        async with served(ours) as hand:
-            await hand.send(listen("a", toolsListChanged=True), listen(2, toolsListChanged=True))
-            assert {(await hand.take())["params"]["_meta"][ID] for _ in "ab"} == {"a", 2}
-            await hand.send(notification("notifications/cancelled", requestId="a"))
-            await hand.send(modern("server/discover", 3))
-            await hand.take()
-            await ours.tools_list_changed()
-            assert (await hand.take())["params"]["_meta"] == {ID: 2}
-            assert await hand.nothing()
-
-    run(script())
+async def test_several_streams_are_told_apart_and_end_one_by_one() -> None:
+    ours = server(STATELESS, SENDS=ALL)
+    async with served(ours) as hand:
+        await hand.send(listen("a", toolsListChanged=True), listen(2, toolsListChanged=True))
+        assert {(await hand.take())["params"]["_meta"][ID] for _ in "ab"} == {"a", 2}
+        await hand.send(notification("notifications/cancelled", requestId="a"))
+        await hand.send(modern("server/discover", 3))
+        await hand.take()
+        await ours.tools_list_changed()
+        assert (await hand.take())["params"]["_meta"] == {ID: 2}
+        assert await hand.nothing()
 
 
 @pytest.mark.shows("S2-05")
-def test_what_the_server_does_not_do_is_left_out_of_the_acknowledgment() -> None:
-    async def script() -> None:
-        ours = server(STATELESS, SENDS=frozenset({"notifications/tools/list_changed"}))
-        async with served(ours) as hand:
-            wanted = {"toolsListChanged": True, "promptsListChanged": True}
-            await hand.send(listen(1, **wanted, resourceSubscriptions=["u"]))
-            assert (await hand.take())["params"]["notifications"] == {"toolsListChanged": True}
-
-    run(script())
+async def test_what_the_server_does_not_do_is_left_out_of_the_acknowledgment() -> None:
+    ours = server(STATELESS, SENDS=frozenset({"notifications/tools/list_changed"}))
+    async with served(ours) as hand:
+        wanted = {"toolsListChanged": True, "promptsListChanged": True}
+        await hand.send(listen(1, **wanted, resourceSubscriptions=["u"]))
+        assert (await hand.take())["params"]["notifications"] == {"toolsListChanged": True}
 
 
-def test_there_are_not_too_many_streams() -> None:
-    async def script() -> None:
-        async with served(server(STATELESS, SENDS=ALL), max_subscriptions=1) as hand:
-            await hand.send(listen(1))
-            await hand.take()
-            await hand.send(listen(2))
-            assert (await hand.take())["error"]["code"] == -32603
-
-    run(script())
-
-
-def test_streams_do_not_take_the_place_of_requests() -> None:
-    async def script() -> None:
-        async with served(server(STATELESS, SENDS=ALL), max_in_flight=1) as hand:
-            await hand.send(listen(1), listen(2), modern("server/discover", 3))
-            answers = [await hand.take() for _ in range(3)]
-            assert answers[-1].get("id") == 3
-
-    run(script())
-
-
-def test_a_server_that_stops_ends_its_streams_gracefully() -> None:
-    async def script() -> None:
-        ours, theirs = runtime("transports.memory").memory_pair()
-        serving = asyncio.create_task(pkg.serve(server(STATELESS, SENDS=ALL), theirs))
-        hand = Hand(ours)
-        await hand.send(listen(5, toolsListChanged=True))
+async def test_there_are_not_too_many_streams() -> None:
+    async with served(server(STATELESS, SENDS=ALL), max_subscriptions=1) as hand:
+        await hand.send(listen(1))
         await hand.take()
-        serving.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await serving
-        cancelled, result = await hand.take(), await hand.take()
-        assert cancelled["method"] == "notifications/cancelled"
-        assert cancelled["params"]["requestId"] == 5
-        assert result["id"] == 5
-        assert result["result"]["_meta"][ID] == 5
-        assert await hand.take() is None
-
-    run(script())
+        await hand.send(listen(2))
+        assert (await hand.take())["error"]["code"] == -32603
 
 
-def test_a_client_hears_of_changes_and_of_the_end() -> None:
+async def test_streams_do_not_take_the_place_of_requests() -> None:
+    async with served(server(STATELESS, SENDS=ALL), max_in_flight=1) as hand:
+        await hand.send(listen(1), listen(2), modern("server/discover", 3))
+        answers = [await hand.take() for _ in range(3)]
+        assert answers[-1].get("id") == 3
+
+
+async def test_a_server_that_stops_ends_its_streams_gracefully() -> None:
+    ours, theirs = runtime("transports.memory").memory_pair()
+    serving = asyncio.create_task(pkg.serve(server(STATELESS, SENDS=ALL), theirs))
+    hand = Hand(ours)
+    await hand.send(listen(5, toolsListChanged=True))
+    await hand.take()
+    serving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    cancelled, result = await hand.take(), await hand.take()
+    assert cancelled["method"] == "notifications/cancelled"
+    assert cancelled["params"]["requestId"] == 5
+    assert result["id"] == 5
+    assert result["result"]["_meta"][ID] == 5
+    assert await hand.take() is None
+
+
+async def test_a_client_hears_of_changes_and_of_the_end() -> None:
     m = models(STATELESS)
-    heard: list[Any] = []
+    heard: list[object] = []
     begun = asyncio.Event()
 
-    async def on_subscriptions_acknowledged(self: Any, params: Any) -> None:
+    async def on_subscriptions_acknowledged(
+        self: object, params: SubscriptionsAcknowledgedNotificationParams
+    ) -> None:
         begun.set()
 
-    async def on_tool_list_changed(self: Any, params: Any) -> None:
-        heard.append(params.meta.to_wire()[ID])
+    async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
+        heard.append(cast(Json, params.meta).to_wire()[ID])
 
-    async def script() -> None:
-        ours = client(
-            STATELESS,
-            on_tool_list_changed=on_tool_list_changed,
-            on_subscriptions_acknowledged=on_subscriptions_acknowledged,
-        )
-        wanted = m.SubscriptionFilter(tools_list_changed=True)
-        params = m.SubscriptionsListenRequestParams(notifications=wanted)
-        publisher = server(STATELESS, SENDS=ALL)
-        async with pkg.connect_in_memory(ours, publisher):
-            stream = asyncio.create_task(ours.subscriptions_listen(params))
-            await begun.wait()
-            await publisher.tools_list_changed()
-            await asyncio.sleep(0.01)
-            (side,) = publisher.__mcp_runtime__.connections
-            side.abort(pkg.Disconnected("stopping"))
-            ended = await stream
-            assert heard == [ended.meta.subscription_id]
-
-    run(script())
+    ours = client(
+        STATELESS,
+        on_tool_list_changed=on_tool_list_changed,
+        on_subscriptions_acknowledged=on_subscriptions_acknowledged,
+    )
+    wanted = m.SubscriptionFilter(tools_list_changed=True)
+    params = m.SubscriptionsListenRequestParams(notifications=wanted)
+    publisher = server(STATELESS, SENDS=ALL)
+    async with pkg.connect_in_memory(ours, publisher):
+        stream = asyncio.create_task(cast(stateless.Client, ours).subscriptions_listen(params))
+        await begun.wait()
+        await publisher.tools_list_changed()
+        await asyncio.sleep(0.01)
+        side: Any
+        (side,) = publisher.__mcp_runtime__.connections
+        side.abort(pkg.Disconnected("stopping"))
+        ended = await stream
+        assert heard == [ended.meta.subscription_id]
 
 
 @pytest.mark.shows("S1-18")
-def test_a_publisher_that_declares_nothing_is_mistaken() -> None:
-    async def script() -> None:
-        ours = server("2025-11-25")
-        await ours.tools_list_changed()
-        async with shaken(ours) as hand:
-            await hand.ask("ping")
-            with pytest.raises(pkg.MissingCapability):
-                await ours.tools_list_changed()
-
-    run(script())
-
-
-def test_one_server_tells_all_its_connections() -> None:
-    async def script() -> None:
-        ours = server("2025-11-25", SENDS=ALL)
-        async with shaken(ours) as one, shaken(ours) as two:
-            for hand in (one, two):
-                await hand.ask("ping")
+async def test_a_publisher_that_declares_nothing_is_mistaken() -> None:
+    ours = server("2025-11-25")
+    await ours.tools_list_changed()
+    async with shaken(ours) as hand:
+        await hand.ask("ping")
+        with pytest.raises(pkg.MissingCapability):
             await ours.tools_list_changed()
-            for hand in (one, two):
-                assert (await hand.take())["method"] == "notifications/tools/list_changed"
+
+
+async def test_one_server_tells_all_its_connections() -> None:
+    ours = server("2025-11-25", SENDS=ALL)
+    async with shaken(ours) as one, shaken(ours) as two:
+        for hand in (one, two):
+            await hand.ask("ping")
         await ours.tools_list_changed()
-
-    run(script())
-
-
-def test_what_is_not_in_a_revision_is_not_told() -> None:
-    async def script() -> None:
-        async with served(server(STATELESS, SENDS=ALL)) as hand:
-            await hand.send(request("resources/subscribe", 1, uri="u", _meta=META))
-            assert (await hand.take())["error"]["code"] == -32601
-
-    run(script())
+        for hand in (one, two):
+            assert (await hand.take())["method"] == "notifications/tools/list_changed"
+    await ours.tools_list_changed()
 
 
-def test_a_client_that_does_not_read_holds_nobody_up(caplog: pytest.LogCaptureFixture) -> None:
-    async def script() -> None:
-        ours = server("2025-11-25", SENDS=ALL)
-        async with shaken(ours, max_outgoing=5, drain=0.05) as idle, shaken(ours) as reading:
-            for hand in (idle, reading):
-                await hand.ask("ping")
-            for _ in range(2000):
-                await ours.tools_list_changed()
-            for _ in range(2000):
-                assert (await reading.take())["method"] == "notifications/tools/list_changed"
+async def test_what_is_not_in_a_revision_is_not_told() -> None:
+    async with served(server(STATELESS, SENDS=ALL)) as hand:
+        await hand.send(request("resources/subscribe", 1, uri="u", _meta=META))
+        assert (await hand.take())["error"]["code"] == -32601
 
-    run(script())
+
+async def test_a_client_that_does_not_read_holds_nobody_up(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ours = server("2025-11-25", SENDS=ALL)
+    async with shaken(ours, max_outgoing=5, drain=0.05) as idle, shaken(ours) as reading:
+        for hand in (idle, reading):
+            await hand.ask("ping")
+        for _ in range(2000):
+            await ours.tools_list_changed()
+        for _ in range(2000):
+            assert (await reading.take())["method"] == "notifications/tools/list_changed"
     assert "does not read" in caplog.text

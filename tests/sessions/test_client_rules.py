@@ -5,6 +5,13 @@ import logging
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import (
+    ElicitRequestParams,
+    ListRootsResult,
+    LoggingMessageNotificationParams,
+    RequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
@@ -13,6 +20,7 @@ from support.sessions.talking import (
     Accepting,
     Hand,
     client,
+    content_of,
     discovered,
     error,
     models,
@@ -26,8 +34,9 @@ from support.sessions.talking import (
     server,
     welcome,
 )
+from support.tables import case
 
-QUICK = {"probe_timeout": 0.3, "initialize_timeout": 0.5, "timeout": 5.0, "drain": 0.2}
+QUICK: JsonObject = {"probe_timeout": 0.3, "initialize_timeout": 0.5, "timeout": 5.0, "drain": 0.2}
 
 
 def connect(accepting: Accepting, *revisions: str, **options: Any) -> Any:
@@ -37,7 +46,7 @@ def connect(accepting: Accepting, *revisions: str, **options: Any) -> Any:
 
 async def to_the_end(hand: Hand) -> list[Any]:
     """Whatever still comes."""
-    messages: list[Any] = []
+    messages: list[object] = []
     while (message := await hand.take()) is not None:
         messages.append(message)
     return messages
@@ -45,7 +54,9 @@ async def to_the_end(hand: Hand) -> list[Any]:
 
 class TestHandshake:
     @pytest.mark.shows("S0-14", "S0-15", "S0-24", "S0-36", "S1-02", "S1-06", "S3-08")
-    def test_HC01_HC08_S0_15_S0_24_a_handshake_is_offered_answered_and_confirmed(self) -> None:
+    async def test_HC01_HC08_S0_15_S0_24_a_handshake_is_offered_answered_and_confirmed(
+        self,
+    ) -> None:
         heard: list[Any] = []
 
         async def play(hand: Hand) -> None:
@@ -54,12 +65,9 @@ class TestHandshake:
             await hand.send(welcome(first["id"]))
             heard.extend(await to_the_end(hand))
 
-        async def script() -> None:
-            async with connect(Accepting(play), OLD) as ours:
-                assert ours.revision == OLD
-                await asyncio.sleep(0.02)
-
-        run(script())
+        async with connect(Accepting(play), OLD) as ours:
+            assert ours.revision == OLD
+            await asyncio.sleep(0.02)
         assert heard == [
             request(
                 "initialize",
@@ -72,23 +80,22 @@ class TestHandshake:
         ]
 
     @pytest.mark.shows("S0-19", "S1-12")
-    def test_HC04_S0_19_S1_12_an_unknown_answer_ends_it_without_confirmation(self) -> None:
+    async def test_HC04_S0_19_S1_12_an_unknown_answer_ends_it_without_confirmation(self) -> None:
         heard: list[Any] = []
 
         async def play(hand: Hand) -> None:
             await hand.send(welcome((await hand.take())["id"], "1999-01-01"))
             heard.extend(await to_the_end(hand))
 
-        async def script() -> None:
-            with pytest.raises(pkg.NegotiationError, match="1999-01-01"):
-                async with connect(Accepting(play), OLD):
-                    pass
-
-        run(script())
+        with pytest.raises(pkg.NegotiationError, match="1999-01-01"):
+            async with connect(Accepting(play), OLD):
+                pass
         assert heard == []
 
     @pytest.mark.shows("S1-15")
-    def test_HC05_S1_15_a_refusal_that_names_revisions_is_tried_once_more_afresh(self) -> None:
+    async def test_HC05_S1_15_a_refusal_that_names_revisions_is_tried_once_more_afresh(
+        self,
+    ) -> None:
         async def play(hand: Hand) -> None:
             first = await hand.take()
             if accepting.opened == 1:
@@ -99,49 +106,39 @@ class TestHandshake:
             await to_the_end(hand)
 
         accepting = Accepting(play)
-
-        async def script() -> None:
-            async with connect(accepting, "2024-11-05", OLD) as ours:
-                assert ours.revision == "2024-11-05"
-
-        run(script())
+        async with connect(accepting, "2024-11-05", OLD) as ours:
+            assert ours.revision == "2024-11-05"
         assert accepting.opened == 2
 
-    def test_HC07_silence_ends_it_without_a_cancellation(self) -> None:
+    async def test_HC07_silence_ends_it_without_a_cancellation(self) -> None:
         heard: list[Any] = []
 
         async def play(hand: Hand) -> None:
             heard.extend(await to_the_end(hand))
 
-        async def script() -> None:
-            with pytest.raises(pkg.RequestTimeout, match="initialize"):
-                async with connect(Accepting(play), OLD):
-                    pass
-
-        run(script())
+        with pytest.raises(pkg.RequestTimeout, match="initialize"):
+            async with connect(Accepting(play), OLD):
+                pass
         assert [message["method"] for message in heard] == ["initialize"]
 
     @pytest.mark.shows("S0-20", "S1-19", "S1-21", "S1-42")
-    def test_HC13_S1_21_what_the_server_did_not_declare_is_not_called(self) -> None:
+    async def test_HC13_S1_21_what_the_server_did_not_declare_is_not_called(self) -> None:
         heard: list[Any] = []
 
         async def play(hand: Hand) -> None:
             await hand.send(welcome((await hand.take())["id"], resources={}))
             heard.extend(await to_the_end(hand))
 
-        async def script() -> None:
-            m = models(OLD)
-            async with connect(Accepting(play), OLD) as ours:
-                with pytest.raises(pkg.MissingCapability, match=r"server\.tools"):
-                    await ours.list_tools()
-                with pytest.raises(pkg.MissingCapability, match=r"resources\.subscribe"):
-                    await ours.subscribe(m.SubscribeRequestParams(uri="u"))
-                await asyncio.sleep(0.02)
-
-        run(script())
+        m = models(OLD)
+        async with connect(Accepting(play), OLD) as ours:
+            with pytest.raises(pkg.MissingCapability, match=r"server\.tools"):
+                await ours.list_tools()
+            with pytest.raises(pkg.MissingCapability, match=r"resources\.subscribe"):
+                await ours.subscribe(m.SubscribeRequestParams(uri="u"))
+            await asyncio.sleep(0.02)
         assert [message["method"] for message in heard] == ["notifications/initialized"]
 
-    def test_a_server_may_ping_and_log_before_it_answers(self) -> None:
+    async def test_a_server_may_ping_and_log_before_it_answers(self) -> None:
         async def play(hand: Hand) -> None:
             first = await hand.take()
             await hand.send(
@@ -154,13 +151,10 @@ class TestHandshake:
             await hand.send(welcome(first["id"]))
             await to_the_end(hand)
 
-        async def script() -> None:
-            async with connect(Accepting(play), OLD):
-                pass
+        async with connect(Accepting(play), OLD):
+            pass
 
-        run(script())
-
-    def test_what_comes_with_the_answer_is_not_lost(self) -> None:
+    async def test_what_comes_with_the_answer_is_not_lost(self) -> None:
         heard: list[Any] = []
 
         async def play(hand: Hand) -> None:
@@ -168,21 +162,20 @@ class TestHandshake:
             await hand.send(welcome((await hand.take())["id"], logging={}), log)
             await to_the_end(hand)
 
-        async def on_logging_message(self: Any, params: Any) -> None:
+        async def on_logging_message(
+            self: object, params: LoggingMessageNotificationParams
+        ) -> None:
             heard.append(params.data)
 
-        async def script() -> None:
-            ours = client(OLD, on_logging_message=on_logging_message)
-            async with pkg.connect(Accepting(play), ours):
-                await asyncio.sleep(0.02)
-
-        run(script())
+        ours = client(OLD, on_logging_message=on_logging_message)
+        async with pkg.connect(Accepting(play), ours):
+            await asyncio.sleep(0.02)
         assert heard == ["early"]
 
 
 def modern(*answers: Any) -> tuple[Accepting, list[Any]]:
     """A stateless server that answers requests, one after the other, with these results."""
-    heard: list[Any] = []
+    heard: list[object] = []
 
     async def play(hand: Hand) -> None:
         first = await hand.take()
@@ -199,7 +192,9 @@ def modern(*answers: Any) -> tuple[Accepting, list[Any]]:
 
 
 @pytest.mark.parametrize("revision", ["2025-06-18", STATELESS])
-def test_an_array_fails_what_it_should_answer_where_there_are_no_batches(revision: str) -> None:
+async def test_an_array_fails_what_it_should_answer_where_there_are_no_batches(
+    revision: str,
+) -> None:
     async def play(hand: Hand) -> None:
         id = (await hand.take())["id"]
         modern = revision == STATELESS
@@ -211,21 +206,18 @@ def test_an_array_fails_what_it_should_answer_where_there_are_no_batches(revisio
         await hand.send([7, {**answer, "id": first["id"]}], answer)
         await to_the_end(hand)
 
-    async def script() -> None:
-        params = named(revision, "x")
-        async with connect(Accepting(play), revision) as ours:
-            calls = [ours.call_tool(params) for _ in range(2)]
-            outcomes: list[Any] = await asyncio.gather(*calls, return_exceptions=True)
-            failed, answered = outcomes
-            assert isinstance(failed, pkg.RemoteError)
-            assert f"{revision} has no batches" in str(failed)
-            assert answered.content[0].text == "done"
-
-    run(script(), within=4)
+    params = named(revision, "x")
+    async with connect(Accepting(play), revision) as ours:
+        calls = [ours.call_tool(params) for _ in range(2)]
+        outcomes: list[Any] = await asyncio.gather(*calls, return_exceptions=True)
+        failed, answered = outcomes
+        assert isinstance(failed, pkg.RemoteError)
+        assert f"{revision} has no batches" in str(failed)
+        assert answered.content[0].text == "done"
 
 
 @pytest.mark.parametrize("how", ["array", "unmarked"])
-def test_what_is_no_answer_to_the_opening_is_not_waited_out(how: str) -> None:
+async def test_what_is_no_answer_to_the_opening_is_not_waited_out(how: str) -> None:
     async def play(hand: Hand) -> None:
         asked = await hand.take()
         while asked is not None:
@@ -233,14 +225,11 @@ def test_what_is_no_answer_to_the_opening_is_not_waited_out(how: str) -> None:
             await hand.send([answer] if how == "array" else {**answer, "jsonrpc": "1.0"})
             asked = await hand.take()
 
-    async def script() -> None:
-        for revisions in ([OLD], [STATELESS], ERAS):
-            with pytest.raises(pkg.ProtocolError) as raised:
-                async with connect(Accepting(play), *revisions):
-                    pass
-            assert not isinstance(raised.value, pkg.RequestTimeout)
-
-    run(script(), within=4)
+    for revisions in ([OLD], [STATELESS], ERAS):
+        with pytest.raises(pkg.ProtocolError) as raised:
+            async with connect(Accepting(play), *revisions):
+                pass
+        assert not isinstance(raised.value, pkg.RequestTimeout)
 
 
 @pytest.mark.parametrize("revision", ERAS)
@@ -271,7 +260,7 @@ def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
     assert len(caplog.records) < 100
 
 
-def test_PS08_a_stateless_server_may_take_its_time_to_start() -> None:
+async def test_PS08_a_stateless_server_may_take_its_time_to_start() -> None:
     async def play(hand: Hand) -> None:
         first = await hand.take()
         await asyncio.sleep(0.05)
@@ -281,14 +270,11 @@ def test_PS08_a_stateless_server_may_take_its_time_to_start() -> None:
     async def silent(hand: Hand) -> None:
         assert len(await to_the_end(hand)) == 1
 
-    async def script() -> None:
-        async with connect(Accepting(play), STATELESS, probe_timeout=0.01) as ours:
-            assert ours.revision == STATELESS
-        with pytest.raises(pkg.RequestTimeout, match=r"server/discover .* 0.02 s"):
-            async with connect(Accepting(silent), STATELESS, timeout=0.02):
-                pass
-
-    run(script())
+    async with connect(Accepting(play), STATELESS, probe_timeout=0.01) as ours:
+        assert ours.revision == STATELESS
+    with pytest.raises(pkg.RequestTimeout, match=r"server/discover .* 0.02 s"):
+        async with connect(Accepting(silent), STATELESS, timeout=0.02):
+            pass
 
 
 TEXT = {"content": [{"type": "text", "text": "done"}]}
@@ -296,69 +282,50 @@ DONE = {"result": {**TEXT, "resultType": "complete"}}
 
 
 class TestStateless:
-    def test_SC01_every_request_says_who_asks_and_what_it_can_do(self) -> None:
+    async def test_SC01_every_request_says_who_asks_and_what_it_can_do(self) -> None:
         accepting, heard = modern(DONE)
         meta = models(STATELESS).RequestMetaObject(**{"com.example/trace": "t"})
-
-        async def script() -> None:
-            async with connect(accepting, STATELESS) as ours:
-                await ours.call_tool(named(STATELESS, "x", meta=meta))
-
-        run(script())
+        async with connect(accepting, STATELESS) as ours:
+            await ours.call_tool(named(STATELESS, "x", meta=meta))
         assert heard[0]["params"]["_meta"] == {
             **META,
             "io.modelcontextprotocol/clientInfo": {"name": "Ours", "version": "0"},
             "com.example/trace": "t",
         }
 
-    def test_SC06_a_missing_capability_is_reported(self) -> None:
+    async def test_SC06_a_missing_capability_is_reported(self) -> None:
         refused: Any = {
             "error": {"code": -32021, "message": "roots", "data": {"requiredCapabilities": {}}}
         }
         accepting, _ = modern(refused)
+        async with connect(accepting, STATELESS) as ours:
+            with pytest.raises(pkg.McpError) as caught:
+                await ours.call_tool(named(STATELESS, "x"))
+            assert caught.value.code == -32021
 
-        async def script() -> None:
-            async with connect(accepting, STATELESS) as ours:
-                with pytest.raises(pkg.McpError) as caught:
-                    await ours.call_tool(named(STATELESS, "x"))
-                assert caught.value.code == -32021
-
-        run(script())
-
-    def test_SC10_a_result_without_a_type_is_complete(self) -> None:
+    async def test_SC10_a_result_without_a_type_is_complete(self) -> None:
         accepting, _ = modern({"result": TEXT}, {"result": {"tools": []}})
+        async with connect(accepting, STATELESS) as ours:
+            assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "done"
+            listed = await ours.list_tools()
+            assert (listed.ttl_ms, listed.cache_scope) == (0, "private")
 
-        async def script() -> None:
-            async with connect(accepting, STATELESS) as ours:
-                assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "done"
-                listed = await ours.list_tools()
-                assert (listed.ttl_ms, listed.cache_scope) == (0, "private")
-
-        run(script())
-
-    def test_a_negative_time_to_live_is_none(self) -> None:
+    async def test_a_negative_time_to_live_is_none(self) -> None:
         listed: Any = {"tools": [], "ttlMs": -5, "cacheScope": "public", "resultType": "complete"}
         accepting, _ = modern({"result": listed})
+        async with connect(accepting, STATELESS) as ours:
+            result = await ours.list_tools()
+            assert (result.ttl_ms, result.cache_scope) == (0, "public")
 
-        async def script() -> None:
-            async with connect(accepting, STATELESS) as ours:
-                result = await ours.list_tools()
-                assert (result.ttl_ms, result.cache_scope) == (0, "public")
+    async def test_SC12_a_type_that_is_not_known_is_invalid(self) -> None:
+        for kind in ["partial", "input_required"]:
+            with case(kind):
+                accepting, _ = modern({"result": {"tools": [], "resultType": kind}})
+                async with connect(accepting, STATELESS) as ours:
+                    with pytest.raises(pkg.RemoteError, match="/result/resultType"):
+                        await ours.list_tools()
 
-        run(script())
-
-    @pytest.mark.parametrize("kind", ["partial", "input_required"])
-    def test_SC12_a_type_that_is_not_known_is_invalid(self, kind: str) -> None:
-        accepting, _ = modern({"result": {"tools": [], "resultType": kind}})
-
-        async def script() -> None:
-            async with connect(accepting, STATELESS) as ours:
-                with pytest.raises(pkg.RemoteError, match="/result/resultType"):
-                    await ours.list_tools()
-
-        run(script())
-
-    def test_SC11_questions_are_answered_with_a_new_id_each_round(self) -> None:
+    async def test_SC11_questions_are_answered_with_a_new_id_each_round(self) -> None:
         form = {"type": "object", "properties": {"name": {"type": "string"}}}
         asked = {
             "who": {
@@ -373,19 +340,16 @@ class TestStateless:
         accepting, heard = modern({"result": first}, {"result": second}, {"result": third}, DONE)
         m = models(STATELESS)
 
-        async def on_elicit(self: Any, params: Any) -> Any:
+        async def on_elicit(self: object, params: ElicitRequestParams) -> object:
             return m.ElicitResult(action="accept", content={"name": "ada"})
 
-        async def on_list_roots(self: Any, params: Any) -> Any:
+        async def on_list_roots(self: object, params: RequestParams) -> object:
             return m.ListRootsResult(roots=[])
 
-        async def script() -> None:
-            ours = client(STATELESS, on_elicit=on_elicit, on_list_roots=on_list_roots)
-            async with pkg.connect(accepting, ours):
-                result = await ours.call_tool(named(STATELESS, "x", arguments={"a": 1}))
-                assert result.content[0].text == "done"
-
-        run(script())
+        ours = client(STATELESS, on_elicit=on_elicit, on_list_roots=on_list_roots)
+        async with pkg.connect(accepting, ours):
+            result = await ours.call_tool(named(STATELESS, "x", arguments={"a": 1}))
+            assert content_of(result)[0].text == "done"
         assert len({message["id"] for message in heard}) == 4
         sent = [{k: v for k, v in one["params"].items() if k != "_meta"} for one in heard]
         same = {"name": "x", "arguments": {"a": 1}}
@@ -411,52 +375,40 @@ class TestStateless:
         run(script())
         assert len(heard) == 3
 
-    def test_CN04_a_question_that_was_not_declared_is_the_servers_fault(self) -> None:
+    async def test_CN04_a_question_that_was_not_declared_is_the_servers_fault(self) -> None:
+        asked = {"where": {"method": "roots/list"}}
+        accepting, _ = modern({"result": {"resultType": "input_required", "inputRequests": asked}})
+        async with connect(accepting, STATELESS) as ours:
+            with pytest.raises(pkg.RemoteError, match="/result/inputRequests/where"):
+                await ours.call_tool(named(STATELESS, "x"))
+
+    async def test_a_handler_of_a_question_that_fails_ends_the_call(self) -> None:
         asked = {"where": {"method": "roots/list"}}
         accepting, _ = modern({"result": {"resultType": "input_required", "inputRequests": asked}})
 
-        async def script() -> None:
-            async with connect(accepting, STATELESS) as ours:
-                with pytest.raises(pkg.RemoteError, match="/result/inputRequests/where"):
-                    await ours.call_tool(named(STATELESS, "x"))
-
-        run(script())
-
-    def test_a_handler_of_a_question_that_fails_ends_the_call(self) -> None:
-        asked = {"where": {"method": "roots/list"}}
-        accepting, _ = modern({"result": {"resultType": "input_required", "inputRequests": asked}})
-
-        async def on_list_roots(self: Any, params: Any) -> Any:
+        async def on_list_roots(self: object, params: RequestParams) -> ListRootsResult:
             raise KeyError("mine")
 
-        async def script() -> None:
-            async with pkg.connect(
-                accepting, client(STATELESS, on_list_roots=on_list_roots)
-            ) as ours:
-                with pytest.raises(KeyError, match="mine"):
-                    await ours.call_tool(named(STATELESS, "x"))
-
-        run(script())
+        async with pkg.connect(accepting, client(STATELESS, on_list_roots=on_list_roots)) as ours:
+            with pytest.raises(KeyError, match="mine"):
+                await ours.call_tool(named(STATELESS, "x"))
 
 
-def test_in_the_stateless_era_a_client_answers_nothing() -> None:
-    heard: list[Any] = []
+async def test_in_the_stateless_era_a_client_answers_nothing() -> None:
+    heard: list[object] = []
 
     async def play(hand: Hand) -> None:
         await hand.send(discovered((await hand.take())["id"], tools={}))
         await hand.send(request("ping", 7), request("roots/list", 8), b"{", b"[]", b'{"id": 9}')
         heard.extend(await to_the_end(hand))
 
-    async def script() -> None:
-        async with connect(Accepting(play), STATELESS):
-            await asyncio.sleep(0.05)
-
-    run(script())
+    async with connect(Accepting(play), STATELESS):
+        await asyncio.sleep(0.05)
     assert heard == []
 
 
 class TestProbe:
-    def test_PS08_a_late_answer_to_the_probe_is_ignored(self) -> None:
+    async def test_PS08_a_late_answer_to_the_probe_is_ignored(self) -> None:
         async def play(hand: Hand) -> None:
             probe = await hand.take()
             started = await hand.take()
@@ -465,13 +417,10 @@ class TestProbe:
             await hand.send(discovered(probe["id"]), welcome(started["id"]))
             await to_the_end(hand)
 
-        async def script() -> None:
-            async with connect(Accepting(play), OLD, STATELESS) as ours:
-                assert ours.revision == OLD
+        async with connect(Accepting(play), OLD, STATELESS) as ours:
+            assert ours.revision == OLD
 
-        run(script())
-
-    def test_PS09_a_server_that_ends_at_the_probe_is_opened_once_more(self) -> None:
+    async def test_PS09_a_server_that_ends_at_the_probe_is_opened_once_more(self) -> None:
         async def play(hand: Hand) -> None:
             first = await hand.take()
             if first["method"] == "initialize":
@@ -479,15 +428,11 @@ class TestProbe:
                 await to_the_end(hand)
 
         accepting = Accepting(play)
-
-        async def script() -> None:
-            async with connect(accepting, OLD, STATELESS) as ours:
-                assert ours.revision == OLD
-
-        run(script())
+        async with connect(accepting, OLD, STATELESS) as ours:
+            assert ours.revision == OLD
         assert accepting.opened == 2
 
-    def test_SC14_a_new_connection_needs_no_probe_with_a_known_revision(self) -> None:
+    async def test_SC14_a_new_connection_needs_no_probe_with_a_known_revision(self) -> None:
         heard: list[str] = []
 
         async def play(hand: Hand) -> None:
@@ -496,13 +441,10 @@ class TestProbe:
             await hand.send(welcome(first["id"]))
             await to_the_end(hand)
 
-        async def script() -> None:
-            negotiated = pkg.NegotiatedRevision(OLD, "handshake")
-            clients = (client(OLD), client(STATELESS))
-            async with pkg.connect(Accepting(play), *clients, negotiated=negotiated) as ours:
-                assert ours.negotiated == negotiated
-
-        run(script())
+        negotiated = pkg.NegotiatedRevision(OLD, "handshake")
+        clients = (client(OLD), client(STATELESS))
+        async with pkg.connect(Accepting(play), *clients, negotiated=negotiated) as ours:
+            assert ours.negotiated == negotiated
         assert heard == ["initialize"]
 
     def test_without_a_client_or_with_two_of_one_revision_there_is_nothing_to_connect(self) -> None:
@@ -531,23 +473,17 @@ def test_nothing_can_be_called_before_connecting_or_afterwards() -> None:
     run(script())
 
 
-def test_an_error_inside_the_block_is_not_wrapped() -> None:
-    async def script() -> None:
-        accepting, _ = modern()
-        with pytest.raises(KeyError, match="own"):
-            async with connect(accepting, STATELESS):
-                raise KeyError("own")
-
-    run(script())
+async def test_an_error_inside_the_block_is_not_wrapped() -> None:
+    accepting, _ = modern()
+    with pytest.raises(KeyError, match="own"):
+        async with connect(accepting, STATELESS):
+            raise KeyError("own")
 
 
-def test_a_transport_that_cannot_be_opened_says_why() -> None:
+async def test_a_transport_that_cannot_be_opened_says_why() -> None:
     async def nowhere() -> Any:
         raise runtime("core.errors").Disconnected("nobody there")
 
-    async def script() -> None:
-        with pytest.raises(pkg.Disconnected, match="nobody there"):
-            async with pkg.connect(nowhere, client(OLD)):
-                pass
-
-    run(script())
+    with pytest.raises(pkg.Disconnected, match="nobody there"):
+        async with pkg.connect(nowhere, client(OLD)):
+            pass

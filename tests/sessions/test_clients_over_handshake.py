@@ -6,16 +6,23 @@ from functools import partial
 from typing import Any
 
 import pytest
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.json_types import JsonObject
 from support.revisions import OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     Accepting,
     Hand,
     client,
+    content_of,
     named,
     pkg,
     run,
     runtime,
     server,
+    stub,
     tools,
 )
 from support.sessions.wiretap import (
@@ -33,23 +40,22 @@ from support.sessions.wiretap import (
     shake,
     until,
 )
+from support.tables import case
 
 
-def test_what_a_server_said_in_the_handshake_answers_discover() -> None:
-    async def script() -> None:
-        wire = Wire()
-        said: dict[str, Any] = {"info": m.Implementation(name="old", version="7")}
-        said |= {"instructions": "Be kind.", "DECLARES": {"tools": {"listChanged": True}}}
-        async with over(client(STATELESS), server(OLD, **said), wire) as ours:
-            before = len(wire)
-            known = await ours.discover()
-            assert len(wire) == before
-            assert known.supported_versions == [OLD]
-            assert known.instructions == ours.instructions == "Be kind."
-            assert known.capabilities.to_wire() == {"tools": {"listChanged": True}}
-            assert known.meta.server_info.name == ours.server_info.name == "old"
-
-    run(script())
+async def test_what_a_server_said_in_the_handshake_answers_discover() -> None:
+    wire = Wire()
+    said: JsonObject = {"info": m.Implementation(name="old", version="7")}
+    said |= {"instructions": "Be kind.", "DECLARES": {"tools": {"listChanged": True}}}
+    async with over(stub(stateless.Client), server(OLD, **said), wire) as ours:
+        before = len(wire)
+        known = await ours.discover()
+        assert len(wire) == before
+        assert known.supported_versions == [OLD]
+        assert known.instructions == ours.instructions == "Be kind."
+        assert known.capabilities.to_wire() == {"tools": {"listChanged": True}}
+        assert known.meta and known.meta.server_info and ours.server_info
+        assert known.meta.server_info.name == ours.server_info.name == "old"
 
 
 def wanting(*uris: str, **lists: bool) -> Any:
@@ -64,8 +70,8 @@ class Listener:
         self.begun: list[Any] = []
         self.heard: list[Any] = []
         meta: Callable[[Any], Any] = lambda params: params.meta.to_wire()[ID]  # noqa: E731
-        self.client = client(
-            STATELESS,
+        self.client = stub(
+            stateless.Client,
             on_subscriptions_acknowledged=noting(self.begun, meta),
             on_resource_updated=noting(self.heard, lambda params: (params.uri, meta(params))),
             on_tool_list_changed=noting(self.heard, lambda params: ("tools", meta(params))),
@@ -85,35 +91,34 @@ async def stop(stream: asyncio.Task[Any]) -> None:
     assert stream.cancelled()
 
 
-def test_streams_are_made_of_single_subscriptions_that_last_as_long_as_any_wants_them() -> None:
-    async def script() -> None:
-        wire, listener = Wire(), Listener()
-        theirs = server(OLD, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
-        async with over(listener.client, theirs, wire):
-            stream, one = await listener.listen(wanting("a"))
-            other, two = await listener.listen(wanting("a", "b", tools_list_changed=True))
-            await theirs.resource_updated("b")
-            await theirs.resource_updated("a")
-            await theirs.tools_list_changed()
-            await until(lambda: len(listener.heard) == 4)
-            assert sorted(listener.heard[1:3]) == [("a", one), ("a", two)]
-            assert (listener.heard[0], listener.heard[3]) == (("b", two), ("tools", two))
-            assert wire.calls("resources/subscribe") == [{"uri": "a"}, {"uri": "b"}]
-            await stop(stream)
-            await theirs.resource_updated("a")
-            await until(lambda: len(listener.heard) == 5)
-            assert listener.heard[-1] == ("a", two)
-            assert not wire.calls("resources/unsubscribe")
-            await stop(other)
-            await until(lambda: len(wire.calls("resources/unsubscribe")) == 2)
-            assert wire.calls("resources/unsubscribe") == [{"uri": "a"}, {"uri": "b"}]
-            await theirs.tools_list_changed()
-
-    run(script())
+async def test_streams_are_made_of_single_subscriptions_that_last_as_long_as_any_wants_them() -> (
+    None
+):
+    wire, listener = Wire(), Listener()
+    theirs = server(OLD, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
+    async with over(listener.client, theirs, wire):
+        stream, one = await listener.listen(wanting("a"))
+        other, two = await listener.listen(wanting("a", "b", tools_list_changed=True))
+        await theirs.resource_updated("b")
+        await theirs.resource_updated("a")
+        await theirs.tools_list_changed()
+        await until(lambda: len(listener.heard) == 4)
+        assert sorted(listener.heard[1:3]) == [("a", one), ("a", two)]
+        assert (listener.heard[0], listener.heard[3]) == (("b", two), ("tools", two))
+        assert wire.calls("resources/subscribe") == [{"uri": "a"}, {"uri": "b"}]
+        await stop(stream)
+        await theirs.resource_updated("a")
+        await until(lambda: len(listener.heard) == 5)
+        assert listener.heard[-1] == ("a", two)
+        assert not wire.calls("resources/unsubscribe")
+        await stop(other)
+        await until(lambda: len(wire.calls("resources/unsubscribe")) == 2)
+        assert wire.calls("resources/unsubscribe") == [{"uri": "a"}, {"uri": "b"}]
+        await theirs.tools_list_changed()
 
 
 @pytest.mark.parametrize("subscribed", [True, False])
-def test_a_stream_ends_at_once_though_the_server_is_silent(subscribed: bool) -> None:
+async def test_a_stream_ends_at_once_though_the_server_is_silent(subscribed: bool) -> None:
     async def play(hand: Hand) -> None:
         await shake(hand, resources={"subscribe": True})
         if subscribed:
@@ -121,18 +126,15 @@ def test_a_stream_ends_at_once_though_the_server_is_silent(subscribed: bool) -> 
         while await hand.take() is not None:
             pass
 
-    async def script() -> None:
-        listener = Listener()
-        async with over(listener.client, Accepting(play)) as ours:
-            stream = asyncio.create_task(ours.subscriptions_listen(wanting("a")))
-            await asyncio.sleep(0.05)
-            assert len(listener.begun) == subscribed
-            await stop(stream)
-
-    run(script())
+    listener = Listener()
+    async with over(listener.client, Accepting(play)) as ours:
+        stream = asyncio.create_task(ours.subscriptions_listen(wanting("a")))
+        await asyncio.sleep(0.05)
+        assert len(listener.begun) == subscribed
+        await stop(stream)
 
 
-def test_a_stream_given_up_while_it_subscribes_unsubscribes_all_the_same() -> None:
+async def test_a_stream_given_up_while_it_subscribes_unsubscribes_all_the_same() -> None:
     subscribing, done = asyncio.Event(), asyncio.Event()
 
     async def play(hand: Hand) -> None:
@@ -145,26 +147,20 @@ def test_a_stream_given_up_while_it_subscribes_unsubscribes_all_the_same() -> No
         done.set()
         await hand.take()
 
-    async def script() -> None:
-        async with over(client(STATELESS), Accepting(play)) as ours:
-            stream = asyncio.create_task(ours.subscriptions_listen(wanting("a")))
-            await subscribing.wait()
-            await stop(stream)
-            await done.wait()
-
-    run(script())
+    async with over(stub(stateless.Client), Accepting(play)) as ours:
+        stream = asyncio.create_task(ours.subscriptions_listen(wanting("a")))
+        await subscribing.wait()
+        await stop(stream)
+        await done.wait()
 
 
-def test_a_stream_ends_with_its_connection() -> None:
+async def test_a_stream_ends_with_its_connection() -> None:
     async def play(hand: Hand) -> None:
         await shake(hand, tools={"listChanged": True})
 
-    async def script() -> None:
-        async with over(Listener().client, Accepting(play)) as ours:
-            with pytest.raises(pkg.Disconnected):
-                await ours.subscriptions_listen(wanting(tools_list_changed=True))
-
-    run(script())
+    async with over(Listener().client, Accepting(play)) as ours:
+        with pytest.raises(pkg.Disconnected):
+            await ours.subscriptions_listen(wanting(tools_list_changed=True))
 
 
 def leveled(level: str) -> Any:
@@ -175,7 +171,7 @@ def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
     heard: list[str] = []
     go = {level: asyncio.Event() for level in ("warning", "debug", "error")}
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         for level in ("debug", "warning", "error"):
             await session.log(level, params.name)
         await go[params.name].wait()
@@ -207,7 +203,7 @@ def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
     assert heard == [one.format(name) for one, name in zip(expected, names, strict=True)]
 
 
-def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> None:
+async def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> None:
     setting = asyncio.Event()
 
     async def play(hand: Hand) -> None:
@@ -222,32 +218,27 @@ def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> None:
         await answer(hand, "tools/call", content=[])
         await hand.take()
 
-    async def script() -> None:
-        async with over(client(STATELESS), Accepting(play)) as ours:
-            await ours.call_tool(leveled("debug"))
-            calling = asyncio.create_task(ours.call_tool(leveled("error")))
-            await setting.wait()
-            await stop(calling)
-            await ours.call_tool(leveled("debug"))
-
-    run(script())
+    async with over(stub(stateless.Client), Accepting(play)) as ours:
+        await ours.call_tool(leveled("debug"))
+        calling = asyncio.create_task(ours.call_tool(leveled("error")))
+        await setting.wait()
+        await stop(calling)
+        await ours.call_tool(leveled("debug"))
 
 
 # Whatever the server speaks.
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_one_class_of_client_is_at_home_with_all_servers(revision: str) -> None:
-    async def call(session: Any, params: Any) -> str:
-        return f"{session.revision} {session.client_info.name}"
+async def test_one_class_of_client_is_at_home_with_all_servers() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        return f"{session.revision} {session.client_info and session.client_info.name}"
 
-    async def script() -> None:
-        opener = runtime("testing").in_memory(tools(revision, call))
-        async with pkg.connect(opener, as_=pkg.load(OLD)) as ours:
-            assert type(ours) is pkg.load(OLD).Client
-            assert ours.revision == revision
-            said = await ours.call_tool(named(OLD, "x"))
-            assert isinstance(said, m.CallToolResult)
-            assert said.content[0].text == f"{revision} Client"
-
-    run(script())
+    for revision in REVISIONS:
+        with case(revision):
+            opener = runtime("testing").in_memory(tools(revision, call))
+            async with pkg.connect(opener, as_=mcp) as ours:
+                assert type(ours) is mcp.Client
+                assert ours.revision == revision
+                said = await ours.call_tool(named(OLD, "x"))
+                assert isinstance(said, m.CallToolResult)
+                assert content_of(said)[0].text == f"{revision} Client"

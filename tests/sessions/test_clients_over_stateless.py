@@ -4,12 +4,19 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+)
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     Accepting,
     Hand,
     client,
+    content_of,
     error,
     models,
     named,
@@ -37,24 +44,21 @@ from support.sessions.wiretap import (
     until,
     uri,
 )
+from support.tables import case
 
 
-def test_what_the_server_has_no_words_for_stays_at_home() -> None:
+async def test_what_the_server_has_no_words_for_stays_at_home() -> None:
     lost: list[Any] = []
-
-    async def script() -> None:
-        wire = Wire()
-        roots = client(OLD, DECLARES={"roots": {"listChanged": True}})
-        async with over(roots, server(STATELESS), wire, on_loss=lost.append) as ours:
-            before, told = len(wire), len(lost)
-            assert isinstance(await ours.ping(), m.EmptyResult)
-            assert len(lost) == told
-            for _ in range(2):
-                await ours.notify_roots_list_changed()
-            await asyncio.sleep(0.01)
-            assert len(wire) == before
-
-    run(script())
+    wire = Wire()
+    roots = client(OLD, DECLARES={"roots": {"listChanged": True}})
+    async with over(roots, server(STATELESS), wire, on_loss=lost.append) as ours:
+        before, told = len(wire), len(lost)
+        assert isinstance(await ours.ping(), m.EmptyResult)
+        assert len(lost) == told
+        for _ in range(2):
+            await ours.notify_roots_list_changed()
+        await asyncio.sleep(0.01)
+        assert len(wire) == before
     assert [one.method for one in lost].count("notifications/roots/list_changed") == 1
     assert (lost[-1].own, lost[-1].wire) == (OLD, STATELESS)
 
@@ -62,7 +66,7 @@ def test_what_the_server_has_no_words_for_stays_at_home() -> None:
 def test_the_level_that_was_set_goes_with_each_later_request() -> None:
     heard: list[str] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         for level in ("debug", "info", "error"):
             await session.log(level, params.name)
         return "done"
@@ -86,7 +90,7 @@ def test_the_level_that_was_set_goes_with_each_later_request() -> None:
     assert heard == ["info a", "error a", "error error", *debug]
 
 
-def test_one_stream_at_a_time_carries_all_subscriptions_and_the_next_is_there_first() -> None:
+async def test_one_stream_at_a_time_carries_all_subscriptions_and_the_next_is_there_first() -> None:
     done = asyncio.Event()
 
     async def play(hand: Hand) -> None:
@@ -106,42 +110,35 @@ def test_one_stream_at_a_time_carries_all_subscriptions_and_the_next_is_there_fi
         assert await hand.nothing()
         done.set()
 
-    async def script() -> None:
-        async with over(client(OLD), Accepting(play)) as ours:
-            for name in "ab":
-                await ours.subscribe(uri(name))
-                await ours.subscribe(uri(name))
-            for name in "ab":
-                await ours.unsubscribe(uri(name))
-            await done.wait()
-
-    run(script())
+    async with over(client(OLD), Accepting(play)) as ours:
+        for name in "ab":
+            await ours.subscribe(uri(name))
+            await ours.subscribe(uri(name))
+        for name in "ab":
+            await ours.unsubscribe(uri(name))
+        await done.wait()
 
 
-def test_changes_are_heard_once_whichever_stream_they_come_on() -> None:
+async def test_changes_are_heard_once_whichever_stream_they_come_on() -> None:
     heard: list[str] = []
-
-    async def script() -> None:
-        theirs = server(STATELESS, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
-        listener = client(
-            OLD,
-            on_resource_updated=noting(heard, lambda params: params.uri),
-            on_tool_list_changed=noting(heard, lambda _: "tools"),
-        )
-        async with over(listener, theirs) as ours:
-            # Side by side, and neither loses the other.
-            await asyncio.gather(*(ours.subscribe(uri(name)) for name in "abc"))
-            await ours.unsubscribe(uri("b"))
-            for name in "abc":
-                await theirs.resource_updated(name)
-            await theirs.tools_list_changed()
-            await until(lambda: "tools" in heard)
-
-    run(script())
+    theirs = server(STATELESS, SENDS=frozenset({UPDATED, TOOLS_CHANGED}))
+    listener = client(
+        OLD,
+        on_resource_updated=noting(heard, lambda params: params.uri),
+        on_tool_list_changed=noting(heard, lambda _: "tools"),
+    )
+    async with over(listener, theirs) as ours:
+        # Side by side, and neither loses the other.
+        await asyncio.gather(*(ours.subscribe(uri(name)) for name in "abc"))
+        await ours.unsubscribe(uri("b"))
+        for name in "abc":
+            await theirs.resource_updated(name)
+        await theirs.tools_list_changed()
+        await until(lambda: "tools" in heard)
     assert heard == ["a", "c", "tools"]
 
 
-def test_a_server_that_never_acknowledges_is_given_up() -> None:
+async def test_a_server_that_never_acknowledges_is_given_up() -> None:
     async def play(hand: Hand) -> None:
         await agree(hand, resources={"subscribe": True})
         asked = await hand.take()
@@ -149,18 +146,15 @@ def test_a_server_that_never_acknowledges_is_given_up() -> None:
         assert await cancelled(hand) == asked["id"]
         assert await hand.take() is None
 
-    async def script() -> None:
-        async with over(client(OLD), Accepting(play), timeout=0.05) as ours:
-            before = asyncio.all_tasks()
-            with pytest.raises(TimeoutError):
-                await ours.subscribe(uri("a"))
-            await asyncio.sleep(0.01)
-            assert asyncio.all_tasks() == before
-
-    run(script())
+    async with over(client(OLD), Accepting(play), timeout=0.05) as ours:
+        before = asyncio.all_tasks()
+        with pytest.raises(TimeoutError):
+            await ours.subscribe(uri("a"))
+        await asyncio.sleep(0.01)
+        assert asyncio.all_tasks() == before
 
 
-def test_an_update_right_behind_the_acknowledgement_arrives() -> None:
+async def test_an_update_right_behind_the_acknowledgement_arrives() -> None:
     heard: list[str] = []
 
     async def play(hand: Hand) -> None:
@@ -169,17 +163,14 @@ def test_an_update_right_behind_the_acknowledgement_arrives() -> None:
         await stream(hand, "b")
         await hand.take()
 
-    async def script() -> None:
-        ours = client(OLD, on_resource_updated=noting(heard, lambda params: params.uri))
-        async with over(ours, Accepting(play)):
-            for name in "ab":
-                await ours.subscribe(uri(name))
-            await until(lambda: heard == ["a", "b"])
-
-    run(script())
+    ours = client(OLD, on_resource_updated=noting(heard, lambda params: params.uri))
+    async with over(ours, Accepting(play)):
+        for name in "ab":
+            await ours.subscribe(uri(name))
+        await until(lambda: heard == ["a", "b"])
 
 
-def test_a_server_that_refuses_to_listen_can_be_talked_to() -> None:
+async def test_a_server_that_refuses_to_listen_can_be_talked_to() -> None:
     async def play(hand: Hand) -> None:
         await agree(hand, tools={"listChanged": True}, resources={"subscribe": True})
         for _ in range(2):
@@ -188,18 +179,15 @@ def test_a_server_that_refuses_to_listen_can_be_talked_to() -> None:
             await hand.send(error(asked["id"], -32601))
         await answer(hand, "tools/call", resultType="complete", content=[])
 
-    async def script() -> None:
-        ours = client(OLD, on_tool_list_changed=noting([], str))
-        async with over(ours, Accepting(play)):
-            with pytest.raises(pkg.McpError) as caught:
-                await ours.subscribe(uri("a"))
-            assert caught.value.code == -32601
-            assert (await ours.call_tool(named(OLD, "x"))).content == []
-
-    run(script())
+    ours = client(OLD, on_tool_list_changed=noting([], str))
+    async with over(ours, Accepting(play)):
+        with pytest.raises(pkg.McpError) as caught:
+            await ours.subscribe(uri("a"))
+        assert caught.value.code == -32601
+        assert content_of(await ours.call_tool(named(OLD, "x"))) == []
 
 
-def test_a_late_acknowledgement_of_a_stream_given_up_does_not_mute_the_next() -> None:
+async def test_a_late_acknowledgement_of_a_stream_given_up_does_not_mute_the_next() -> None:
     heard: list[str] = []
 
     async def play(hand: Hand) -> None:
@@ -212,18 +200,15 @@ def test_a_late_acknowledgement_of_a_stream_given_up_does_not_mute_the_next() ->
         await hand.send(*both, notification(UPDATED, uri="a", _meta={ID: id}))
         await hand.take()
 
-    async def script() -> None:
-        ours = client(OLD, on_resource_updated=noting(heard, lambda params: params.uri))
-        async with over(ours, Accepting(play), timeout=0.05):
-            with pytest.raises(TimeoutError):
-                await ours.subscribe(uri("a"))
+    ours = client(OLD, on_resource_updated=noting(heard, lambda params: params.uri))
+    async with over(ours, Accepting(play), timeout=0.05):
+        with pytest.raises(TimeoutError):
             await ours.subscribe(uri("a"))
-            await until(lambda: heard == ["a"])
+        await ours.subscribe(uri("a"))
+        await until(lambda: heard == ["a"])
 
-    run(script())
 
-
-def test_a_resource_that_the_server_leaves_out_is_not_subscribed_to() -> None:
+async def test_a_resource_that_the_server_leaves_out_is_not_subscribed_to() -> None:
     async def play(hand: Hand) -> None:
         await agree(hand, resources={"subscribe": True})
         asked = await hand.take()
@@ -231,35 +216,27 @@ def test_a_resource_that_the_server_leaves_out_is_not_subscribed_to() -> None:
         await hand.send(acknowledged(asked["id"], {}))
         await hand.take()
 
-    async def script() -> None:
-        async with over(client(OLD), Accepting(play)) as ours:
-            with pytest.raises(pkg.McpError):
-                await ours.subscribe(uri("a"))
-
-    run(script())
+    async with over(client(OLD), Accepting(play)) as ours:
+        with pytest.raises(pkg.McpError):
+            await ours.subscribe(uri("a"))
 
 
-@pytest.mark.parametrize(
-    ("call", "params", "needs"),
-    [
+async def test_what_the_server_does_not_declare_is_not_asked_of_it() -> None:
+    for call, params, needs in [
         ("set_level", m.SetLevelRequestParams(level="info"), "logging"),
         ("subscribe", uri("a"), "resources.subscribe"),
         ("unsubscribe", m.UnsubscribeRequestParams(uri="a"), "resources.subscribe"),
-    ],
-)
-def test_what_the_server_does_not_declare_is_not_asked_of_it(
-    call: str, params: Any, needs: str
-) -> None:
-    async def script() -> None:
-        wire = Wire()
-        async with over(client(OLD), server(STATELESS, DECLARES={"resources": {}}), wire) as ours:
-            before = len(wire)
-            with pytest.raises(pkg.MissingCapability, match=needs):
-                await getattr(ours, call)(params)
-            assert isinstance(await ours.ping(), m.EmptyResult)
-            assert len(wire) == before
-
-    run(script())
+    ]:
+        with case((call, params, needs)):
+            wire = Wire()
+            async with over(
+                client(OLD), server(STATELESS, DECLARES={"resources": {}}), wire
+            ) as ours:
+                before = len(wire)
+                with pytest.raises(pkg.MissingCapability, match=needs):
+                    await getattr(ours, call)(params)
+                assert isinstance(await ours.ping(), m.EmptyResult)
+                assert len(wire) == before
 
 
 # In both directions.
@@ -269,18 +246,15 @@ def test_what_the_server_does_not_declare_is_not_asked_of_it(
 @pytest.mark.parametrize(
     ("revision", "code"), [("2024-11-05", -32002), (OLD, -32002), (STATELESS, -32602)]
 )
-def test_a_resource_that_is_not_there_has_the_code_that_the_client_knows(
+async def test_a_resource_that_is_not_there_has_the_code_that_the_client_knows(
     own: str, revision: str, code: int
 ) -> None:
-    async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
+    async def on_read_resource(
+        self: object, session: Session, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
         raise pkg.McpError(-32602 if own == STATELESS else -32002, "no", {"uri": params.uri})
 
-    async def script() -> None:
-        async with over(client(revision), server(own, on_read_resource=on_read_resource)) as ours:
-            with pytest.raises(pkg.McpError) as caught:
-                await ours.read_resource(
-                    models(revision).ReadResourceRequestParams(uri="file:///a")
-                )
-            assert (caught.value.code, caught.value.data) == (code, {"uri": "file:///a"})
-
-    run(script())
+    async with over(client(revision), server(own, on_read_resource=on_read_resource)) as ours:
+        with pytest.raises(pkg.McpError) as caught:
+            await ours.read_resource(models(revision).ReadResourceRequestParams(uri="file:///a"))
+        assert (caught.value.code, caught.value.data) == (code, {"uri": "file:///a"})

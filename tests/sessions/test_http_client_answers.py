@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import NotificationParams
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     BOTH,
@@ -25,7 +26,16 @@ from support.sessions.odd_servers import (
     odd_server,
     over,
 )
-from support.sessions.talking import client, error, named, notification, pkg, run, runtime, welcome
+from support.sessions.talking import (
+    client,
+    content_of,
+    error,
+    named,
+    notification,
+    pkg,
+    runtime,
+    welcome,
+)
 from support.sessions.talking import request as request_as_json
 
 
@@ -70,37 +80,31 @@ class TestAnswers:
 
         calling(Handshaking(call))
 
-    def test_what_comes_after_the_answer_is_taken_too(self) -> None:
+    async def test_what_comes_after_the_answer_is_taken_too(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(answer(request, TEXT))
             await reply.event(notification("notifications/tools/list_changed"))
 
-        async def script() -> None:
-            changed = asyncio.Event()
+        changed = asyncio.Event()
 
-            async def on_tool_list_changed(self: Any, params: Any) -> None:
-                changed.set()
+        async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
+            changed.set()
 
-            ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
-            async with odd_server(Handshaking(call)) as server, over(server.url, ours):
-                await ours.call_tool(named(OLD, "x"))
-                await changed.wait()
+        ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
+        async with odd_server(Handshaking(call)) as server, over(server.url, ours):
+            await ours.call_tool(named(OLD, "x"))
+            await changed.wait()
 
-        run(script())
-
-    def test_answers_may_come_in_an_array_where_the_revision_has_them(self) -> None:
+    async def test_answers_may_come_in_an_array_where_the_revision_has_them(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             changed = notification("notifications/tools/list_changed")
             await reply.send(200, [changed, answer(request, TEXT)])
 
-        async def script() -> None:
-            play = Handshaking(call, version="2025-03-26")
-            async with odd_server(play) as server, connecting(server.url, "2025-03-26") as ours:
-                result = await ours.call_tool(named("2025-03-26", "x"))
-                assert result.content[0].text == "done"
-
-        run(script())
+        play = Handshaking(call, version="2025-03-26")
+        async with odd_server(play) as server, connecting(server.url, "2025-03-26") as ours:
+            result = await ours.call_tool(named("2025-03-26", "x"))
+            assert content_of(result)[0].text == "done"
 
     @pytest.mark.parametrize("status", [200, 400, 500])
     @pytest.mark.parametrize("id", [None, "server-error"])
@@ -134,7 +138,7 @@ class TestAnswers:
         ],
     )
     def test_a_body_that_holds_no_answer_fails_the_call(
-        self, value: Any, media: str, message: str
+        self, value: object, media: str, message: str
     ) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(200, value, media)
@@ -143,7 +147,7 @@ class TestAnswers:
 
     @pytest.mark.parametrize("streams", [False, True])
     @pytest.mark.parametrize("revision", ["2025-06-18", STATELESS])
-    def test_an_array_fails_the_call_where_there_are_no_batches(
+    async def test_an_array_fails_the_call_where_there_are_no_batches(
         self, revision: str, streams: bool
     ) -> None:
         async def call(request: Request, reply: Reply) -> None:
@@ -155,13 +159,10 @@ class TestAnswers:
             await reply.event(value)
             await reply.gone()
 
-        async def script() -> None:
-            play = Modern(call) if revision == STATELESS else Handshaking(call, version=revision)
-            async with odd_server(play) as server, connecting(server.url, revision) as ours:
-                with pytest.raises(pkg.RemoteError, match=f"{revision} has no batches"):
-                    await ours.call_tool(named(revision, "x"))
-
-        run(script(), within=5)
+        play = Modern(call) if revision == STATELESS else Handshaking(call, version=revision)
+        async with odd_server(play) as server, connecting(server.url, revision) as ours:
+            with pytest.raises(pkg.RemoteError, match=f"{revision} has no batches"):
+                await ours.call_tool(named(revision, "x"))
 
     def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
         self, caplog: pytest.LogCaptureFixture
@@ -186,7 +187,7 @@ class TestAnswers:
 
     @BOTH
     @pytest.mark.parametrize("streams", [False, True])
-    def test_what_is_too_large_is_not_taken(self, streams: bool, revision: str) -> None:
+    async def test_what_is_too_large_is_not_taken(self, streams: bool, revision: str) -> None:
         async def call(request: Request, reply: Reply) -> None:
             text = {"content": [{"type": "text", "text": "x" * 10_000}]}
             if not streams:
@@ -195,22 +196,19 @@ class TestAnswers:
             await reply.stream()
             await reply.event(answer(request, complete(request, text)))
 
-        async def script() -> None:
-            opener = runtime("http.client.connect").open_http
-            async with odd_server(either(call, revision)) as server:
-                opening = opener(server.url, limit=1000)
-                async with pkg.connect(opening, client(revision)) as ours:
-                    with pytest.raises(pkg.RemoteError, match="more than 1000 bytes"):
-                        await ours.call_tool(named(revision, "x"))
-
-        run(script())
+        opener = runtime("http.client.connect").open_http
+        async with odd_server(either(call, revision)) as server:
+            opening = opener(server.url, limit=1000)
+            async with pkg.connect(opening, client(revision)) as ours:
+                with pytest.raises(pkg.RemoteError, match="more than 1000 bytes"):
+                    await ours.call_tool(named(revision, "x"))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def test_the_answer_to_initialize_is_checked_like_any_other() -> None:
+async def test_the_answer_to_initialize_is_checked_like_any_other() -> None:
     class Bad(Handshaking):
         async def __call__(self, request: Request, reply: Reply) -> None:
             if request.method == "initialize":
@@ -218,10 +216,7 @@ def test_the_answer_to_initialize_is_checked_like_any_other() -> None:
             else:
                 await super().__call__(request, reply)
 
-    async def script() -> None:
-        async with odd_server(Bad()) as server:
-            with pytest.raises(pkg.RemoteError):
-                async with connecting(server.url):
-                    raise AssertionError("connected")
-
-    run(script())
+    async with odd_server(Bad()) as server:
+        with pytest.raises(pkg.RemoteError):
+            async with connecting(server.url):
+                raise AssertionError("connected")

@@ -4,6 +4,7 @@ Tests carry the ids of the rows of the decision tables they show.
 """
 
 import asyncio
+from itertools import product
 from typing import Any
 
 import pytest
@@ -23,7 +24,17 @@ from support.sessions.odd_servers import (
     http_error,
     odd_server,
 )
-from support.sessions.talking import discovered, error, named, pkg, run, runtime, welcome
+from support.sessions.talking import (
+    content_of,
+    discovered,
+    error,
+    named,
+    pkg,
+    run,
+    runtime,
+    welcome,
+)
+from support.tables import case
 
 UNSUPPORTED = -32022
 
@@ -60,7 +71,7 @@ def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]
         async with odd_server(play) as server, connecting(server.url, *allowed, **more) as ours:
             assert ours.revision == revision
             result = await ours.call_tool(named(revision, "x"))
-            assert result.content[0].text == "done"
+            assert content_of(result)[0].text == "done"
             seen.extend(asked(server))
 
     run(script())
@@ -70,7 +81,7 @@ def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]
 def failing(play: Play, raises: Any, *revisions: str, **more: Any) -> tuple[Any, list[str]]:
     """Connect in vain; the error, and what the server was asked."""
     seen: list[str] = []
-    raised: list[Any] = []
+    raised: list[object] = []
 
     async def script() -> None:
         async with odd_server(play) as server:
@@ -92,34 +103,32 @@ class TestEra:
         play = refusing_discover(200, {"jsonrpc": "2.0", "id": 0, "result": {}})
         assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
-    @pytest.mark.parametrize("code", [-32601, -32602, -32600, -32000])
-    def test_PH03_an_error_of_any_protocol_is_an_old_servers(self, code: int) -> None:
-        play = refusing_discover(200, error(0, code))
-        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
+    def test_PH03_an_error_of_any_protocol_is_an_old_servers(self) -> None:
+        for code in [-32601, -32602, -32600, -32000]:
+            with case(code):
+                play = refusing_discover(200, error(0, code))
+                assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
-    @pytest.mark.parametrize(
-        "value",
-        [
-            [{"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": [STATELESS]}}],
-            {"id": 1, "result": {"supportedVersions": [STATELESS]}},
-            {"error": "what?"},
-        ],
-        ids=["array", "unmarked", "other"],
-    )
-    def test_PH03_what_is_no_answer_is_an_old_servers(self, value: Any) -> None:
-        play = refusing_discover(200, value)
-        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
+    def test_PH03_what_is_no_answer_is_an_old_servers(self) -> None:
+        for name, value in {
+            "array": [{"jsonrpc": "2.0", "id": 1, "result": {"supportedVersions": [STATELESS]}}],
+            "unmarked": {"id": 1, "result": {"supportedVersions": [STATELESS]}},
+            "other": {"error": "what?"},
+        }.items():
+            with case(name):
+                play = refusing_discover(200, value)
+                assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
-    @pytest.mark.parametrize("code", [-32020, -32021])
-    def test_PH04_SC08_an_error_that_only_new_servers_have_is_reported(self, code: int) -> None:
-        play = refusing_discover(400, error(0, code, "what?"))
-        raised, seen = failing(play, pytest.raises(pkg.McpError))
-        assert (raised.code, raised.message) == (code, "what?")
-        assert seen == ["server/discover"]
+    def test_PH04_SC08_an_error_that_only_new_servers_have_is_reported(self) -> None:
+        for code in [-32020, -32021]:
+            with case(code):
+                play = refusing_discover(400, error(0, code, "what?"))
+                raised, seen = failing(play, pytest.raises(pkg.McpError))
+                assert (raised.code, raised.message) == (code, "what?")
+                assert seen == ["server/discover"]
 
-    @pytest.mark.parametrize(
-        ("value", "media"),
-        [
+    def test_PH05_a_bad_request_with_any_other_body_is_an_old_servers(self) -> None:
+        for value, media in [
             (None, "application/json"),
             (b"Bad Request", "text/plain"),
             (b"<p>what?</p>", "text/html"),
@@ -128,39 +137,35 @@ class TestEra:
             (error(None, -32602), "application/json"),
             (error(1, -32600), "application/json"),
             (error("server-error", -32000), "application/json"),
-        ],
-        ids=str,
-    )
-    def test_PH05_a_bad_request_with_any_other_body_is_an_old_servers(
-        self, value: Any, media: str
-    ) -> None:
-        play = refusing_discover(400, value, media)
-        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
+        ]:
+            with case((value, media)):
+                play = refusing_discover(400, value, media)
+                assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
-    def test_PH06_SC09_a_method_that_a_new_server_lacks_says_nothing_about_its_era(self) -> None:
+    async def test_PH06_SC09_a_method_that_a_new_server_lacks_says_nothing_about_its_era(
+        self,
+    ) -> None:
         async def lacking(request: Request, reply: Reply) -> None:
             if request.value["params"]["name"] == "lacking":
                 await reply.send(404, error(request.id, -32601, "no tools"))
             else:
                 await done(request, reply)
 
-        async def script() -> None:
-            async with odd_server(Modern(lacking)) as server, connecting(server.url) as ours:
-                with pytest.raises(pkg.McpError, match="no tools"):
-                    await ours.call_tool(named(STATELESS, "lacking"))
-                await ours.call_tool(named(STATELESS, "x"))
-                assert asked(server) == ["server/discover", "tools/call", "tools/call"]
-
-        run(script())
+        async with odd_server(Modern(lacking)) as server, connecting(server.url) as ours:
+            with pytest.raises(pkg.McpError, match="no tools"):
+                await ours.call_tool(named(STATELESS, "lacking"))
+            await ours.call_tool(named(STATELESS, "x"))
+            assert asked(server) == ["server/discover", "tools/call", "tools/call"]
 
     def test_PH07_a_server_that_cannot_be_discovered_is_no_new_one(self) -> None:
         play = refusing_discover(404, error(0, -32601))
         assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
-    @pytest.mark.parametrize("status", [404, 405])
-    def test_PH08_a_missing_page_is_an_old_servers(self, status: int) -> None:
-        play = refusing_discover(status, b"<p>Not here</p>", "text/html")
-        assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
+    def test_PH08_a_missing_page_is_an_old_servers(self) -> None:
+        for status in [404, 405]:
+            with case(status):
+                play = refusing_discover(status, b"<p>Not here</p>", "text/html")
+                assert agreeing(play, OLD)[:2] == ["server/discover", "initialize"]
 
     def test_PH08_who_knows_no_old_revision_is_told_what_the_server_said(self) -> None:
         play = refusing_discover(404)
@@ -169,19 +174,19 @@ class TestEra:
         assert "HTTP 404 to POST server/discover" in str(raised)
         assert seen == ["server/discover"]
 
-    @pytest.mark.parametrize("status", [402, 406, 415, 422, 429])
-    def test_PH09_any_other_refusal_is_an_old_servers(self, status: int) -> None:
-        assert agreeing(refusing_discover(status), OLD)[1] == "initialize"
+    def test_PH09_any_other_refusal_is_an_old_servers(self) -> None:
+        for status in [402, 406, 415, 422, 429]:
+            assert agreeing(refusing_discover(status), OLD)[1] == "initialize"
 
-    @pytest.mark.parametrize("status", [401, 403])
-    @pytest.mark.parametrize("value", [None, error(None, -32600)], ids=["bare", "with an error"])
-    def test_PH10_who_is_not_let_in_learns_nothing(self, status: int, value: Any) -> None:
-        _, seen = failing(refusing_discover(status, value), http_error(status))
-        assert seen == ["server/discover"]
+    def test_PH10_who_is_not_let_in_learns_nothing(self) -> None:
+        for value, status in product([None, error(None, -32600)], [401, 403]):
+            with case((value, status)):
+                _, seen = failing(refusing_discover(status, value), http_error(status))
+                assert seen == ["server/discover"]
 
     @pytest.mark.parametrize("status", [500, 502, 503])
     @pytest.mark.parametrize("value", [None, error(None, -32603)], ids=["bare", "with an error"])
-    def test_PH11_a_server_in_trouble_is_of_no_era(self, status: int, value: Any) -> None:
+    def test_PH11_a_server_in_trouble_is_of_no_era(self, status: int, value: object) -> None:
         _, seen = failing(refusing_discover(status, value), http_error(status))
         assert seen == ["server/discover"]
 
@@ -263,11 +268,12 @@ class TestEra:
 
         assert agreeing(play, STATELESS)[:2] == ["server/discover"] * 2
 
-    @pytest.mark.parametrize("status", [300, 303, 307])
-    def test_PH12_other_redirects_are_reported(self, status: int) -> None:
-        raised, seen = failing(refusing_discover(status), http_error(status))
-        assert "redirects are followed" in str(raised)
-        assert seen == ["server/discover"]
+    def test_PH12_other_redirects_are_reported(self) -> None:
+        for status in [300, 303, 307]:
+            with case(status):
+                raised, seen = failing(refusing_discover(status), http_error(status))
+                assert "redirects are followed" in str(raised)
+                assert seen == ["server/discover"]
 
     def test_PH12_redirects_without_end_are_reported(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
@@ -346,54 +352,44 @@ class Old:
         elif "id" in request.value:
             await self.say(answer(request, TEXT))
 
-    async def say(self, message: Any) -> None:
+    async def say(self, message: object) -> None:
         await self.streams[-1].event(message, event="message")
 
 
 class TestOldTransport:
     """How the transport of the first revision is found and used."""
 
-    @pytest.mark.parametrize("status", [400, 404, 405])
-    def test_LF02_LF05_it_is_found_and_used(self, status: int) -> None:
-        async def script() -> None:
-            async with (
-                odd_server(Old(status)) as server,
-                connecting(server.url, "2024-11-05", STATELESS) as ours,
-            ):
-                assert ours.revision == "2024-11-05"
-                result = await ours.call_tool(named("2024-11-05", "x"))
-                assert result.content[0].text == "done"
-                assert asked(server) == [
-                    "server/discover",
-                    "initialize",
-                    "GET",
-                    "initialize",
-                    "notifications/initialized",
-                    "tools/call",
-                ]
-                (get,) = server.seen("GET")
-                assert (get.path, get.headers["accept"]) == ("/mcp", "text/event-stream")
+    async def test_LF02_LF05_it_is_found_and_used(self) -> None:
+        for status in [400, 404, 405]:
+            with case(status):
+                async with (
+                    odd_server(Old(status)) as server,
+                    connecting(server.url, "2024-11-05", STATELESS) as ours,
+                ):
+                    assert ours.revision == "2024-11-05"
+                    result = await ours.call_tool(named("2024-11-05", "x"))
+                    assert content_of(result)[0].text == "done"
+                    assert asked(server) == [
+                        "server/discover",
+                        "initialize",
+                        "GET",
+                        "initialize",
+                        "notifications/initialized",
+                        "tools/call",
+                    ]
+                    (get,) = server.seen("GET")
+                    assert (get.path, get.headers["accept"]) == ("/mcp", "text/event-stream")
 
-        run(script())
-
-    def test_its_messages_come_on_the_one_stream(self) -> None:
+    async def test_its_messages_come_on_the_one_stream(self) -> None:
         old = Old()
+        async with odd_server(old) as server, connecting(server.url, "2024-11-05") as ours:
+            await old.say({"jsonrpc": "2.0", "id": 0, "method": "ping"})
+            while not server.seen("POST", ""):
+                await asyncio.sleep(0)
+            assert server.seen("POST", "")[0].value == {"jsonrpc": "2.0", "id": 0, "result": {}}
+            assert ours.revision == "2024-11-05"
 
-        async def script() -> None:
-            async with odd_server(old) as server, connecting(server.url, "2024-11-05") as ours:
-                await old.say({"jsonrpc": "2.0", "id": 0, "method": "ping"})
-                while not server.seen("POST", ""):
-                    await asyncio.sleep(0)
-                assert server.seen("POST", "")[0].value == {
-                    "jsonrpc": "2.0",
-                    "id": 0,
-                    "result": {},
-                }
-                assert ours.revision == "2024-11-05"
-
-        run(script())
-
-    def test_the_end_of_its_stream_ends_the_connection(self) -> None:
+    async def test_the_end_of_its_stream_ends_the_connection(self) -> None:
         class Ending(Old):
             async def post(self, request: Request, reply: Reply) -> None:
                 if request.method != "tools/call":
@@ -402,15 +398,12 @@ class TestOldTransport:
                 await reply.send(202)
                 self.streams[-1].hang_up()
 
-        async def script() -> None:
-            async with odd_server(Ending()) as server, connecting(server.url, "2024-11-05") as ours:
-                for _ in range(2):
-                    with pytest.raises(pkg.Disconnected, match="ended its stream"):
-                        await ours.call_tool(named("2024-11-05", "x"))
+        async with odd_server(Ending()) as server, connecting(server.url, "2024-11-05") as ours:
+            for _ in range(2):
+                with pytest.raises(pkg.Disconnected, match="ended its stream"):
+                    await ours.call_tool(named("2024-11-05", "x"))
 
-        run(script())
-
-    def test_a_message_that_it_does_not_take_fails_its_call_alone(self) -> None:
+    async def test_a_message_that_it_does_not_take_fails_its_call_alone(self) -> None:
         class Refusing(Old):
             async def post(self, request: Request, reply: Reply) -> None:
                 if request.method == "tools/list":
@@ -418,16 +411,10 @@ class TestOldTransport:
                 else:
                     await super().post(request, reply)
 
-        async def script() -> None:
-            async with (
-                odd_server(Refusing()) as server,
-                connecting(server.url, "2024-11-05") as ours,
-            ):
-                with http_error(503):
-                    await ours.list_tools()
-                await ours.call_tool(named("2024-11-05", "x"))
-
-        run(script())
+        async with odd_server(Refusing()) as server, connecting(server.url, "2024-11-05") as ours:
+            with http_error(503):
+                await ours.list_tools()
+            await ours.call_tool(named("2024-11-05", "x"))
 
     def test_LF01_a_handshake_that_succeeds_is_no_reason_to_look_further(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
@@ -484,12 +471,11 @@ class TestOldTransport:
         assert why in str(raised)
         assert seen == ["server/discover", "initialize", "GET"]
 
-    @pytest.mark.parametrize(
-        "endpoint", ["http://127.0.0.1:9/messages", "//evil.example/m", "https://127.0.0.1/m"]
-    )
-    def test_LF07_an_endpoint_of_another_origin_is_refused(self, endpoint: str) -> None:
-        raised, _ = failing(Old(endpoint=endpoint), http_error(405))
-        assert "another origin" in str(raised)
+    def test_LF07_an_endpoint_of_another_origin_is_refused(self) -> None:
+        for endpoint in ["http://127.0.0.1:9/messages", "//evil.example/m", "https://127.0.0.1/m"]:
+            with case(endpoint):
+                raised, _ = failing(Old(endpoint=endpoint), http_error(405))
+                assert "another origin" in str(raised)
 
     @pytest.mark.parametrize(
         ("status", "code"), [(400, -32020), (400, -32021), (404, -32601), (405, -32022)]
@@ -516,60 +502,47 @@ class TestOldTransport:
 
 
 class TestHandshake:
-    @pytest.mark.parametrize(
-        ("row", "version"), [("HC09", OLD), ("HC09", "2025-06-18"), ("HC10", "2025-03-26")]
-    )
-    def test_what_was_agreed_on_goes_with_every_later_request(self, row: str, version: str) -> None:
-        async def script() -> None:
-            play = Handshaking(session="s-1", version=version)
-            async with odd_server(play) as server:
-                async with connecting(server.url, version) as ours:
-                    await ours.call_tool(named(version, "x"))
-                first, *later = server.requests
-                assert first.method == "initialize"
-                assert "mcp-protocol-version" not in first.headers, row
-                assert "mcp-session-id" not in first.headers
-                assert [one.verb for one in later] == ["POST", "GET", "POST", "DELETE"]
-                for one in later:
-                    assert one.headers["mcp-protocol-version"] == version
-                    # HC11
-                    assert one.headers["mcp-session-id"] == "s-1"
-                    assert "mcp-method" not in one.headers
+    async def test_what_was_agreed_on_goes_with_every_later_request(self) -> None:
+        for row, version in [("HC09", OLD), ("HC09", "2025-06-18"), ("HC10", "2025-03-26")]:
+            with case((row, version)):
+                play = Handshaking(session="s-1", version=version)
+                async with odd_server(play) as server:
+                    async with connecting(server.url, version) as ours:
+                        await ours.call_tool(named(version, "x"))
+                    first, *later = server.requests
+                    assert first.method == "initialize"
+                    assert "mcp-protocol-version" not in first.headers, row
+                    assert "mcp-session-id" not in first.headers
+                    assert [one.verb for one in later] == ["POST", "GET", "POST", "DELETE"]
+                    for one in later:
+                        assert one.headers["mcp-protocol-version"] == version
+                        # HC11
+                        assert one.headers["mcp-session-id"] == "s-1"
+                        assert "mcp-method" not in one.headers
 
-        run(script())
+    async def test_HC11_a_session_id_that_is_no_visible_text_is_not_sent(self) -> None:
+        async with odd_server(Handshaking(session="a b")) as server:
+            async with connecting(server.url) as ours:
+                await ours.call_tool(named(OLD, "x"))
+            assert not any("mcp-session-id" in one.headers for one in server.requests)
+            assert not server.seen("DELETE")
 
-    def test_HC11_a_session_id_that_is_no_visible_text_is_not_sent(self) -> None:
-        async def script() -> None:
-            async with odd_server(Handshaking(session="a b")) as server:
-                async with connecting(server.url) as ours:
-                    await ours.call_tool(named(OLD, "x"))
-                assert not any("mcp-session-id" in one.headers for one in server.requests)
-                assert not server.seen("DELETE")
-
-        run(script())
-
-    def test_without_a_session_there_is_none_to_end(self) -> None:
-        async def script() -> None:
-            async with odd_server(Handshaking()) as server:
-                async with connecting(server.url) as ours:
-                    await ours.call_tool(named(OLD, "x"))
-                assert not server.seen("DELETE")
-
-        run(script())
+    async def test_without_a_session_there_is_none_to_end(self) -> None:
+        async with odd_server(Handshaking()) as server:
+            async with connecting(server.url) as ours:
+                await ours.call_tool(named(OLD, "x"))
+            assert not server.seen("DELETE")
 
 
-def test_a_session_id_of_a_stateless_server_means_nothing() -> None:
+async def test_a_session_id_of_a_stateless_server_means_nothing() -> None:
     async def play(request: Request, reply: Reply) -> None:
         if request.method == "server/discover":
             await reply.send(200, discovered(request.id, tools={}), mcp_session_id="s")
         else:
             await reply.result(request, complete(request, TEXT), mcp_session_id="s")
 
-    async def script() -> None:
-        async with odd_server(play) as server:
-            async with connecting(server.url) as ours:
-                await ours.call_tool(named(STATELESS, "x"))
-            assert asked(server) == ["server/discover", "tools/call"]
-            assert not any("mcp-session-id" in one.headers for one in server.requests)
-
-    run(script())
+    async with odd_server(play) as server:
+        async with connecting(server.url) as ours:
+            await ours.call_tool(named(STATELESS, "x"))
+        assert asked(server) == ["server/discover", "tools/call"]
+        assert not any("mcp-session-id" in one.headers for one in server.requests)

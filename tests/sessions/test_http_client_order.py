@@ -17,13 +17,13 @@ from support.sessions.odd_servers import (
     over,
     with_roots,
 )
-from support.sessions.talking import named, notification, pkg, run
+from support.sessions.talking import named, notification, pkg
 
 
 class TestCancellation:
     @BOTH
     @pytest.mark.parametrize("streams", [False, True])
-    def test_a_call_that_is_given_up_closes_its_exchange(
+    async def test_a_call_that_is_given_up_closes_its_exchange(
         self, streams: bool, revision: str
     ) -> None:
         begun, closed = asyncio.Event(), asyncio.Event()
@@ -36,44 +36,32 @@ class TestCancellation:
             await reply.gone()
             closed.set()
 
-        async def script() -> None:
-            async with (
-                odd_server(either(call, revision)) as server,
-                connecting(server.url) as ours,
-            ):
-                calling = asyncio.create_task(ours.call_tool(named(revision, "x")))
-                await begun.wait()
-                calling.cancel()
-                await closed.wait()
-                (asked,) = server.seen("POST", "tools/call")
-                told = server.seen("POST", "notifications/cancelled")
-                # In the stateless era the end of the exchange says it all.
-                ids = [one.value["params"]["requestId"] for one in told]
-                assert ids == ([] if revision == STATELESS else [asked.id])
-
-        run(script())
+        async with odd_server(either(call, revision)) as server, connecting(server.url) as ours:
+            calling = asyncio.create_task(ours.call_tool(named(revision, "x")))
+            await begun.wait()
+            calling.cancel()
+            await closed.wait()
+            (asked,) = server.seen("POST", "tools/call")
+            told = server.seen("POST", "notifications/cancelled")
+            # In the stateless era the end of the exchange says it all.
+            ids = [one.value["params"]["requestId"] for one in told]
+            assert ids == ([] if revision == STATELESS else [asked.id])
 
     @BOTH
-    def test_a_call_that_takes_too_long_is_given_up_likewise(self, revision: str) -> None:
+    async def test_a_call_that_takes_too_long_is_given_up_likewise(self, revision: str) -> None:
         closed = asyncio.Event()
 
         async def call(request: Request, reply: Reply) -> None:
             await reply.gone()
             closed.set()
 
-        async def script() -> None:
-            async with (
-                odd_server(either(call, revision)) as server,
-                connecting(server.url) as ours,
-            ):
-                with pytest.raises(pkg.RequestTimeout):
-                    await ours.call_tool(named(revision, "x"), timeout=0.02)
-                await closed.wait()
-
-        run(script())
+        async with odd_server(either(call, revision)) as server, connecting(server.url) as ours:
+            with pytest.raises(pkg.RequestTimeout):
+                await ours.call_tool(named(revision, "x"), timeout=0.02)
+            await closed.wait()
 
     @BOTH
-    def test_leaving_closes_what_is_open(self, revision: str) -> None:
+    async def test_leaving_closes_what_is_open(self, revision: str) -> None:
         begun, closed = asyncio.Event(), asyncio.Event()
 
         async def call(request: Request, reply: Reply) -> None:
@@ -82,20 +70,17 @@ class TestCancellation:
             await reply.gone()
             closed.set()
 
-        async def script() -> None:
-            async with odd_server(either(call, revision)) as server:
-                async with connecting(server.url) as ours:
-                    calling = asyncio.create_task(ours.call_tool(named(revision, "x")))
-                    await begun.wait()
-                with pytest.raises(pkg.Disconnected):
-                    await calling
-                await closed.wait()
-
-        run(script())
+        async with odd_server(either(call, revision)) as server:
+            async with connecting(server.url) as ours:
+                calling = asyncio.create_task(ours.call_tool(named(revision, "x")))
+                await begun.wait()
+            with pytest.raises(pkg.Disconnected):
+                await calling
+            await closed.wait()
 
 
 class TestOrder:
-    def test_calls_run_beside_each_other(self) -> None:
+    async def test_calls_run_beside_each_other(self) -> None:
         waiting: list[Reply] = []
         all_there = asyncio.Event()
 
@@ -106,13 +91,10 @@ class TestOrder:
             await all_there.wait()
             await done(request, reply)
 
-        async def script() -> None:
-            async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
-                await asyncio.gather(*(ours.call_tool(named(OLD, str(at))) for at in range(20)))
+        async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
+            await asyncio.gather(*(ours.call_tool(named(OLD, str(at))) for at in range(20)))
 
-        run(script())
-
-    def test_a_notification_arrives_before_what_follows_it(self) -> None:
+    async def test_a_notification_arrives_before_what_follows_it(self) -> None:
         order: list[str] = []
 
         class Slow(Handshaking):
@@ -124,17 +106,14 @@ class TestOrder:
                     order.append(request.method)
                 await super().__call__(request, reply)
 
-        async def script() -> None:
-            async with odd_server(Slow()) as server, over(server.url, with_roots()) as ours:
-                await ours.notify_roots_list_changed()
-                await ours.call_tool(named(OLD, "x"))
-                assert order[1:] == [
-                    "notifications/initialized",
-                    "notifications/roots/list_changed",
-                    "tools/call",
-                ]
-
-        run(script())
+        async with odd_server(Slow()) as server, over(server.url, with_roots()) as ours:
+            await ours.notify_roots_list_changed()
+            await ours.call_tool(named(OLD, "x"))
+            assert order[1:] == [
+                "notifications/initialized",
+                "notifications/roots/list_changed",
+                "tools/call",
+            ]
 
     @pytest.mark.parametrize("status", [200, 204, 400, 500])
     def test_a_notification_that_is_refused_harms_nobody(

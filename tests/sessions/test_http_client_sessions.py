@@ -16,7 +16,7 @@ from support.sessions.odd_servers import (
     over,
     with_roots,
 )
-from support.sessions.talking import error, named, pkg, run, runtime
+from support.sessions.talking import content_of, error, named, pkg, runtime
 
 
 class Ending(Handshaking):
@@ -45,29 +45,25 @@ class Ending(Handshaking):
 class TestSession:
     """What happens when a server ends a session (2025-11-25, "Session Management")."""
 
-    def test_HC12_a_new_session_is_begun_and_the_request_repeated(self) -> None:
+    async def test_HC12_a_new_session_is_begun_and_the_request_repeated(self) -> None:
         play = Ending("one", "two")
+        async with odd_server(play) as server:
+            async with connecting(server.url) as ours:
+                play.lost = {"one"}
+                result = await ours.call_tool(named(OLD, "x"))
+                assert content_of(result)[0].text == "done"
+            first, again = server.seen("POST", "initialize")
+            assert first.value["params"] == again.value["params"]
+            assert first.id != again.id
+            assert "mcp-protocol-version" not in again.headers
+            calls = server.seen("POST", "tools/call")
+            assert [one.headers["mcp-session-id"] for one in calls] == ["one", "two"]
+            assert calls[0].body == calls[1].body
+            assert server.requests[-1].headers["mcp-session-id"] == "two"
+            confirmed = server.seen("POST", "notifications/initialized")
+            assert [one.headers["mcp-session-id"] for one in confirmed] == ["one", "two"]
 
-        async def script() -> None:
-            async with odd_server(play) as server:
-                async with connecting(server.url) as ours:
-                    play.lost = {"one"}
-                    result = await ours.call_tool(named(OLD, "x"))
-                    assert result.content[0].text == "done"
-                first, again = server.seen("POST", "initialize")
-                assert first.value["params"] == again.value["params"]
-                assert first.id != again.id
-                assert "mcp-protocol-version" not in again.headers
-                calls = server.seen("POST", "tools/call")
-                assert [one.headers["mcp-session-id"] for one in calls] == ["one", "two"]
-                assert calls[0].body == calls[1].body
-                assert server.requests[-1].headers["mcp-session-id"] == "two"
-                confirmed = server.seen("POST", "notifications/initialized")
-                assert [one.headers["mcp-session-id"] for one in confirmed] == ["one", "two"]
-
-        run(script())
-
-    def test_HC12_a_session_that_ends_before_it_is_confirmed_is_replaced_too(self) -> None:
+    async def test_HC12_a_session_that_ends_before_it_is_confirmed_is_replaced_too(self) -> None:
         class Hasty(Ending):
             async def __call__(self, request: Request, reply: Reply) -> None:
                 if request.headers.get("mcp-session-id") == "one":
@@ -75,26 +71,19 @@ class TestSession:
                 else:
                     await super().__call__(request, reply)
 
-        async def script() -> None:
-            async with odd_server(Hasty("one", "two")) as server, connecting(server.url) as ours:
-                await ours.call_tool(named(OLD, "x"))
-                confirmed = server.seen("POST", "notifications/initialized")
-                assert [one.headers["mcp-session-id"] for one in confirmed] == ["one", "two"]
+        async with odd_server(Hasty("one", "two")) as server, connecting(server.url) as ours:
+            await ours.call_tool(named(OLD, "x"))
+            confirmed = server.seen("POST", "notifications/initialized")
+            assert [one.headers["mcp-session-id"] for one in confirmed] == ["one", "two"]
 
-        run(script())
-
-    def test_HC12_calls_that_find_out_together_begin_one_session(self) -> None:
+    async def test_HC12_calls_that_find_out_together_begin_one_session(self) -> None:
         play = Ending("one", "two")
+        async with odd_server(play) as server, connecting(server.url) as ours:
+            play.lost = {"one"}
+            await asyncio.gather(*(ours.call_tool(named(OLD, str(at))) for at in range(9)))
+            assert len(server.seen("POST", "initialize")) == 2
 
-        async def script() -> None:
-            async with odd_server(play) as server, connecting(server.url) as ours:
-                play.lost = {"one"}
-                await asyncio.gather(*(ours.call_tool(named(OLD, str(at))) for at in range(9)))
-                assert len(server.seen("POST", "initialize")) == 2
-
-        run(script())
-
-    def test_HC12_what_is_asked_meanwhile_waits_for_the_new_session(self) -> None:
+    async def test_HC12_what_is_asked_meanwhile_waits_for_the_new_session(self) -> None:
         beginning, go_on = asyncio.Event(), asyncio.Event()
 
         class Slow(Ending):
@@ -105,76 +94,54 @@ class TestSession:
                 await super().__call__(request, reply)
 
         play = Slow("one", "two")
+        async with odd_server(play) as server, connecting(server.url) as ours:
+            play.lost = {"one"}
+            first = asyncio.create_task(ours.call_tool(named(OLD, "first")))
+            await beginning.wait()
+            second = asyncio.create_task(ours.call_tool(named(OLD, "second")))
+            for _ in range(20):
+                await asyncio.sleep(0)
+            go_on.set()
+            await asyncio.gather(first, second)
+            calls = server.seen("POST", "tools/call")
+            sent = [(one.value["params"]["name"], one.headers["mcp-session-id"]) for one in calls]
+            assert sorted(sent) == [("first", "one"), ("first", "two"), ("second", "two")]
 
-        async def script() -> None:
-            async with odd_server(play) as server, connecting(server.url) as ours:
-                play.lost = {"one"}
-                first = asyncio.create_task(ours.call_tool(named(OLD, "first")))
-                await beginning.wait()
-                second = asyncio.create_task(ours.call_tool(named(OLD, "second")))
-                for _ in range(20):
-                    await asyncio.sleep(0)
-                go_on.set()
-                await asyncio.gather(first, second)
-                calls = server.seen("POST", "tools/call")
-                sent = [
-                    (one.value["params"]["name"], one.headers["mcp-session-id"]) for one in calls
-                ]
-                assert sorted(sent) == [("first", "one"), ("first", "two"), ("second", "two")]
-
-        run(script())
-
-    def test_HC12_a_new_session_may_do_without_an_id(self) -> None:
+    async def test_HC12_a_new_session_may_do_without_an_id(self) -> None:
         play = Ending("one", None)
-
-        async def script() -> None:
-            async with odd_server(play) as server:
-                async with connecting(server.url) as ours:
-                    play.lost = {"one"}
-                    await ours.call_tool(named(OLD, "x"))
-                assert "mcp-session-id" not in server.requests[-1].headers
-
-        run(script())
-
-    def test_HC12_a_request_is_repeated_once(self) -> None:
-        play = Ending("one", "two")
-
-        async def script() -> None:
-            async with odd_server(play) as server, connecting(server.url) as ours:
-                play.lost = {"one", "two"}
-                with pytest.raises(pkg.McpError, match="Session not found"):
-                    await ours.call_tool(named(OLD, "x"))
-                assert len(server.seen("POST", "tools/call")) == 2
-
-        run(script())
-
-    def test_a_notification_is_repeated_in_the_new_session(self) -> None:
-        play = Ending("one", "two")
-
-        async def script() -> None:
-            async with odd_server(play) as server, over(server.url, with_roots()) as ours:
+        async with odd_server(play) as server:
+            async with connecting(server.url) as ours:
                 play.lost = {"one"}
-                await ours.notify_roots_list_changed()
                 await ours.call_tool(named(OLD, "x"))
-                sent = server.seen("POST", "notifications/roots/list_changed")
-                assert [one.headers["mcp-session-id"] for one in sent] == ["one", "two"]
+            assert "mcp-session-id" not in server.requests[-1].headers
 
-        run(script())
+    async def test_HC12_a_request_is_repeated_once(self) -> None:
+        play = Ending("one", "two")
+        async with odd_server(play) as server, connecting(server.url) as ours:
+            play.lost = {"one", "two"}
+            with pytest.raises(pkg.McpError, match="Session not found"):
+                await ours.call_tool(named(OLD, "x"))
+            assert len(server.seen("POST", "tools/call")) == 2
 
-    def test_a_session_in_another_revision_is_no_replacement(self) -> None:
+    async def test_a_notification_is_repeated_in_the_new_session(self) -> None:
+        play = Ending("one", "two")
+        async with odd_server(play) as server, over(server.url, with_roots()) as ours:
+            play.lost = {"one"}
+            await ours.notify_roots_list_changed()
+            await ours.call_tool(named(OLD, "x"))
+            sent = server.seen("POST", "notifications/roots/list_changed")
+            assert [one.headers["mcp-session-id"] for one in sent] == ["one", "two"]
+
+    async def test_a_session_in_another_revision_is_no_replacement(self) -> None:
         play = Ending("one", "two", versions=(OLD, "2025-06-18"))
-
-        async def script() -> None:
-            async with odd_server(play) as server, connecting(server.url) as ours:
-                play.lost = {"one"}
-                for _ in range(2):
-                    with pytest.raises(pkg.Disconnected, match="2025-06-18 instead of 2025-11-25"):
-                        await ours.call_tool(named(OLD, "x"))
-
-        run(script())
+        async with odd_server(play) as server, connecting(server.url) as ours:
+            play.lost = {"one"}
+            for _ in range(2):
+                with pytest.raises(pkg.Disconnected, match="2025-06-18 instead of 2025-11-25"):
+                    await ours.call_tool(named(OLD, "x"))
 
     @pytest.mark.parametrize("status", [400, 401, 503])
-    def test_a_server_that_begins_no_new_session_fails_the_call(self, status: int) -> None:
+    async def test_a_server_that_begins_no_new_session_fails_the_call(self, status: int) -> None:
         class Closed(Ending):
             async def __call__(self, request: Request, reply: Reply) -> None:
                 if self.lost and request.method == "initialize":
@@ -183,16 +150,10 @@ class TestSession:
                     await super().__call__(request, reply)
 
         play = Closed("one", "two")
-
-        async def script() -> None:
-            async with odd_server(play) as server, connecting(server.url) as ours:
-                play.lost = {"one"}
-                with pytest.raises(
-                    pkg.Disconnected, match=f"no new one could begin: HTTP {status}"
-                ):
-                    await ours.call_tool(named(OLD, "x"))
-
-        run(script())
+        async with odd_server(play) as server, connecting(server.url) as ours:
+            play.lost = {"one"}
+            with pytest.raises(pkg.Disconnected, match=f"no new one could begin: HTTP {status}"):
+                await ours.call_tool(named(OLD, "x"))
 
     def test_a_method_that_is_missing_ends_no_session(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
@@ -201,7 +162,7 @@ class TestSession:
         _, seen = failing(Handshaking(call, session="s"), pytest.raises(pkg.McpError))
         assert [one.method for one in seen].count("initialize") == 1
 
-    def test_the_stream_of_the_server_follows_into_the_new_session(self) -> None:
+    async def test_the_stream_of_the_server_follows_into_the_new_session(self) -> None:
         listening = asyncio.Event()
 
         async def listen(request: Request, reply: Reply) -> None:
@@ -211,16 +172,12 @@ class TestSession:
             await reply.gone()
 
         play = Ending("one", "two", listen=listen)
+        async with odd_server(play) as server, connecting(server.url) as ours:
+            play.lost = {"one"}
+            await ours.call_tool(named(OLD, "x"))
+            await listening.wait()
 
-        async def script() -> None:
-            async with odd_server(play) as server, connecting(server.url) as ours:
-                play.lost = {"one"}
-                await ours.call_tool(named(OLD, "x"))
-                await listening.wait()
-
-        run(script())
-
-    def test_a_session_that_ends_while_listening_is_replaced(self) -> None:
+    async def test_a_session_that_ends_while_listening_is_replaced(self) -> None:
         again = asyncio.Event()
 
         async def listen(request: Request, reply: Reply) -> None:
@@ -232,13 +189,10 @@ class TestSession:
             await reply.stream()
             await reply.event(id="1", retry=1)
 
-        async def script() -> None:
-            play = Ending("one", "two", listen=listen)
-            async with odd_server(play) as server, connecting(server.url):
-                await again.wait()
-                assert len(server.seen("POST", "initialize")) == 2
-
-        run(script())
+        play = Ending("one", "two", listen=listen)
+        async with odd_server(play) as server, connecting(server.url):
+            await again.wait()
+            assert len(server.seen("POST", "initialize")) == 2
 
     @pytest.mark.parametrize("how", [200, 204, 404, 405, 503, "hang up", "hang on"])
     def test_a_session_is_ended_whatever_the_server_says(

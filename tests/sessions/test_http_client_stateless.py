@@ -5,10 +5,13 @@ import logging
 import sys
 from collections.abc import Callable, Generator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import pytest
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25.models import NotificationParams
+from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     TEXT,
@@ -36,24 +39,25 @@ from support.sessions.talking import (
     run,
     runtime,
 )
+from support.tables import case
 
 
-def tool(name: str, **properties: Any) -> dict[str, Any]:
+def tool(name: str, **properties: Any) -> JsonObject:
     """A tool with these properties."""
     return {"name": name, "inputSchema": {"type": "object", "properties": properties}}
 
 
-def marked(header: Any = "Region", type: str = "string") -> dict[str, Any]:
+def marked(header: Any = "Region", type: str = "string") -> JsonObject:
     return {"type": type, "x-mcp-header": header}
 
 
-def listed(*tools: dict[str, Any], **more: Any) -> dict[str, Any]:
+def listed(*tools: JsonObject, **more: Any) -> JsonObject:
     """The result of `tools/list`."""
     cached = {"ttlMs": 0, "cacheScope": "public", "resultType": "complete"}
     return {"tools": list(tools), **cached, **more}
 
 
-def listing(*tools: dict[str, Any], call: Play = done) -> Modern:
+def listing(*tools: JsonObject, call: Play = done) -> Modern:
     """A server with these tools."""
 
     async def play(request: Request, reply: Reply) -> None:
@@ -164,7 +168,7 @@ class TestArguments:
         plain={"type": "string"},
     )
 
-    def fields(self, arguments: dict[str, Any] | None) -> dict[str, str]:
+    def fields(self, arguments: JsonObject | None) -> dict[str, str]:
         """The fields that repeat these arguments."""
 
         async def use(ours: Any) -> None:
@@ -193,22 +197,20 @@ class TestArguments:
             "where-id": "7",
         }
 
-    @pytest.mark.parametrize(
-        ("value", "field"),
-        [
+    def test_they_are_written_safely(self) -> None:
+        for value, field in [
             ("", ""),
             ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
             (" padded ", "=?base64?IHBhZGRlZCA=?="),
             ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
             ("a\tb", "=?base64?YQli?="),
-        ],
-    )
-    def test_they_are_written_safely(self, value: str, field: str) -> None:
-        assert self.fields({"region": value}) == {"region": field}
+        ]:
+            assert self.fields({"region": value}) == {"region": field}
 
-    @pytest.mark.parametrize("arguments", [None, {}, {"region": None, "where": {}}, {"plain": "x"}])
-    def test_what_is_absent_is_not_repeated(self, arguments: Any) -> None:
-        assert self.fields(arguments) == {}
+    def test_what_is_absent_is_not_repeated(self) -> None:
+        values: list[Json] = [None, {}, {"region": None, "where": {}}, {"plain": "x"}]
+        for arguments in values:
+            assert self.fields(arguments) == {}
 
     def test_tools_with_bad_marks_are_left_out_one_by_one(
         self, caplog: pytest.LogCaptureFixture
@@ -297,7 +299,7 @@ class TestCorrection:
     """A server that misses fields of a call (streamable-http, "Client Behavior")."""
 
     @staticmethod
-    def strict(*pages: list[dict[str, Any]]) -> Modern:
+    def strict(*pages: list[JsonObject]) -> Modern:
         """A server that wants `Mcp-Param-Region`, and lists its tools on these pages."""
 
         async def play(request: Request, reply: Reply) -> None:
@@ -316,7 +318,7 @@ class TestCorrection:
         module = runtime("http.client.request")
         asked: list[str] = []
 
-        async def ask(_: Any, method: str, params: Any) -> Any:
+        async def ask(_: object, method: str, params: object) -> Any:
             asked.append(method)
             return {"nextCursor": "more"}
 
@@ -345,18 +347,24 @@ class TestCorrection:
             assert "progressToken" not in theirs
             assert one.headers["mcp-method"] == "tools/list"
 
-    @pytest.mark.parametrize(
-        "tools",
-        [[], [tool("x")], [tool("x", other=marked())], [tool("x", a=marked(""))]],
-        ids=["no tools", "unmarked", "another", "bad"],
-    )
-    def test_SC08_what_that_does_not_change_is_reported(self, tools: list[Any]) -> None:
+    def test_SC08_what_that_does_not_change_is_reported(self) -> None:
         async def use(ours: Any) -> None:
             with pytest.raises(pkg.McpError, match="no region"):
                 await self.call(ours)
 
-        seen = using(self.strict(tools), use)
-        assert [one.method for one in seen] == ["server/discover", "tools/call", "tools/list"]
+        for name, tools in {
+            "no tools": [],
+            "unmarked": [tool("x")],
+            "another": [tool("x", other=marked())],
+            "bad": [tool("x", a=marked(""))],
+        }.items():
+            with case(name):
+                seen = using(self.strict(tools), use)
+                assert [one.method for one in seen] == [
+                    "server/discover",
+                    "tools/call",
+                    "tools/list",
+                ]
 
     def test_SC07_a_call_is_repeated_once(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
@@ -400,62 +408,53 @@ class TestOrigin:
     """Nothing that was meant for one server is sent to another."""
 
     @pytest.mark.parametrize("status", [301, 302, 307, 308])
-    def test_a_redirect_to_another_origin_is_refused(self, status: int) -> None:
-        async def script() -> None:
-            async with odd_server(Modern()) as other:
+    async def test_a_redirect_to_another_origin_is_refused(self, status: int) -> None:
+        async with odd_server(Modern()) as other:
 
-                async def play(request: Request, reply: Reply) -> None:
-                    await reply.send(status, location=other.url)
+            async def play(request: Request, reply: Reply) -> None:
+                await reply.send(status, location=other.url)
 
-                async with odd_server(play) as server:
-                    with http_error(status):
-                        secret = {"authorization": "Bearer secret"}
-                        async with connecting(server.url, headers=secret):
-                            raise AssertionError("connected")
-                assert other.requests == []
+            async with odd_server(play) as server:
+                with http_error(status):
+                    secret = {"authorization": "Bearer secret"}
+                    async with connecting(server.url, headers=secret):
+                        raise AssertionError("connected")
+            assert other.requests == []
 
-        run(script())
+    async def test_a_session_id_does_not_follow_a_redirect_of_a_later_request(self) -> None:
+        async with odd_server(Handshaking()) as other:
 
-    def test_a_session_id_does_not_follow_a_redirect_of_a_later_request(self) -> None:
-        async def script() -> None:
-            async with odd_server(Handshaking()) as other:
+            async def call(request: Request, reply: Reply) -> None:
+                await reply.send(307, location=other.url)
 
-                async def call(request: Request, reply: Reply) -> None:
-                    await reply.send(307, location=other.url)
+            async with (
+                odd_server(Handshaking(call, session="s")) as server,
+                connecting(server.url) as ours,
+            ):
+                with http_error(307):
+                    await ours.call_tool(named(OLD, "x"))
+            assert other.requests == []
 
-                async with (
-                    odd_server(Handshaking(call, session="s")) as server,
-                    connecting(server.url) as ours,
-                ):
-                    with http_error(307):
-                        await ours.call_tool(named(OLD, "x"))
-                assert other.requests == []
+    async def test_a_client_that_follows_redirects_is_kept_from_it(self) -> None:
+        async with odd_server(Modern()) as other:
 
-        run(script())
+            async def play(request: Request, reply: Reply) -> None:
+                await reply.send(307, location=other.url)
 
-    def test_a_client_that_follows_redirects_is_kept_from_it(self) -> None:
-        async def script() -> None:
-            async with odd_server(Modern()) as other:
-
-                async def play(request: Request, reply: Reply) -> None:
-                    await reply.send(307, location=other.url)
-
-                async with (
-                    odd_server(play) as server,
-                    httpx2.AsyncClient(follow_redirects=True) as http,
-                ):
-                    with http_error(307):
-                        async with connecting(server.url, http=http):
-                            raise AssertionError("connected")
-                assert other.requests == []
-
-        run(script())
+            async with (
+                odd_server(play) as server,
+                httpx2.AsyncClient(follow_redirects=True) as http,
+            ):
+                with http_error(307):
+                    async with connecting(server.url, http=http):
+                        raise AssertionError("connected")
+            assert other.requests == []
 
 
 class TestClient:
     """The client of HTTP that somebody else made."""
 
-    def test_its_authentication_is_used_and_it_is_left_open(self) -> None:
+    async def test_its_authentication_is_used_and_it_is_left_open(self) -> None:
         class Renewing(httpx2.Auth):
             def auth_flow(
                 self, request: httpx2.Request
@@ -472,19 +471,16 @@ class TestClient:
                 else:
                     await super().__call__(request, reply)
 
-        async def script() -> None:
-            async with (
-                odd_server(Guarded()) as server,
-                httpx2.AsyncClient(auth=Renewing(), headers={"x-ours": "1"}) as http,
-            ):
-                # PH10: authentication repeats the request, and the era is found out then.
-                async with connecting(server.url, http=http) as ours:
-                    await ours.call_tool(named(STATELESS, "x"))
-                assert not http.is_closed
-                assert len(server.requests) == 4
-                assert all(one.headers["x-ours"] == "1" for one in server.requests)
-
-        run(script())
+        async with (
+            odd_server(Guarded()) as server,
+            httpx2.AsyncClient(auth=Renewing(), headers={"x-ours": "1"}) as http,
+        ):
+            # PH10: authentication repeats the request, and the era is found out then.
+            async with connecting(server.url, http=http) as ours:
+                await ours.call_tool(named(STATELESS, "x"))
+            assert not http.is_closed
+            assert len(server.requests) == 4
+            assert all(one.headers["x-ours"] == "1" for one in server.requests)
 
     def test_one_of_our_own_is_closed_at_the_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made: list[httpx2.AsyncClient] = []
@@ -502,7 +498,7 @@ class TestClient:
         using(Modern(), use)
         assert [one.is_closed for one in made] == [True]
 
-    def test_what_its_authentication_raises_reaches_the_caller(self) -> None:
+    async def test_what_its_authentication_raises_reaches_the_caller(self) -> None:
         class Refused(Exception):
             pass
 
@@ -512,18 +508,15 @@ class TestClient:
                 if request.headers["mcp-method"] == "tools/call":
                     raise Refused("no consent")
 
-        async def script() -> None:
-            async with (
-                odd_server(Modern()) as server,
-                httpx2.AsyncClient(auth=Failing()) as http,
-                connecting(server.url, http=http) as ours,
-            ):
-                with pytest.raises(Refused, match="no consent"):
-                    await ours.call_tool(named(STATELESS, "x"))
+        async with (
+            odd_server(Modern()) as server,
+            httpx2.AsyncClient(auth=Failing()) as http,
+            connecting(server.url, http=http) as ours,
+        ):
+            with pytest.raises(Refused, match="no consent"):
+                await ours.call_tool(named(STATELESS, "x"))
 
-        run(script())
-
-    def test_what_its_authentication_raises_on_leaving_replaces_nothing(
+    async def test_what_its_authentication_raises_on_leaving_replaces_nothing(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         class Failing(httpx2.Auth):
@@ -534,17 +527,14 @@ class TestClient:
                     raise RuntimeError("expired")
                 yield request
 
-        async def script() -> None:
-            async with (
-                odd_server(Handshaking(session="s")) as server,
-                httpx2.AsyncClient(auth=Failing()) as http,
-            ):
-                with pytest.raises(ZeroDivisionError):
-                    async with connecting(server.url, http=http):
-                        raise ZeroDivisionError
-                assert not server.seen("DELETE")
-
-        run(script())
+        async with (
+            odd_server(Handshaking(session="s")) as server,
+            httpx2.AsyncClient(auth=Failing()) as http,
+        ):
+            with pytest.raises(ZeroDivisionError):
+                async with connecting(server.url, http=http):
+                    raise ZeroDivisionError
+            assert not server.seen("DELETE")
         assert (
             "the server was not told of the end of the session: RuntimeError('expired')"
             in caplog.text
@@ -560,10 +550,10 @@ class TestClient:
         assert {one.headers["authorization"] for one in seen} == {"Bearer t"}
         assert seen[-1].headers["mcp-protocol-version"] == OLD
 
-    @pytest.mark.parametrize("url", ["", "ftp://x/", "/mcp", "http://", "http://a:b", "mcp"])
-    def test_what_is_no_url_of_http_is_refused(self, url: str) -> None:
-        with pytest.raises(ValueError, match="is not a URL"):
-            connecting(url)
+    def test_what_is_no_url_of_http_is_refused(self) -> None:
+        for url in ["", "ftp://x/", "/mcp", "http://", "http://a:b", "mcp"]:
+            with case(url), pytest.raises(ValueError, match="is not a URL"):
+                connecting(url)
 
     def test_a_port_that_cannot_be_is_refused_before_anything_is_tried(self) -> None:
         with pytest.raises(ValueError, match="port above 65535"):
@@ -575,7 +565,7 @@ class TestClient:
             connecting("http://127.0.0.1/mcp")
 
 
-def test_a_listen_stream_stays_open_beside_other_calls() -> None:
+async def test_a_listen_stream_stays_open_beside_other_calls() -> None:
     told = asyncio.Event()
     m = models(STATELESS)
 
@@ -601,18 +591,15 @@ def test_a_listen_stream_stays_open_beside_other_calls() -> None:
             else:
                 await super().__call__(request, reply)
 
-    async def on_tool_list_changed(self: Any, params: Any) -> None:
+    async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
         told.set()
 
-    async def script() -> None:
-        connect_http = runtime("http.client.connect").connect_http
-        ours = client(STATELESS, on_tool_list_changed=on_tool_list_changed)
-        async with odd_server(Listening(call)) as server, connect_http(server.url, ours):
-            wanted = m.SubscriptionFilter(tools_list_changed=True)
-            params = m.SubscriptionsListenRequestParams(notifications=wanted)
-            listening = asyncio.create_task(ours.subscriptions_listen(params))
-            await told.wait()
-            await ours.call_tool(named(STATELESS, "x"))
-            listening.cancel()
-
-    run(script())
+    connect_http = runtime("http.client.connect").connect_http
+    ours = client(STATELESS, on_tool_list_changed=on_tool_list_changed)
+    async with odd_server(Listening(call)) as server, connect_http(server.url, ours):
+        wanted = m.SubscriptionFilter(tools_list_changed=True)
+        params = m.SubscriptionsListenRequestParams(notifications=wanted)
+        listening = asyncio.create_task(cast(stateless.Client, ours).subscriptions_listen(params))
+        await told.wait()
+        await ours.call_tool(named(STATELESS, "x"))
+        listening.cancel()

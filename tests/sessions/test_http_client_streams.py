@@ -4,6 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import ElicitRequestParams, NotificationParams
+from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     TEXT,
@@ -22,8 +24,9 @@ from support.sessions.odd_servers import (
     odd_server,
     over,
 )
-from support.sessions.talking import client, models, named, notification, pkg, run, runtime
+from support.sessions.talking import client, models, named, notification, pkg, runtime
 from support.sessions.talking import request as request_as_json
+from support.tables import case
 
 
 def noted(monkeypatch: pytest.MonkeyPatch, module: str) -> list[float]:
@@ -74,8 +77,7 @@ class TestResumption:
         assert seen[-2].headers["accept"] == "text/event-stream"
 
     @pytest.mark.parametrize(
-        ("retry", "seconds"),
-        [(500, 0.5), (70_000, 70.0), (None, 1.0), (0, 0.1), (10**15, 600.0)],
+        ("retry", "seconds"), [(500, 0.5), (70_000, 70.0), (None, 1.0), (0, 0.1), (10**15, 600.0)]
     )
     def test_it_waits_as_long_as_it_was_told_within_bounds(
         self, retry: int | None, seconds: float, monkeypatch: pytest.MonkeyPatch
@@ -176,12 +178,10 @@ class TestResumption:
             waits.append(cursor.wait)
         assert waits == [1.0, 1.5, 1.5]
 
-    @pytest.mark.parametrize(
-        "bounds", [{"min_wait": 0}, {"min_wait": 2, "max_wait": 1}, {"max_attempts": -1}]
-    )
-    def test_bounds_that_make_no_sense_are_refused(self, bounds: dict[str, Any]) -> None:
-        with pytest.raises(ValueError, match=next(iter(bounds))):
-            pkg.Reconnection(**bounds)
+    def test_bounds_that_make_no_sense_are_refused(self) -> None:
+        for bounds in [{"min_wait": 0}, {"min_wait": 2, "max_wait": 1}, {"max_attempts": -1}]:
+            with case(bounds), pytest.raises(ValueError, match=next(iter(bounds))):
+                pkg.Reconnection(**bounds)
 
     @pytest.mark.parametrize("status", [400, 401, 404, 405])
     def test_a_server_that_does_not_resume_says_so(self, status: int) -> None:
@@ -192,7 +192,7 @@ class TestResumption:
         assert gets(seen) == [None, "p-1"]
 
     @pytest.mark.parametrize("event", [{}, {"retry": 1}, {"id": ""}, {"id": "\x1b"}])
-    def test_a_stream_without_ids_is_lost_at_once(self, event: dict[str, Any]) -> None:
+    def test_a_stream_without_ids_is_lost_at_once(self, event: JsonObject) -> None:
         async def primed(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(notification("notifications/tools/list_changed"), **event)
@@ -209,7 +209,7 @@ class TestResumption:
 class TestListener:
     """The stream that a server may use without being asked."""
 
-    def test_a_request_on_it_is_answered_whatever_its_id(self) -> None:
+    async def test_a_request_on_it_is_answered_whatever_its_id(self) -> None:
         answered = asyncio.Event()
         posts: list[Request] = []
 
@@ -222,7 +222,7 @@ class TestListener:
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.stream()
-            schema: dict[str, Any] = {"type": "object", "properties": {}}
+            schema: JsonObject = {"type": "object", "properties": {}}
             asked = request_as_json("elicitation/create", 0, message="Who?", requestedSchema=schema)
             await reply.event(asked)
             await reply.gone()
@@ -233,23 +233,17 @@ class TestListener:
 
         m = models(OLD)
 
-        async def on_elicit(self: Any, params: Any) -> Any:
+        async def on_elicit(self: object, params: ElicitRequestParams) -> object:
             return m.ElicitResult(action="decline")
 
-        async def script() -> None:
-            ours = client(OLD, on_elicit=on_elicit)
-            async with (
-                odd_server(Asking(call, listen, session="s")) as server,
-                over(server.url, ours),
-            ):
-                await ours.call_tool(named(OLD, "x"))
-                (get,) = server.seen("GET")
-                assert get.headers["mcp-session-id"] == "s"
-            (post,) = posts
-            assert post.value == {"jsonrpc": "2.0", "id": 0, "result": {"action": "decline"}}
-            assert post.headers["mcp-session-id"] == "s"
-
-        run(script())
+        ours = client(OLD, on_elicit=on_elicit)
+        async with odd_server(Asking(call, listen, session="s")) as server, over(server.url, ours):
+            await ours.call_tool(named(OLD, "x"))
+            (get,) = server.seen("GET")
+            assert get.headers["mcp-session-id"] == "s"
+        (post,) = posts
+        assert post.value == {"jsonrpc": "2.0", "id": 0, "result": {"action": "decline"}}
+        assert post.headers["mcp-session-id"] == "s"
 
     def test_calls_wait_until_the_server_has_answered_whether_there_is_one(self) -> None:
         order: list[str] = []
@@ -268,24 +262,21 @@ class TestListener:
         assert order == ["GET", "call"]
 
     @pytest.mark.parametrize("status", [200, 204, 400, 401, 403, 404, 405, 406])
-    def test_a_server_without_one_is_not_asked_again(self, status: int) -> None:
+    async def test_a_server_without_one_is_not_asked_again(self, status: int) -> None:
         async def listen(request: Request, reply: Reply) -> None:
             await reply.send(status)
 
-        async def script() -> None:
-            async with (
-                odd_server(Handshaking(listen=listen, session="s")) as server,
-                connecting(server.url) as ours,
-            ):
-                await ours.call_tool(named(OLD, "x"))
-                assert len(server.seen("GET")) == 1
-                # Nobody is left who could ask.
-                names = [repr(task.get_coro()) for task in asyncio.all_tasks()]
-                assert not [name for name in names if "Listener" in name]
+        async with (
+            odd_server(Handshaking(listen=listen, session="s")) as server,
+            connecting(server.url) as ours,
+        ):
+            await ours.call_tool(named(OLD, "x"))
+            assert len(server.seen("GET")) == 1
+            # Nobody is left who could ask.
+            names = [repr(task.get_coro()) for task in asyncio.all_tasks()]
+            assert not [name for name in names if "Listener" in name]
 
-        run(script())
-
-    def test_it_waits_longer_and_longer_while_that_fails(
+    async def test_it_waits_longer_and_longer_while_that_fails(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         waited = noted(monkeypatch, "session")
@@ -293,15 +284,12 @@ class TestListener:
         async def listen(request: Request, reply: Reply) -> None:
             await reply.send(503 if len(waited) < 8 else 405)
 
-        async def script() -> None:
-            async with odd_server(Handshaking(listen=listen)) as server, connecting(server.url):
-                while len(server.seen("GET")) < 9:
-                    await asyncio.sleep(0)
-                assert waited == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
+        async with odd_server(Handshaking(listen=listen)) as server, connecting(server.url):
+            while len(server.seen("GET")) < 9:
+                await asyncio.sleep(0)
+            assert waited == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
 
-        run(script())
-
-    def test_it_waits_longer_and_longer_while_there_are_ids_and_no_messages(
+    async def test_it_waits_longer_and_longer_while_there_are_ids_and_no_messages(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         waited = noted(monkeypatch, "session")
@@ -316,18 +304,15 @@ class TestListener:
             await reply.stream()
             await reply.event(id=f"g-{len(come)}", retry=0)
 
-        async def script() -> None:
-            async with (
-                odd_server(Handshaking(listen=listen)) as server,
-                connecting(server.url, reconnection=pkg.Reconnection()),
-            ):
-                while len(waited) < 5:
-                    await asyncio.sleep(0)
-                assert waited[:5] == [0.1, 0.2, 0.4, 0.8, 1.6]
+        async with (
+            odd_server(Handshaking(listen=listen)) as server,
+            connecting(server.url, reconnection=pkg.Reconnection()),
+        ):
+            while len(waited) < 5:
+                await asyncio.sleep(0)
+            assert waited[:5] == [0.1, 0.2, 0.4, 0.8, 1.6]
 
-        run(script())
-
-    def test_it_is_opened_again_from_where_it_broke(self) -> None:
+    async def test_it_is_opened_again_from_where_it_broke(self) -> None:
         come: list[Request] = []
         third = asyncio.Event()
 
@@ -342,14 +327,11 @@ class TestListener:
                 third.set()
                 await reply.gone()
 
-        async def script() -> None:
-            async with odd_server(Handshaking(listen=listen)) as server, connecting(server.url):
-                await third.wait()
-                assert gets(come) == [None, "g-1", "g-1"]
+        async with odd_server(Handshaking(listen=listen)) as server, connecting(server.url):
+            await third.wait()
+            assert gets(come) == [None, "g-1", "g-1"]
 
-        run(script())
-
-    def test_where_it_broke_may_be_forgotten_and_it_is_opened_anew(self) -> None:
+    async def test_where_it_broke_may_be_forgotten_and_it_is_opened_anew(self) -> None:
         come: list[Request] = []
         changed = asyncio.Event()
 
@@ -364,19 +346,16 @@ class TestListener:
                 await reply.event(notification("notifications/tools/list_changed"))
                 await reply.gone()
 
-        async def on_tool_list_changed(self: Any, params: Any) -> None:
+        async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
             changed.set()
 
-        async def script() -> None:
-            ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
-            async with odd_server(Handshaking(listen=listen)) as server, over(server.url, ours):
-                await changed.wait()
-                assert gets(come) == [None, "g-1", None]
-
-        run(script())
+        ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
+        async with odd_server(Handshaking(listen=listen)) as server, over(server.url, ours):
+            await changed.wait()
+            assert gets(come) == [None, "g-1", None]
 
     @pytest.mark.parametrize("bad", [b"data: {\n\n", b"data: []\n\n", b"event: x\ndata: {}\n\n"])
-    def test_what_is_no_message_is_passed_over(self, bad: bytes) -> None:
+    async def test_what_is_no_message_is_passed_over(self, bad: bytes) -> None:
         changed = asyncio.Event()
 
         async def listen(request: Request, reply: Reply) -> None:
@@ -385,13 +364,10 @@ class TestListener:
             await reply.event(notification("notifications/tools/list_changed"))
             await reply.gone()
 
-        async def on_tool_list_changed(self: Any, params: Any) -> None:
+        async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
             changed.set()
 
-        async def script() -> None:
-            ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
-            async with odd_server(Handshaking(listen=listen)) as server, over(server.url, ours):
-                await changed.wait()
-                assert ours.revision == OLD
-
-        run(script())
+        ours = client(OLD, on_tool_list_changed=on_tool_list_changed)
+        async with odd_server(Handshaking(listen=listen)) as server, over(server.url, ours):
+            await changed.wait()
+            assert ours.revision == OLD

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
 from support.revisions import OLD, STATELESS
 from support.sessions.odd_servers import (
     TEXT,
@@ -28,7 +29,6 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    run,
     runtime,
     welcome,
 )
@@ -37,7 +37,7 @@ CHANGED = notification("notifications/tools/list_changed")
 
 
 class TestStreams:
-    def test_one_that_goes_on_after_the_answer_is_closed(
+    async def test_one_that_goes_on_after_the_answer_is_closed(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(runtime("http.client.request"), "_LAST_WORDS", 0.01)
@@ -49,12 +49,9 @@ class TestStreams:
             await reply.gone()
             closed.set()
 
-        async def script() -> None:
-            async with odd_server(Modern(call)) as server, connecting(server.url) as ours:
-                await ours.call_tool(named(STATELESS, "x"))
-                await closed.wait()
-
-        run(script())
+        async with odd_server(Modern(call)) as server, connecting(server.url) as ours:
+            await ours.call_tool(named(STATELESS, "x"))
+            await closed.wait()
 
     def test_one_that_breaks_is_resumed(self) -> None:
         calls: list[Request] = []
@@ -74,7 +71,7 @@ class TestStreams:
 
         calling(Handshaking(call, listen))
 
-    def test_one_of_the_stateless_era_that_breaks_loses_its_call_alone(self) -> None:
+    async def test_one_of_the_stateless_era_that_breaks_loses_its_call_alone(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             if request.value["params"]["name"] == "lost":
                 await reply.stream(content_length="1000")
@@ -83,13 +80,10 @@ class TestStreams:
             else:
                 await reply.result(request, complete(request, TEXT))
 
-        async def script() -> None:
-            async with odd_server(Modern(call)) as server, connecting(server.url) as ours:
-                with pytest.raises(pkg.Disconnected, match="ended before tools/call"):
-                    await ours.call_tool(named(STATELESS, "lost"))
-                await ours.call_tool(named(STATELESS, "x"))
-
-        run(script())
+        async with odd_server(Modern(call)) as server, connecting(server.url) as ours:
+            with pytest.raises(pkg.Disconnected, match="ended before tools/call"):
+                await ours.call_tool(named(STATELESS, "lost"))
+            await ours.call_tool(named(STATELESS, "x"))
 
     @pytest.mark.parametrize("data", [b"{", b"[]", b"1", b'{"jsonrpc":"2.0"}', b"\xff"])
     def test_what_is_no_message_is_passed_over(self, data: bytes) -> None:
@@ -101,19 +95,16 @@ class TestStreams:
 
         calling(Handshaking(call))
 
-    def test_an_answer_that_breaks_off_fails_its_call(self) -> None:
+    async def test_an_answer_that_breaks_off_fails_its_call(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(200, b'{"jsonrpc":', content_length="1000")
             reply.hang_up()
 
-        async def script() -> None:
-            async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
-                with pytest.raises(pkg.Disconnected, match="POST http://127"):
-                    await ours.call_tool(named(OLD, "x"))
+        async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
+            with pytest.raises(pkg.Disconnected, match="POST http://127"):
+                await ours.call_tool(named(OLD, "x"))
 
-        run(script())
-
-    def test_the_stream_of_the_server_is_opened_again_if_it_breaks(self) -> None:
+    async def test_the_stream_of_the_server_is_opened_again_if_it_breaks(self) -> None:
         again = asyncio.Event()
 
         class Breaking(Handshaking):
@@ -132,11 +123,8 @@ class TestStreams:
                 await reply.event(id="1", retry=1)
                 reply.hang_up()
 
-        async def script() -> None:
-            async with odd_server(Breaking()) as server, connecting(server.url):
-                await again.wait()
-
-        run(script())
+        async with odd_server(Breaking()) as server, connecting(server.url):
+            await again.wait()
 
     def test_a_server_that_does_not_say_whether_it_has_one_is_not_waited_for(
         self, monkeypatch: pytest.MonkeyPatch
@@ -180,7 +168,7 @@ class TestMessages:
 
         calling(Stuck())
 
-    def test_an_answer_to_the_server_is_not_carried_into_another_session(self) -> None:
+    async def test_an_answer_to_the_server_is_not_carried_into_another_session(self) -> None:
         asked, refused = asyncio.Event(), asyncio.Event()
 
         async def listen(get: Request, reply: Reply) -> None:
@@ -199,18 +187,13 @@ class TestMessages:
                 else:
                     await super().__call__(request, reply)
 
-        async def script() -> None:
-            play = Losing(listen=listen, session="one")
-            async with odd_server(play) as server, connecting(server.url) as ours:
-                await refused.wait()
-                await ours.call_tool(named(OLD, "x"))
-                (answer,) = [
-                    one for one in server.requests if one.verb == "POST" and not one.method
-                ]
-                assert answer.headers["mcp-session-id"] == "one"
-                assert server.seen("POST", "tools/call")[-1].headers["mcp-session-id"] == "two"
-
-        run(script())
+        play = Losing(listen=listen, session="one")
+        async with odd_server(play) as server, connecting(server.url) as ours:
+            await refused.wait()
+            await ours.call_tool(named(OLD, "x"))
+            (answer,) = [one for one in server.requests if one.verb == "POST" and not one.method]
+            assert answer.headers["mcp-session-id"] == "one"
+            assert server.seen("POST", "tools/call")[-1].headers["mcp-session-id"] == "two"
 
 
 class TestNewSession:
@@ -232,27 +215,26 @@ class TestNewSession:
 
         return Once(session="one")
 
-    def test_it_may_begin_with_a_stream(self) -> None:
+    async def test_it_may_begin_with_a_stream(self) -> None:
         async def begin(request: Request, reply: Reply) -> None:
             await reply.stream(mcp_session_id="two")
             await reply.event(notification("notifications/message", level="info", data="hello"))
             await reply.event(welcome(request.id, tools={}))
 
-        async def script() -> None:
-            said = asyncio.Event()
+        said = asyncio.Event()
 
-            async def on_logging_message(self: Any, params: Any) -> None:
-                said.set()
+        async def on_logging_message(
+            self: object, params: LoggingMessageNotificationParams
+        ) -> None:
+            said.set()
 
-            ours = client(OLD, on_logging_message=on_logging_message)
-            connect_http = runtime("http.client.connect").connect_http
-            async with odd_server(self.ending(begin)) as server, connect_http(server.url, ours):
-                await ours.call_tool(named(OLD, "x"))
-                await said.wait()
-                calls = server.seen("POST", "tools/call")
-                assert [one.headers["mcp-session-id"] for one in calls] == ["one", "two"]
-
-        run(script())
+        ours = client(OLD, on_logging_message=on_logging_message)
+        connect_http = runtime("http.client.connect").connect_http
+        async with odd_server(self.ending(begin)) as server, connect_http(server.url, ours):
+            await ours.call_tool(named(OLD, "x"))
+            await said.wait()
+            calls = server.seen("POST", "tools/call")
+            assert [one.headers["mcp-session-id"] for one in calls] == ["one", "two"]
 
     @pytest.mark.parametrize(
         ("how", "why"),
@@ -262,7 +244,7 @@ class TestNewSession:
             ("cut off", "no new one"),
         ],
     )
-    def test_without_one_the_call_fails(self, how: str, why: str) -> None:
+    async def test_without_one_the_call_fails(self, how: str, why: str) -> None:
         async def begin(request: Request, reply: Reply) -> None:
             if how == "refused":
                 await reply.send(200, error(request.id, -32000, "busy"))
@@ -271,12 +253,9 @@ class TestNewSession:
             else:
                 reply.hang_up()
 
-        async def script() -> None:
-            async with odd_server(self.ending(begin)) as server, connecting(server.url) as ours:
-                with pytest.raises(pkg.Disconnected, match=why):
-                    await ours.call_tool(named(OLD, "x"))
-
-        run(script())
+        async with odd_server(self.ending(begin)) as server, connecting(server.url) as ours:
+            with pytest.raises(pkg.Disconnected, match=why):
+                await ours.call_tool(named(OLD, "x"))
 
 
 class TestTransport:
@@ -286,57 +265,48 @@ class TestTransport:
     async def opened(url: str) -> Any:
         return await runtime("http.client.connect").open_http(url)()
 
-    def test_closing_it_twice_ends_the_session_once(self) -> None:
-        async def script() -> None:
-            async with odd_server(Handshaking(session="s")) as server:
-                transport = await self.opened(server.url)
-                await transport.send([_bytes(hello())])
-                assert len(await transport.receive()) == 1
-                await asyncio.gather(transport.close(), transport.close())
-                await transport.close()
-                assert len(server.seen("DELETE")) == 1
-                assert await transport.receive() == []
-                with pytest.raises(pkg.Disconnected, match="closed"):
-                    await transport.send([_bytes(request("ping"))])
+    async def test_closing_it_twice_ends_the_session_once(self) -> None:
+        async with odd_server(Handshaking(session="s")) as server:
+            transport = await self.opened(server.url)
+            await transport.send([_bytes(hello())])
+            assert len(await transport.receive()) == 1
+            await asyncio.gather(transport.close(), transport.close())
+            await transport.close()
+            assert len(server.seen("DELETE")) == 1
+            assert await transport.receive() == []
+            with pytest.raises(pkg.Disconnected, match="closed"):
+                await transport.send([_bytes(request("ping"))])
 
-        run(script())
-
-    def test_what_has_come_is_not_lost_when_waiting_is_given_up(self) -> None:
-        async def script() -> None:
-            async with odd_server(Handshaking()) as server:
-                transport = await self.opened(server.url)
-                waiting = asyncio.create_task(transport.receive())
+    async def test_what_has_come_is_not_lost_when_waiting_is_given_up(self) -> None:
+        async with odd_server(Handshaking()) as server:
+            transport = await self.opened(server.url)
+            waiting = asyncio.create_task(transport.receive())
+            await asyncio.sleep(0)
+            await transport.send([_bytes(hello())])
+            while not server.requests:
                 await asyncio.sleep(0)
-                await transport.send([_bytes(hello())])
-                while not server.requests:
-                    await asyncio.sleep(0)
-                waiting.cancel()
-                assert len(await transport.receive()) == 1
-                await transport.close()
+            waiting.cancel()
+            assert len(await transport.receive()) == 1
+            await transport.close()
 
-        run(script())
-
-    def test_what_came_first_is_handed_over_first(self) -> None:
+    async def test_what_came_first_is_handed_over_first(self) -> None:
         taken: list[bytes] = []
 
         def take(received: bytes) -> bool:
             taken.append(received)
             return len(taken) < 2
 
-        async def script() -> None:
-            inbox = runtime("http.client.state").Inbox()
-            inbox.put(b"1")
-            inbox.hand_over(take)
-            inbox.put(b"2")
-            assert await inbox.receive() == [b"1", b"2"]
-            for one in (b"3", b"4", b"5"):
-                inbox.put(one)
-            assert taken == [b"3", b"4"]
-            assert await inbox.receive() == [b"5"]
+        inbox = runtime("http.client.state").Inbox()
+        inbox.put(b"1")
+        inbox.hand_over(take)
+        inbox.put(b"2")
+        assert await inbox.receive() == [b"1", b"2"]
+        for one in (b"3", b"4", b"5"):
+            inbox.put(one)
+        assert taken == [b"3", b"4"]
+        assert await inbox.receive() == [b"5"]
 
-        run(script())
-
-    def test_nobody_reads_more_than_can_be_taken_in(self) -> None:
+    async def test_nobody_reads_more_than_can_be_taken_in(self) -> None:
         written: list[int] = []
         line = b"data: %b\n\n" % _bytes(CHANGED)
 
@@ -346,46 +316,39 @@ class TestTransport:
                 await reply.raw(line * 1000)
                 written.append(number)
 
-        async def script() -> None:
-            async with odd_server(Modern(call)) as server:
-                transport = await self.opened(server.url)
-                meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS}}
-                await transport.send([_bytes(request("x", 1, **meta))])
-                while not written:
+        async with odd_server(Modern(call)) as server:
+            transport = await self.opened(server.url)
+            meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS}}
+            await transport.send([_bytes(request("x", 1, **meta))])
+            while not written:
+                await asyncio.sleep(0)
+            before = 0
+            # The buffers between the two fill up, and then the server has to wait.
+            while len(written) > before:
+                before = len(written)
+                for _ in range(100):
                     await asyncio.sleep(0)
-                before = 0
-                # The buffers between the two fill up, and then the server has to wait.
-                while len(written) > before:
-                    before = len(written)
-                    for _ in range(100):
-                        await asyncio.sleep(0)
-                assert len(written) < 200
-                taken = 0
-                while taken < 200_001:
-                    taken += len(await transport.receive())
-                await transport.close()
+            assert len(written) < 200
+            taken = 0
+            while taken < 200_001:
+                taken += len(await transport.receive())
+            await transport.close()
 
-        run(script())
-
-    def test_nobody_reads_more_bytes_than_can_be_taken_in(
+    async def test_nobody_reads_more_bytes_than_can_be_taken_in(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(runtime("http.client.state"), "_LARGEST", 10)
+        inbox = runtime("http.client.state").Inbox()
+        inbox.put(b"12345")
+        await inbox.room()
+        inbox.put(b"67890")
+        waiting = asyncio.create_task(inbox.room())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        assert await inbox.receive() == [b"12345", b"67890"]
+        await waiting
 
-        async def script() -> None:
-            inbox = runtime("http.client.state").Inbox()
-            inbox.put(b"12345")
-            await inbox.room()
-            inbox.put(b"67890")
-            waiting = asyncio.create_task(inbox.room())
-            await asyncio.sleep(0)
-            assert not waiting.done()
-            assert await inbox.receive() == [b"12345", b"67890"]
-            await waiting
-
-        run(script())
-
-    def test_what_a_refusal_says_without_end_is_not_read_to_its_end(
+    async def test_what_a_refusal_says_without_end_is_not_read_to_its_end(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(runtime("http.client.http_client"), "_LARGEST_REFUSAL", 1000)
@@ -394,39 +357,30 @@ class TestTransport:
             await reply.send(500, b"too bad" * 200, "text/plain", content_length="1000000")
             await reply.gone()
 
-        async def script() -> None:
-            async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
-                with http_error(500):
-                    await ours.call_tool(named(OLD, "x"))
-
-        run(script())
+        async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
+            with http_error(500):
+                await ours.call_tool(named(OLD, "x"))
 
 
-def _bytes(message: Any) -> bytes:
+def _bytes(message: object) -> bytes:
     return json.dumps(message).encode()
 
 
-def test_a_revision_is_short_for_its_plain_client() -> None:
-    async def script() -> None:
-        connect_http = runtime("http.client.connect").connect_http
-        async with (
-            odd_server(Handshaking()) as server,
-            connect_http(server.url, as_=pkg.load(STATELESS)) as ours,
-        ):
-            assert ours.revision == OLD
-            await ours.call_tool(named(STATELESS, "x"))
-
-    run(script())
+async def test_a_revision_is_short_for_its_plain_client() -> None:
+    connect_http = runtime("http.client.connect").connect_http
+    async with (
+        odd_server(Handshaking()) as server,
+        connect_http(server.url, as_=pkg.load(STATELESS)) as ours,
+    ):
+        assert ours.revision == OLD
+        await ours.call_tool(named(STATELESS, "x"))
 
 
-def test_a_redirect_to_nowhere_is_reported() -> None:
+async def test_a_redirect_to_nowhere_is_reported() -> None:
     async def play(request: Request, reply: Reply) -> None:
         await reply.send(307, location="http://a:b/")
 
-    async def script() -> None:
-        async with odd_server(play) as server:
-            with http_error(307):
-                async with connecting(server.url):
-                    raise AssertionError("connected")
-
-    run(script())
+    async with odd_server(play) as server:
+        with http_error(307):
+            async with connecting(server.url):
+                raise AssertionError("connected")

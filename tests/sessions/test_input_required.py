@@ -3,20 +3,30 @@
 from typing import Any
 
 import pytest
+from mcp_revisions.v2026_07_28 import Session
+from mcp_revisions.v2026_07_28.models import (
+    CallToolRequestParams,
+    CreateMessageRequestParams,
+    ElicitRequestParams,
+    GetPromptRequestParams,
+    ReadResourceRequestParams,
+    RequestParams,
+)
 from support.revisions import STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     VERSION,
     Hand,
     client,
+    content_of,
     models,
     modern,
     named,
     pkg,
-    run,
     served,
     tools,
 )
+from support.tables import case
 
 m = models(STATELESS)
 FORM = {
@@ -32,7 +42,7 @@ def age_form() -> Any:
     return m.ElicitRequest(params=params)
 
 
-async def interview(session: Any, params: Any) -> Any:
+async def interview(session: Session, params: CallToolRequestParams) -> object:
     """Asks for an age, then for a name made up by a model and for roots, then answers."""
     if session.inputs is None:
         return session.ask({"age": age_form()}, state={"step": 1})
@@ -43,21 +53,22 @@ async def interview(session: Any, params: Any) -> Any:
         question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
         sampling = m.CreateMessageRequestParams(messages=[question], max_tokens=5)
         asked = {"name": m.CreateMessageRequest(params=sampling), "roots": m.ListRootsRequest()}
-        return session.ask(asked, state={"step": 2, "age": answer.content["age"]})
+        return session.ask(asked, state={"step": 2, "age": content_of(answer)["age"]})
     name = session.inputs.response("name", m.CreateMessageResult)
     roots = session.inputs.response("roots", m.ListRootsResult)
-    return f"{name.content.text} {session.inputs.state['age']} {roots.roots[0].uri}"
+    assert roots is not None
+    return f"{content_of(name).text} {session.inputs.state['age']} {roots.roots[0].uri}"
 
 
 def talkative(**members: Any) -> Any:
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return m.ElicitResult(action="accept", content={"age": 36})
 
-    async def on_create_message(self: Any, params: Any) -> Any:
+    async def on_create_message(self: object, params: CreateMessageRequestParams) -> object:
         text = m.TextContent(text="Ada")
         return m.CreateMessageResult(role="assistant", model="m", content=text)
 
-    async def on_list_roots(self: Any, params: Any) -> Any:
+    async def on_list_roots(self: object, params: RequestParams) -> object:
         return m.ListRootsResult(roots=[m.Root(uri="file:///r")])
 
     handlers = {
@@ -68,44 +79,35 @@ def talkative(**members: Any) -> Any:
     return client(STATELESS, **{**handlers, **members})
 
 
-def test_several_rounds_and_questions_side_by_side() -> None:
-    async def script() -> None:
-        async with pkg.connect_in_memory(talkative(), tools(STATELESS, interview)) as ours:
-            result = await ours.call_tool(named(STATELESS, "x"))
-            assert result.content[0].text == "Ada 36 file:///r"
-
-    run(script())
+async def test_several_rounds_and_questions_side_by_side() -> None:
+    async with pkg.connect_in_memory(talkative(), tools(STATELESS, interview)) as ours:
+        result = await ours.call_tool(named(STATELESS, "x"))
+        assert result.content[0].text == "Ada 36 file:///r"
 
 
-def test_an_answer_that_is_not_what_was_asked_for_never_reaches_the_handler() -> None:
-    async def on_elicit(self: Any, params: Any) -> Any:
+async def test_an_answer_that_is_not_what_was_asked_for_never_reaches_the_handler() -> None:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return m.ElicitResult(action="accept", content={"age": -1})
 
-    async def script() -> None:
-        ours = talkative(on_elicit=on_elicit)
-        async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
-            with pytest.raises(pkg.McpError) as caught:
-                await ours.call_tool(named(STATELESS, "x"))
-            assert caught.value.code == -32602
-            (problem,) = caught.value.data["problems"]
-            assert problem["pointer"] == "/params/inputResponses/age/content/age"
-
-    run(script())
+    ours = talkative(on_elicit=on_elicit)
+    async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
+        with pytest.raises(pkg.McpError) as caught:
+            await ours.call_tool(named(STATELESS, "x"))
+        assert caught.value.code == -32602
+        (problem,) = caught.value.data["problems"]
+        assert problem["pointer"] == "/params/inputResponses/age/content/age"
 
 
-def test_a_refusal_needs_no_content() -> None:
-    async def on_elicit(self: Any, params: Any) -> Any:
+async def test_a_refusal_needs_no_content() -> None:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return m.ElicitResult(action="decline")
 
-    async def script() -> None:
-        ours = talkative(on_elicit=on_elicit)
-        async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
-            assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "declined"
-
-    run(script())
+    ours = talkative(on_elicit=on_elicit)
+    async with pkg.connect_in_memory(ours, tools(STATELESS, interview)):
+        assert content_of(await ours.call_tool(named(STATELESS, "x")))[0].text == "declined"
 
 
-async def first_round(hand: Hand, **params: Any) -> Any:
+async def first_round(hand: Hand, **params: object) -> Any:
     """The result of a first round."""
     await hand.send(call(1, **params))
     return (await hand.take())["result"]
@@ -119,7 +121,7 @@ def call(id: int, **params: Any) -> Any:
 ANSWER = {"age": {"action": "accept", "content": {"age": 5}}}
 
 
-async def refused(hand: Hand, **params: Any) -> str:
+async def refused(hand: Hand, **params: object) -> str:
     """Where the server finds fault with a second round."""
     await hand.send(call(2, **params))
     error = (await hand.take())["error"]
@@ -128,62 +130,49 @@ async def refused(hand: Hand, **params: Any) -> str:
     return pointer
 
 
-def test_a_state_is_good_for_its_own_request_only() -> None:
-    async def script() -> None:
-        async with served(tools(STATELESS, interview)) as hand:
-            asked = await first_round(hand, arguments={"a": 1})
-            assert asked["resultType"] == "input_required"
-            state = asked["requestState"]
-            again = {"inputResponses": ANSWER, "requestState": state}
-            assert await refused(hand, **again) == "/params/requestState"
-            assert await refused(hand, **again, name="y") == "/params/requestState"
-            changed = state[:-2] + ("AA" if state[-2:] != "AA" else "BB")
-            tampered = {**again, "requestState": changed, "arguments": {"a": 1}}
-            assert await refused(hand, **tampered) == "/params/requestState"
-            await hand.send(call(3, **again, arguments={"a": 1}))
-            assert (await hand.take())["result"]["resultType"] == "input_required"
-
-    run(script())
+async def test_a_state_is_good_for_its_own_request_only() -> None:
+    async with served(tools(STATELESS, interview)) as hand:
+        asked = await first_round(hand, arguments={"a": 1})
+        assert asked["resultType"] == "input_required"
+        state = asked["requestState"]
+        again = {"inputResponses": ANSWER, "requestState": state}
+        assert await refused(hand, **again) == "/params/requestState"
+        assert await refused(hand, **again, name="y") == "/params/requestState"
+        changed = state[:-2] + ("AA" if state[-2:] != "AA" else "BB")
+        tampered = {**again, "requestState": changed, "arguments": {"a": 1}}
+        assert await refused(hand, **tampered) == "/params/requestState"
+        await hand.send(call(3, **again, arguments={"a": 1}))
+        assert (await hand.take())["result"]["resultType"] == "input_required"
 
 
-def test_a_state_lapses() -> None:
-    async def script() -> None:
-        async with served(tools(STATELESS, interview), state_lifetime=-2.0) as hand:
-            state = (await first_round(hand))["requestState"]
-            assert await refused(hand, requestState=state) == "/params/requestState"
-
-    run(script())
+async def test_a_state_lapses() -> None:
+    async with served(tools(STATELESS, interview), state_lifetime=-2.0) as hand:
+        state = (await first_round(hand))["requestState"]
+        assert await refused(hand, requestState=state) == "/params/requestState"
 
 
-@pytest.mark.parametrize(("one", "other"), [(None, None), (KEY, KEY), (KEY, KEY[::-1])])
-def test_another_connection_opens_it_with_the_same_key_only(
-    one: bytes | None, other: bytes | None
-) -> None:
-    async def script() -> None:
-        async with served(tools(STATELESS, interview), state_key=one) as hand:
-            state = (await first_round(hand))["requestState"]
-        async with served(tools(STATELESS, interview), state_key=other) as hand:
-            again = {"inputResponses": ANSWER, "requestState": state}
-            if one != other:
-                assert await refused(hand, **again) == "/params/requestState"
-            else:
-                await hand.send(call(2, **again))
-                assert (await hand.take())["result"]["resultType"] == "input_required"
-
-    run(script())
+async def test_another_connection_opens_it_with_the_same_key_only() -> None:
+    for one, other in [(None, None), (KEY, KEY), (KEY, KEY[::-1])]:
+        with case((one, other)):
+            async with served(tools(STATELESS, interview), state_key=one) as hand:
+                state = (await first_round(hand))["requestState"]
+            async with served(tools(STATELESS, interview), state_key=other) as hand:
+                again = {"inputResponses": ANSWER, "requestState": state}
+                if one != other:
+                    assert await refused(hand, **again) == "/params/requestState"
+                else:
+                    await hand.send(call(2, **again))
+                    assert (await hand.take())["result"]["resultType"] == "input_required"
 
 
-def test_answers_without_a_state_are_answers_to_nothing() -> None:
-    async def script() -> None:
-        async with served(tools(STATELESS, interview)) as hand:
-            await hand.send(call(1, inputResponses=ANSWER))
-            assert (await hand.take())["result"]["inputRequests"].keys() == {"age"}
-
-    run(script())
+async def test_answers_without_a_state_are_answers_to_nothing() -> None:
+    async with served(tools(STATELESS, interview)) as hand:
+        await hand.send(call(1, inputResponses=ANSWER))
+        assert (await hand.take())["result"]["inputRequests"].keys() == {"age"}
 
 
-def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_passed_over() -> None:
-    async def ask(session: Any, params: Any) -> Any:
+async def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_passed_over() -> None:
+    async def ask(session: Session, params: CallToolRequestParams) -> object:
         if session.inputs is None:
             return session.ask({"a": age_form(), "b": age_form()})
         assert session.inputs.response("b", m.ElicitResult) is None
@@ -194,57 +183,49 @@ def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_passed_ove
             session.inputs.response("a", m.ListRootsResult)
         return str(sorted(session.inputs.missing))
 
-    async def script() -> None:
-        async with served(tools(STATELESS, ask)) as hand:
-            state = (await first_round(hand))["requestState"]
-            answers = {"a": ANSWER["age"], "zzz": {"action": "cancel"}}
-            await hand.send(call(2, inputResponses=answers, requestState=state))
-            assert (await hand.take())["result"]["content"][0]["text"] == "['b']"
-
-    run(script())
+    async with served(tools(STATELESS, ask)) as hand:
+        state = (await first_round(hand))["requestState"]
+        answers = {"a": ANSWER["age"], "zzz": {"action": "cancel"}}
+        await hand.send(call(2, inputResponses=answers, requestState=state))
+        assert (await hand.take())["result"]["content"][0]["text"] == "['b']"
 
 
-def test_asking_for_nothing_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
-    async def ask(session: Any, params: Any) -> Any:
+async def test_asking_for_nothing_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
+    async def ask(session: Session, params: CallToolRequestParams) -> object:
         return session.ask({})
 
-    async def script() -> None:
-        async with served(tools(STATELESS, ask)) as hand:
-            await hand.send(call(1))
-            assert (await hand.take())["error"]["code"] == -32603
-
-    run(script())
+    async with served(tools(STATELESS, ask)) as hand:
+        await hand.send(call(1))
+        assert (await hand.take())["error"]["code"] == -32603
     assert "has questions or a state" in caplog.text
 
 
-def test_a_state_alone_asks_the_client_to_come_again() -> None:
-    async def ask(session: Any, params: Any) -> Any:
+async def test_a_state_alone_asks_the_client_to_come_again() -> None:
+    async def ask(session: Session, params: CallToolRequestParams) -> object:
         return session.ask({}, state=1) if session.inputs is None else f"{session.inputs.state}"
 
-    async def script() -> None:
-        async with pkg.connect_in_memory(client(STATELESS), tools(STATELESS, ask)) as ours:
-            assert (await ours.call_tool(named(STATELESS, "x"))).content[0].text == "1"
-
-    run(script())
+    async with pkg.connect_in_memory(client(STATELESS), tools(STATELESS, ask)) as ours:
+        assert content_of(await ours.call_tool(named(STATELESS, "x")))[0].text == "1"
 
 
-def test_prompts_and_resources_may_ask_too() -> None:
-    async def on_get_prompt(self: Any, session: Any, params: Any) -> Any:
+async def test_prompts_and_resources_may_ask_too() -> None:
+    async def on_get_prompt(
+        self: object, session: Session, params: GetPromptRequestParams
+    ) -> object:
         if session.inputs is None:
             return session.ask({"age": age_form()})
         return m.GetPromptResult(messages=[])
 
-    async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
+    async def on_read_resource(
+        self: object, session: Session, params: ReadResourceRequestParams
+    ) -> object:
         if session.inputs is None:
             return session.ask({"age": age_form()})
         return m.ReadResourceResult(contents=[])
 
-    async def script() -> None:
-        server = tools(
-            STATELESS, interview, on_get_prompt=on_get_prompt, on_read_resource=on_read_resource
-        )
-        async with pkg.connect_in_memory(talkative(), server) as ours:
-            assert (await ours.get_prompt(m.GetPromptRequestParams(name="p"))).messages == []
-            assert (await ours.read_resource(m.ReadResourceRequestParams(uri="u"))).contents == []
-
-    run(script())
+    server = tools(
+        STATELESS, interview, on_get_prompt=on_get_prompt, on_read_resource=on_read_resource
+    )
+    async with pkg.connect_in_memory(talkative(), server) as ours:
+        assert (await ours.get_prompt(m.GetPromptRequestParams(name="p"))).messages == []
+        assert (await ours.read_resource(m.ReadResourceRequestParams(uri="u"))).contents == []

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.inputs import descriptions, facts
 from mcp_protogen.vectors.protocol import read_hello
 from pydantic import ValidationError
+from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.runtime.receiving import received
 from support.sessions.odd_servers import Handshaking, Reply, Request, connecting, odd_server
@@ -24,13 +25,13 @@ TOKENS = (b"NaN", b"Infinity", b"-Infinity")
 HANDSHAKE = pkg.load(OLD).methods
 
 
-def with_value(message: dict[str, Any], value: bytes) -> bytes:
+def with_value(message: JsonObject, value: bytes) -> bytes:
     """A message as text, with a value in the place of `"?"`."""
     return json.dumps(message).encode().replace(b'"?"', value)
 
 
 PING = request("ping", _meta={"a": ["?"]})
-RESULT: dict[str, Any] = {"content": [], "resultType": "complete"}
+RESULT: JsonObject = {"content": [], "resultType": "complete"}
 
 
 def line_of_stdio(value: bytes) -> object:
@@ -59,12 +60,12 @@ def body_of_a_post(value: bytes) -> object:
         "path": "/mcp",
         "headers": [(name.encode(), text.encode()) for name, text in headers.items()],
     }
-    sent: list[dict[str, Any]] = []
+    sent: list[MutableMapping[str, Any]] = []
 
-    async def receive() -> dict[str, Any]:
+    async def receive() -> JsonObject:
         return {"type": "http.request", "body": with_value(message, value)}
 
-    async def send(event: dict[str, Any]) -> None:
+    async def send(event: MutableMapping[str, Any]) -> None:
         sent.append(event)
 
     async def script() -> None:
@@ -81,7 +82,7 @@ def answer_of_http(value: bytes, streamed: bool) -> object:
     """What the HTTP client makes of an answer."""
 
     async def call(asked: Request, reply: Reply) -> None:
-        result: dict[str, Any] = {"content": [], "_meta": {"a": "?"}}
+        result: JsonObject = {"content": [], "_meta": {"a": "?"}}
         text = with_value({"jsonrpc": "2.0", "id": asked.id, "result": result}, value)
         if streamed:
             await reply.stream()

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from support.folders import TESTS
 from support.revisions import OLD
-from support.sessions.talking import client, named, pkg, run
+from support.sessions.talking import client, content_of, named, pkg
+from support.tables import case
 
 # What the program speaks if it is not of the handshake.
 NEW = "2026-07-28"
@@ -42,178 +43,133 @@ class Meeting:
             return await ours.call_tool(named(OLD, "x"))
 
 
-EMPTY: list[Any] = []
+EMPTY: list[object] = []
 
 
 @pytest.mark.parametrize(
     "mode", ["silence", "exit", "-32601", "-32602", "-32600", "-32000", "text", "fine"]
 )
-def test_PS06_PS08_PS09_what_an_old_server_makes_of_the_probe(mode: str, tmp_path: Path) -> None:
+async def test_PS06_PS08_PS09_what_an_old_server_makes_of_the_probe(
+    mode: str, tmp_path: Path
+) -> None:
     meeting = Meeting(mode, tmp_path)
-
-    async def script() -> None:
-        assert (await meeting.call()).content == EMPTY
-
-    run(script())
+    assert (await meeting.call()).content == EMPTY
     assert meeting.starts == (2 if mode == "exit" else 1)
 
 
 @pytest.mark.shows("S1-44")
-def test_PS09_a_server_that_ends_twice_says_how(tmp_path: Path) -> None:
-    async def script() -> None:
-        with pytest.raises(pkg.Disconnected, match="code 9") as caught:
-            async with Meeting("dies", tmp_path).connect():
-                pass
-        assert "out of memory" in str(caught.value)
-
-    run(script())
+async def test_PS09_a_server_that_ends_twice_says_how(tmp_path: Path) -> None:
+    with pytest.raises(pkg.Disconnected, match="code 9") as caught:
+        async with Meeting("dies", tmp_path).connect():
+            pass
+    assert "out of memory" in str(caught.value)
 
 
-def test_PS10_a_slow_modern_server_is_recognised_by_its_refusal(tmp_path: Path) -> None:
-    async def script() -> None:
-        async with Meeting("modern after all", tmp_path).connect() as ours:
-            assert ours.revision == NEW
-
-    run(script())
+async def test_PS10_a_slow_modern_server_is_recognised_by_its_refusal(tmp_path: Path) -> None:
+    async with Meeting("modern after all", tmp_path).connect() as ours:
+        assert ours.revision == NEW
 
 
 @pytest.mark.parametrize(
-    ("mode", "named_version"),
-    [("wrong version", "1999-01-01"), ("echoed version", NEW)],
+    ("mode", "named_version"), [("wrong version", "1999-01-01"), ("echoed version", NEW)]
 )
-def test_HC04_a_version_nobody_offered_is_refused(
+async def test_HC04_a_version_nobody_offered_is_refused(
     mode: str, named_version: str, tmp_path: Path
 ) -> None:
-    async def script() -> None:
-        with pytest.raises(pkg.NegotiationError, match=named_version):
-            async with Meeting(mode, tmp_path).connect():
-                pass
-
-    run(script())
+    with pytest.raises(pkg.NegotiationError, match=named_version):
+        async with Meeting(mode, tmp_path).connect():
+            pass
 
 
 @pytest.mark.shows("S1-43")
-def test_HC07_silence_ends_in_time(tmp_path: Path) -> None:
-    async def script() -> None:
-        with pytest.raises(pkg.RequestTimeout, match="initialize"):
-            async with Meeting("mute", tmp_path).connect():
-                pass
-
-    run(script(), within=15)
+async def test_HC07_silence_ends_in_time(tmp_path: Path) -> None:
+    with pytest.raises(pkg.RequestTimeout, match="initialize"):
+        async with Meeting("mute", tmp_path).connect():
+            pass
 
 
 @pytest.mark.parametrize("mode", ["garbage", "twice", "to nothing", "requests", "flood"])
-def test_what_is_no_answer_does_not_get_in_the_way_of_one(mode: str, tmp_path: Path) -> None:
+async def test_what_is_no_answer_does_not_get_in_the_way_of_one(mode: str, tmp_path: Path) -> None:
     meeting = Meeting(mode, tmp_path)
-
-    async def script() -> None:
-        async with meeting.connect() as ours:
-            for _ in range(2):
-                assert (await ours.call_tool(named(OLD, "x"))).content == EMPTY
-
-    run(script(), within=20)
+    async with meeting.connect() as ours:
+        for _ in range(2):
+            assert content_of(await ours.call_tool(named(OLD, "x"))) == EMPTY
 
 
-def test_a_flood_is_heard_in_order_and_in_bounded_room(tmp_path: Path) -> None:
+async def test_a_flood_is_heard_in_order_and_in_bounded_room(tmp_path: Path) -> None:
     heard: list[int] = []
 
     async def on_logging_message(self: Any, params: Any) -> None:
         await asyncio.sleep(0)
         heard.append(params.data)
 
-    async def script() -> None:
-        ours = client(OLD, on_logging_message=on_logging_message)
-        async with Meeting("flood", tmp_path).connect(ours):
-            await ours.call_tool(named(OLD, "x"))
-
-    run(script(), within=20)
+    ours = client(OLD, on_logging_message=on_logging_message)
+    async with Meeting("flood", tmp_path).connect(ours):
+        await ours.call_tool(named(OLD, "x"))
     assert heard == sorted(heard)
     assert len(heard) > 10_000
 
 
-def test_a_line_that_is_too_long_is_dropped_and_the_session_goes_on(tmp_path: Path) -> None:
+async def test_a_line_that_is_too_long_is_dropped_and_the_session_goes_on(tmp_path: Path) -> None:
     meeting = Meeting("huge line", tmp_path, limit=1_000_000)
-
-    async def script() -> None:
-        assert (await meeting.call()).content == EMPTY
-
-    run(script(), within=20)
+    assert (await meeting.call()).content == EMPTY
 
 
 @pytest.mark.shows("S2-48")
-def test_an_answer_that_does_not_fit_says_where(tmp_path: Path) -> None:
-    async def script() -> None:
-        with pytest.raises(pkg.RemoteError, match="/result/content"):
-            await Meeting("wrong shape", tmp_path).call()
-
-    run(script())
+async def test_an_answer_that_does_not_fit_says_where(tmp_path: Path) -> None:
+    with pytest.raises(pkg.RemoteError, match="/result/content"):
+        await Meeting("wrong shape", tmp_path).call()
 
 
-def test_half_a_line_and_the_end_is_the_end(tmp_path: Path) -> None:
-    async def script() -> None:
-        with pytest.raises(pkg.Disconnected, match="ended with code 0"):
-            await Meeting("half a line", tmp_path).call()
-
-    run(script())
+async def test_half_a_line_and_the_end_is_the_end(tmp_path: Path) -> None:
+    with pytest.raises(pkg.Disconnected, match="ended with code 0"):
+        await Meeting("half a line", tmp_path).call()
 
 
 async def environment(**options: Any) -> dict[str, str]:
     """Return the variables that a process gets."""
     transport = await pkg.stdio_client(["/usr/bin/env"], **options)()
-    lines: list[bytes] = []
+    lines: list[pkg.Received] = []
     with pytest.raises(pkg.Disconnected, match="code 0"):
         while True:
             lines += await transport.receive()
     await transport.close()
-    pairs = (line.decode().partition("=") for line in lines)
+    pairs = (line.decode().partition("=") for line in lines if isinstance(line, bytes))
     return {name: value for name, _, value in pairs}
 
 
 class TestLaunch:
     @pytest.mark.shows("S0-37", "S1-27", "S1-28", "S1-29", "S1-30")
-    def test_S1_26_S1_30_a_stubborn_server_is_ended_step_by_step(self, tmp_path: Path) -> None:
+    async def test_S1_26_S1_30_a_stubborn_server_is_ended_step_by_step(
+        self, tmp_path: Path
+    ) -> None:
         meeting = Meeting("stubborn", tmp_path, grace=0.3)
-
-        async def script() -> None:
-            began = 0.0
-            async with meeting.connect():
-                began = time.monotonic()
-            assert 0.6 <= time.monotonic() - began < 3
-
-        run(script())
+        began = 0.0
+        async with meeting.connect():
+            began = time.monotonic()
+        assert 0.6 <= time.monotonic() - began < 3
 
     @pytest.mark.shows("S1-26")
-    def test_a_server_that_ends_by_itself_is_not_waited_for(self, tmp_path: Path) -> None:
-        async def script() -> None:
-            began = 0.0
-            async with Meeting("fine", tmp_path, grace=30).connect():
-                began = time.monotonic()
-            assert time.monotonic() - began < 5
+    async def test_a_server_that_ends_by_itself_is_not_waited_for(self, tmp_path: Path) -> None:
+        began = 0.0
+        async with Meeting("fine", tmp_path, grace=30).connect():
+            began = time.monotonic()
+        assert time.monotonic() - began < 5
 
-        run(script())
-
-    def test_what_a_server_has_started_ends_with_it(self, tmp_path: Path) -> None:
+    async def test_what_a_server_has_started_ends_with_it(self, tmp_path: Path) -> None:
         meeting = Meeting("wrapper", tmp_path)
-
-        async def script() -> None:
-            async with meeting.connect():
-                pass
-
-        run(script())
+        async with meeting.connect():
+            pass
         child = Path("/proc", (tmp_path / "starts.pid").read_text(), "stat")
         # It may wait for somebody to ask how it ended, but runs no more.
         assert not child.exists() or child.read_text().rsplit(")", 1)[1].split()[0] == "Z"
 
-    def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
+    async def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
         before, threads = set(os.listdir("/proc/self/fd")), threading.active_count()
-
-        async def script() -> None:
-            for mode in ("fine", "exit"):
-                await Meeting(mode, tmp_path).call()
-            with pytest.raises(pkg.Disconnected):
-                await Meeting("half a line", tmp_path).call()
-
-        run(script())
+        for mode in ("fine", "exit"):
+            await Meeting(mode, tmp_path).call()
+        with pytest.raises(pkg.Disconnected):
+            await Meeting("half a line", tmp_path).call()
         assert set(os.listdir("/proc/self/fd")) == before
         # Threads that wait for processes end by themselves, a moment after them.
         until = time.monotonic() + 5
@@ -223,101 +179,76 @@ class TestLaunch:
         with pytest.raises(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)
 
-    def test_a_cancelled_exit_still_ends_the_process(self, tmp_path: Path) -> None:
+    async def test_a_cancelled_exit_still_ends_the_process(self, tmp_path: Path) -> None:
         meeting = Meeting("stubborn", tmp_path, grace=0.2)
 
-        async def script() -> None:
-            async def use() -> None:
-                async with meeting.connect():
-                    pass
+        async def use() -> None:
+            async with meeting.connect():
+                pass
 
-            task = asyncio.create_task(use())
-            await asyncio.sleep(0.8)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await asyncio.sleep(0.8)
-
-        run(script())
+        task = asyncio.create_task(use())
+        await asyncio.sleep(0.8)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await asyncio.sleep(0.8)
         with pytest.raises(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)
 
-    @pytest.mark.parametrize("program", ["no-such-program", "/etc/passwd", "/"])
-    def test_a_program_that_cannot_be_started_is_named(self, program: str) -> None:
-        async def script() -> None:
-            with pytest.raises(pkg.Disconnected, match=f"cannot start {program}"):
+    async def test_a_program_that_cannot_be_started_is_named(self) -> None:
+        for program in ["no-such-program", "/etc/passwd", "/"]:
+            with case(program), pytest.raises(pkg.Disconnected, match=f"cannot start {program}"):
                 async with pkg.connect(pkg.stdio_client([program]), client(OLD)):
                     pass
-
-        run(script())
 
     def test_there_has_to_be_a_program(self) -> None:
         with pytest.raises(ValueError, match="no program"):
             pkg.stdio_client([])
 
-    def test_a_server_inherits_what_is_safe_and_gets_what_it_is_given(
+    async def test_a_server_inherits_what_is_safe_and_gets_what_it_is_given(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SECRET_TOKEN", "hunter2")
         monkeypatch.setenv("LC_TIME", "C")
         monkeypatch.setenv("TERM", "() { evil; }")
         secret = {"SECRET_TOKEN": "hunter2"}
-
-        async def script() -> None:
-            usual = await environment(env={"MINE": "1"})
-            assert usual["PATH"] == os.environ["PATH"]
-            assert (usual["LC_TIME"], usual["MINE"]) == ("C", "1")
-            assert not {"SECRET_TOKEN", "TERM"} & usual.keys()
-            assert (await environment(inherit=True)).items() >= secret.items()
-            assert await environment(inherit=["SECRET_TOKEN"]) == secret
-            assert await environment(inherit=False) == {}
-
-        run(script())
+        usual = await environment(env={"MINE": "1"})
+        assert usual["PATH"] == os.environ["PATH"]
+        assert (usual["LC_TIME"], usual["MINE"]) == ("C", "1")
+        assert not {"SECRET_TOKEN", "TERM"} & usual.keys()
+        assert (await environment(inherit=True)).items() >= secret.items()
+        assert await environment(inherit=["SECRET_TOKEN"]) == secret
+        assert await environment(inherit=False) == {}
 
     @pytest.mark.shows("S0-34")
-    def test_standard_error_goes_to_a_callback_or_a_file(self, tmp_path: Path) -> None:
+    async def test_standard_error_goes_to_a_callback_or_a_file(self, tmp_path: Path) -> None:
         meeting = Meeting("exit", tmp_path)
         into_file = Meeting("exit", tmp_path, stderr=tmp_path / "log")
-
-        async def script() -> None:
-            for one in (meeting, into_file):
-                one.counter.unlink(missing_ok=True)
-                await one.call()
-
-        run(script())
+        for one in (meeting, into_file):
+            one.counter.unlink(missing_ok=True)
+            await one.call()
         assert meeting.errors == ["what is server/discover?"]
         assert (tmp_path / "log").read_text() == "what is server/discover?\n"
 
     @pytest.mark.shows("S3-06")
-    def test_standard_error_passes_through(
+    async def test_standard_error_passes_through(
         self, tmp_path: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
-        async def script() -> None:
-            await Meeting("exit", tmp_path, stderr=None).call()
-
-        run(script())
+        await Meeting("exit", tmp_path, stderr=None).call()
         assert "what is server/discover?" in capfd.readouterr().err
 
-    def test_a_server_runs_where_it_is_told_to(self, tmp_path: Path) -> None:
+    async def test_a_server_runs_where_it_is_told_to(self, tmp_path: Path) -> None:
         program = "import os; os.write(2, os.getcwd().encode())"
         where: list[str] = []
         launch = pkg.stdio_client(
             [sys.executable, "-c", program], cwd=tmp_path, stderr=where.append, inherit=True
         )
-
-        async def script() -> None:
-            with pytest.raises(pkg.Disconnected):
-                async with pkg.connect(launch, client(OLD)):
-                    pass
-
-        run(script())
+        with pytest.raises(pkg.Disconnected):
+            async with pkg.connect(launch, client(OLD)):
+                pass
         assert where == [str(tmp_path)]
 
     @pytest.mark.shows("S0-29", "S0-31", "S3-03")
-    def test_a_wrapper_command_works(self, tmp_path: Path) -> None:
+    async def test_a_wrapper_command_works(self, tmp_path: Path) -> None:
         command = f"{sys.executable} {PROGRAM} fine {tmp_path / 'starts'}; true"
-
-        async def script() -> None:
-            async with pkg.connect(pkg.stdio_client(["sh", "-c", command]), client(OLD)) as ours:
-                assert (await ours.call_tool(named(OLD, "x"))).content == EMPTY
-
-        run(script())
+        async with pkg.connect(pkg.stdio_client(["sh", "-c", command]), client(OLD)) as ours:
+            assert content_of(await ours.call_tool(named(OLD, "x"))) == EMPTY

@@ -4,12 +4,21 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    ElicitRequestParams,
+    ElicitRequestURLParams,
+    RequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
     VERSION,
     Hand,
     client,
+    content_of,
     models,
     modern,
     named,
@@ -20,7 +29,7 @@ from support.sessions.talking import (
 )
 
 OWN = OLD
-ASKED: dict[str, Any] = {
+ASKED: JsonObject = {
     VERSION: STATELESS,
     CAPABILITIES: {"elicitation": {}, "sampling": {}, "roots": {}},
 }
@@ -38,13 +47,13 @@ def answering(revision: str, **members: Any) -> Any:
     """A client that answers a form with the message it shows, and says where its roots are."""
     m = models(revision)
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return m.ElicitResult(action="accept", content={"x": params.message})
 
-    async def on_list_roots(self: Any, params: Any) -> Any:
+    async def on_list_roots(self: object, params: RequestParams) -> object:
         return m.ListRootsResult(roots=[m.Root(uri="file:///r")])
 
-    handlers: dict[str, Any] = {"on_list_roots": on_list_roots}
+    handlers: JsonObject = {"on_list_roots": on_list_roots}
     if revision >= "2025-06-18":
         handlers["on_elicit"] = on_elicit
     return client(revision, **{**handlers, **members})
@@ -56,11 +65,11 @@ async def text_of(ours: Any, revision: str) -> str:
     return text
 
 
-def called(id: int, **members: Any) -> dict[str, Any]:
+def called(id: int, **members: Any) -> JsonObject:
     return modern("tools/call", id, name="x", _meta=ASKED, **members)
 
 
-def answered(result: dict[str, Any], **content: str) -> dict[str, Any]:
+def answered(result: JsonObject, **content: str) -> JsonObject:
     """What a client sends back to all the questions of a result."""
     answer = {"action": "accept", "content": content or {"x": "y"}}
     responses = dict.fromkeys(result["inputRequests"], answer)
@@ -69,28 +78,25 @@ def answered(result: dict[str, Any], **content: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("revision", REVISIONS[2:])
-def test_a_handler_that_awaits_does_not_know_whom_it_asks(own: str, revision: str) -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_a_handler_that_awaits_does_not_know_whom_it_asks(own: str, revision: str) -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         first = await session.elicit(form(own, "one"))
-        second = await session.elicit(form(own, first.content["x"] + " two"))
+        second = await session.elicit(form(own, content_of(first)["x"] + " two"))
         roots = await session.list_roots()
-        return f"{second.content['x']} {roots.roots[0].uri}"
+        return f"{content_of(second)['x']} {roots.roots[0].uri}"
 
-    async def script() -> None:
-        server = tools(own, call)
-        talk = pkg.connect_in_memory(answering(revision), server, revisions=pkg.REVISIONS)
-        async with talk as ours:
-            assert ours.revision == revision
-            assert await text_of(ours, revision) == "one two file:///r"
-
-    run(script())
+    server = tools(own, call)
+    talk = pkg.connect_in_memory(answering(revision), server, revisions=pkg.REVISIONS)
+    async with talk as ours:
+        assert ours.revision == revision
+        assert await text_of(ours, revision) == "one two file:///r"
 
 
 @pytest.mark.parametrize("revision", ERAS)
 def test_questions_asked_side_by_side_are_asked_together(revision: str) -> None:
     runs: list[int] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         runs.append(1)
         asked = [session.elicit(form(OWN, "one")), session.elicit(form(OWN, "two"))]
         work: list[Any] = [*asked, session.list_roots()]
@@ -107,50 +113,44 @@ def test_questions_asked_side_by_side_are_asked_together(revision: str) -> None:
     assert len(runs) == (2 if revision == STATELESS else 1)
 
 
-def test_the_same_question_twice_is_two_questions() -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_the_same_question_twice_is_two_questions() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         answers: list[Any] = [await session.elicit(form(OWN, "?")) for _ in range(3)]
         return " ".join(one.content["x"] for one in answers)
 
-    async def script() -> None:
-        asked = iter("abc")
+    asked = iter("abc")
 
-        async def on_elicit(self: Any, params: Any) -> Any:
-            m = models(STATELESS)
-            return m.ElicitResult(action="accept", content={"x": next(asked)})
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
+        m = models(STATELESS)
+        return m.ElicitResult(action="accept", content={"x": next(asked)})
 
-        ours = answering(STATELESS, on_elicit=on_elicit)
-        async with pkg.connect_in_memory(ours, tools(OWN, call), revisions=pkg.REVISIONS) as one:
-            assert await text_of(one, STATELESS) == "a b c"
-
-    run(script())
+    ours = answering(STATELESS, on_elicit=on_elicit)
+    async with pkg.connect_in_memory(ours, tools(OWN, call), revisions=pkg.REVISIONS) as one:
+        assert await text_of(one, STATELESS) == "a b c"
 
 
-def test_an_answer_belongs_to_the_question_and_not_to_its_place() -> None:
+async def test_an_answer_belongs_to_the_question_and_not_to_its_place() -> None:
     """A handler that asks something else in its second run is not given the old answer."""
     asked = iter(["old", "new"])
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         answer = await session.elicit(form(OWN, next(asked, "new")))
-        return str(answer.content["x"])
+        return str(content_of(answer)["x"])
 
-    async def script() -> None:
-        async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
-            await hand.send(called(1))
-            first = (await hand.take())["result"]
-            await hand.send(called(2, **answered(first, x="to the old one")))
-            second = (await hand.take())["result"]
-            assert first["inputRequests"].keys().isdisjoint(second["inputRequests"])
-            (question,) = second["inputRequests"].values()
-            assert question["params"]["message"] == "new"
-            await hand.send(called(3, **answered(second, x="to the new one")))
-            assert (await hand.take())["result"]["content"][0]["text"] == "to the new one"
-
-    run(script())
+    async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
+        await hand.send(called(1))
+        first = (await hand.take())["result"]
+        await hand.send(called(2, **answered(first, x="to the old one")))
+        second = (await hand.take())["result"]
+        assert first["inputRequests"].keys().isdisjoint(second["inputRequests"])
+        (question,) = second["inputRequests"].values()
+        assert question["params"]["message"] == "new"
+        await hand.send(called(3, **answered(second, x="to the new one")))
+        assert (await hand.take())["result"]["content"][0]["text"] == "to the new one"
 
 
-def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.elicit(form(OWN, "?"))
         return "done"
 
@@ -162,70 +162,61 @@ def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
         code: int = (await hand.take())["error"]["code"]
         return code
 
-    async def script() -> None:
-        options: dict[str, Any] = {"revisions": pkg.REVISIONS, "state_key": KEY}
-        async with served(tools(OWN, call), **options) as hand:
-            await hand.send(called(1))
-            back = answered((await hand.take())["result"])
-            state = back["requestState"]
-            flipped = state[:-1] + ("A" if state[-1] != "A" else "B")
-            assert await refusal(hand, **{**back, "requestState": flipped}) == -32602
-            assert await refusal(hand, **{**back, "arguments": {"other": 1}}) == -32602
-            wrong = {key: {"action": "maybe"} for key in back["inputResponses"]}
-            assert await refusal(hand, **{**back, "inputResponses": wrong}) == -32602
-        async with served(other(), **options) as hand:
-            assert await refusal(hand, **back) == -32602
-
-    run(script())
+    options: JsonObject = {"revisions": pkg.REVISIONS, "state_key": KEY}
+    async with served(tools(OWN, call), **options) as hand:
+        await hand.send(called(1))
+        back = answered((await hand.take())["result"])
+        state = back["requestState"]
+        flipped = state[:-1] + ("A" if state[-1] != "A" else "B")
+        assert await refusal(hand, **{**back, "requestState": flipped}) == -32602
+        assert await refusal(hand, **{**back, "arguments": {"other": 1}}) == -32602
+        wrong = {key: {"action": "maybe"} for key in back["inputResponses"]}
+        assert await refusal(hand, **{**back, "inputResponses": wrong}) == -32602
+    async with served(other(), **options) as hand:
+        assert await refusal(hand, **back) == -32602
 
 
-def test_a_question_that_was_not_answered_is_asked_again_but_not_for_ever() -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_a_question_that_was_not_answered_is_asked_again_but_not_for_ever() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.elicit(form(OWN, "?"))
         return "done"
 
-    async def script() -> None:
-        async with served(tools(OWN, call), revisions=pkg.REVISIONS, max_rounds=3) as hand:
-            await hand.send(called(1))
-            first = (await hand.take())["result"]
-            await hand.send(called(2, requestState=first["requestState"], inputResponses={}))
-            second = (await hand.take())["result"]
-            assert second["inputRequests"] == first["inputRequests"]
-            await hand.send(called(3, requestState=second["requestState"]))
-            assert (await hand.take())["error"]["code"] == -32603
-
-    run(script())
+    async with served(tools(OWN, call), revisions=pkg.REVISIONS, max_rounds=3) as hand:
+        await hand.send(called(1))
+        first = (await hand.take())["result"]
+        await hand.send(called(2, requestState=first["requestState"], inputResponses={}))
+        second = (await hand.take())["result"]
+        assert second["inputRequests"] == first["inputRequests"]
+        await hand.send(called(3, requestState=second["requestState"]))
+        assert (await hand.take())["error"]["code"] == -32603
 
 
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("revision", ERAS)
-def test_what_must_not_happen_twice_happens_once(own: str, revision: str) -> None:
+async def test_what_must_not_happen_twice_happens_once(own: str, revision: str) -> None:
     done: list[str] = []
 
-    async def pay() -> dict[str, Any]:
+    async def pay() -> JsonObject:
         await asyncio.sleep(0.02)
         done.append("paid")
         return {"receipt": (1, 2)}
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         # Stopped at the question, what has begun is finished.
         work: list[Any] = [session.once("pay", pay), session.elicit(form(own, "?"))]
         receipt, answer = await asyncio.gather(*work)
-        again = await session.once("pay", pay)
+        again: Any = await session.once("pay", pay)
         assert receipt == again == {"receipt": [1, 2]}
-        return str(answer.content["x"])
+        return str(content_of(answer)["x"])
 
-    async def script() -> None:
-        server = tools(own, call)
-        talk = pkg.connect_in_memory(answering(revision), server, revisions=pkg.REVISIONS)
-        async with talk as ours:
-            assert await text_of(ours, revision) == "?"
-
-    run(script())
+    server = tools(own, call)
+    talk = pkg.connect_in_memory(answering(revision), server, revisions=pkg.REVISIONS)
+    async with talk as ours:
+        assert await text_of(ours, revision) == "?"
     assert done == ["paid"]
 
 
-def test_work_that_fails_is_not_done_and_may_be_tried_again() -> None:
+async def test_work_that_fails_is_not_done_and_may_be_tried_again() -> None:
     tries: list[int] = []
 
     def work() -> str:
@@ -234,103 +225,89 @@ def test_work_that_fails_is_not_done_and_may_be_tried_again() -> None:
             raise RuntimeError("not yet")
         return "at last"
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         with pytest.raises(RuntimeError):
             await session.once("k", work)
         return str(await session.once("k", work))
 
-    async def script() -> None:
-        talk = pkg.connect_in_memory(answering(OWN), tools(OWN, call))
-        async with talk as ours:
-            assert await text_of(ours, OWN) == "at last"
-
-    run(script())
+    talk = pkg.connect_in_memory(answering(OWN), tools(OWN, call))
+    async with talk as ours:
+        assert await text_of(ours, OWN) == "at last"
 
 
-def test_a_state_that_is_too_long_to_come_back_is_not_sent() -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_a_state_that_is_too_long_to_come_back_is_not_sent() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.once("k", lambda: "x" * 5_000_000)
         await session.elicit(form(OWN, "?"))
         return "done"
 
-    async def script() -> None:
-        async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
-            await hand.send(called(1))
-            assert (await hand.take())["error"]["code"] == -32603
-
-    run(script())
+    async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
+        await hand.send(called(1))
+        assert (await hand.take())["error"]["code"] == -32603
 
 
-def test_a_handler_that_asks_while_it_is_being_stopped_is_stopped() -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_a_handler_that_asks_while_it_is_being_stopped_is_stopped() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         try:
             await session.elicit(form(OWN, "one"))
         finally:
             await session.elicit(form(OWN, "two"))
         return "done"
 
-    async def script() -> None:
-        server = tools(OWN, call)
-        talk = pkg.connect_in_memory(answering(STATELESS), server, revisions=pkg.REVISIONS)
-        async with talk as ours:
-            assert await text_of(ours, STATELESS) == "done"
-
-    run(script())
+    server = tools(OWN, call)
+    talk = pkg.connect_in_memory(answering(STATELESS), server, revisions=pkg.REVISIONS)
+    async with talk as ours:
+        assert await text_of(ours, STATELESS) == "done"
 
 
-def test_a_cancelled_request_stays_cancelled_while_the_client_is_asked() -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_a_cancelled_request_stays_cancelled_while_the_client_is_asked() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.elicit(form(OWN, "?"))
         return "done"
 
-    async def script() -> None:
-        async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
-            cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
-            await hand.send(called(1), {**cancelled, "params": {"requestId": 1}})
-            assert await hand.nothing()
-            assert (await hand.ask("tools/list", 2, _meta=ASKED))["error"]["code"] == -32601
-
-    run(script())
+    async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
+        cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
+        await hand.send(called(1), {**cancelled, "params": {"requestId": 1}})
+        assert await hand.nothing()
+        assert (await hand.ask("tools/list", 2, _meta=ASKED))["error"]["code"] == -32601
 
 
-def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
+async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
     visited: list[str] = []
     urls = [{"mode": "url", "message": "Sign in", "url": "https://a", "elicitationId": "1"}]
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         if not visited:
             raise pkg.McpError(-32042, "first", {"elicitations": urls})
         return "in"
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestURLParams) -> object:
         visited.append(params.url)
         return models(STATELESS).ElicitResult(action="accept")
 
-    async def script() -> None:
-        server = tools(OWN, call)
-        declares: dict[str, Any] = {"elicitation": {"url": {}}}
-        visitor = answering(STATELESS, on_elicit=on_elicit, DECLARES=declares)
-        async with pkg.connect_in_memory(visitor, server, revisions=pkg.REVISIONS) as ours:
-            assert await text_of(ours, STATELESS) == "in"
-        assert visited == ["https://a"]
-        visited.clear()
-        old = answering("2025-03-26")
-        async with pkg.connect_in_memory(old, server, revisions=pkg.REVISIONS) as ours:
-            result = await ours.call_tool(named("2025-03-26", "x"))
-            assert result.is_error
-            assert result.content[0].text == "Sign in https://a"
-
-    run(script())
+    server = tools(OWN, call)
+    declares: JsonObject = {"elicitation": {"url": {}}}
+    visitor = answering(STATELESS, on_elicit=on_elicit, DECLARES=declares)
+    async with pkg.connect_in_memory(visitor, server, revisions=pkg.REVISIONS) as ours:
+        assert await text_of(ours, STATELESS) == "in"
+    assert visited == ["https://a"]
+    visited.clear()
+    old = answering("2025-03-26")
+    async with pkg.connect_in_memory(old, server, revisions=pkg.REVISIONS) as ours:
+        result = await ours.call_tool(named("2025-03-26", "x"))
+        assert result.is_error
+        assert result.content[0].text == "Sign in https://a"
 
 
-def test_once_is_forgotten_with_its_connection() -> None:
-    async def call(session: Any, params: Any) -> str:
-        await session.once("k", lambda: asyncio.sleep(10))
-        return "done"
+async def test_once_is_forgotten_with_its_connection() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        async def work() -> str:
+            await asyncio.sleep(10)
+            return "done"
 
-    async def script() -> None:
-        async with pkg.connect_in_memory(answering(OWN), tools(OWN, call)) as ours:
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(text_of(ours, OWN), 0.05)
+        done: str = await session.once("k", work)
+        return done
 
-    run(script())
+    async with pkg.connect_in_memory(answering(OWN), tools(OWN, call)) as ours:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(text_of(ours, OWN), 0.05)

@@ -4,6 +4,12 @@ import asyncio
 from typing import Any, cast
 
 import pytest
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    PaginatedRequestParams,
+)
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
     CAPABILITIES,
@@ -20,9 +26,10 @@ from support.sessions.talking import (
     shaken,
     tools,
 )
+from support.tables import case
 
 
-async def echo(session: Any, params: Any) -> str:
+async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(params.name)
 
 
@@ -35,375 +42,305 @@ def both() -> list[Any]:
 
 class TestHandshake:
     @pytest.mark.shows("S0-23", "S1-05")
-    def test_HS01_S0_23_the_answer_names_revision_capabilities_and_server(self) -> None:
-        async def script() -> None:
-            m = models(OLD)
-            info = m.Implementation(name="s", version="2")
-            async with served(tools(OLD, echo, info=info, instructions="Read me.")) as hand:
-                await hand.send(hello())
-                result = (await hand.take())["result"]
-                assert result == {
-                    "protocolVersion": OLD,
-                    "capabilities": {"tools": {}},
-                    "serverInfo": {"name": "s", "version": "2"},
-                    "instructions": "Read me.",
-                }
-
-        run(script())
+    async def test_HS01_S0_23_the_answer_names_revision_capabilities_and_server(self) -> None:
+        m = models(OLD)
+        info = m.Implementation(name="s", version="2")
+        async with served(tools(OLD, echo, info=info, instructions="Read me.")) as hand:
+            await hand.send(hello())
+            result = (await hand.take())["result"]
+            assert result == {
+                "protocolVersion": OLD,
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "s", "version": "2"},
+                "instructions": "Read me.",
+            }
 
     @pytest.mark.shows("S1-03")
-    @pytest.mark.parametrize("missing", ["protocolVersion", "capabilities", "clientInfo"])
-    def test_HS04_what_initialize_lacks_is_named_and_it_may_come_again(self, missing: str) -> None:
-        async def script() -> None:
-            async with served(both()) as hand:
-                message = hello()
-                del message["params"][missing]
-                await hand.send(message)
-                refused = (await hand.take())["error"]
-                assert refused["code"] == -32602
-                assert refused["data"]["problems"][0]["pointer"] == f"/params/{missing}"
-                await hand.send(hello())
-                assert "result" in await hand.take()
-
-        run(script())
+    async def test_HS04_what_initialize_lacks_is_named_and_it_may_come_again(self) -> None:
+        for missing in ["protocolVersion", "capabilities", "clientInfo"]:
+            with case(missing):
+                async with served(both()) as hand:
+                    message = hello()
+                    del message["params"][missing]
+                    await hand.send(message)
+                    refused = (await hand.take())["error"]
+                    assert refused["code"] == -32602
+                    assert refused["data"]["problems"][0]["pointer"] == f"/params/{missing}"
+                    await hand.send(hello())
+                    assert "result" in await hand.take()
 
     @pytest.mark.shows("S3-04")
-    def test_HS05_HS06_arrays_are_refused_before_and_where_there_are_none(self) -> None:
-        async def script() -> None:
-            batching = tools("2025-03-26", echo)
-            async with served(batching) as hand:
-                await hand.send([hello("2025-03-26")])
-                assert (await hand.take())["error"]["code"] == -32600
-                await hand.send(hello("2025-03-26"))
-                await hand.take()
-                await hand.send(INITIALIZED, [hello("2025-03-26", 5)])
-                assert (await hand.take())["error"]["code"] == -32600
-                await hand.send([request("ping", 1), notification("x"), request("nope", 2)])
-                answers = await hand.take()
-                assert [(one["id"], "result" in one) for one in answers] == [(1, True), (2, False)]
-            async with shaken(both()) as hand:
-                await hand.send([request("ping", 1)])
-                assert (await hand.take())["error"]["code"] == -32600
+    async def test_HS05_HS06_arrays_are_refused_before_and_where_there_are_none(self) -> None:
+        batching = tools("2025-03-26", echo)
+        async with served(batching) as hand:
+            await hand.send([hello("2025-03-26")])
+            assert (await hand.take())["error"]["code"] == -32600
+            await hand.send(hello("2025-03-26"))
+            await hand.take()
+            await hand.send(INITIALIZED, [hello("2025-03-26", 5)])
+            assert (await hand.take())["error"]["code"] == -32600
+            await hand.send([request("ping", 1), notification("x"), request("nope", 2)])
+            answers = await hand.take()
+            assert [(one["id"], "result" in one) for one in answers] == [(1, True), (2, False)]
+        async with shaken(both()) as hand:
+            await hand.send([request("ping", 1)])
+            assert (await hand.take())["error"]["code"] == -32600
 
-        run(script())
-
-    def test_HS07_a_second_initialize_is_refused_and_the_session_goes_on(self) -> None:
-        async def script() -> None:
-            async with shaken(both()) as hand:
-                await hand.send(hello(id=5))
-                assert (await hand.take())["error"]["code"] == -32600
-                assert "result" in await hand.ask("tools/call", 6, **CALL)
-
-        run(script())
+    async def test_HS07_a_second_initialize_is_refused_and_the_session_goes_on(self) -> None:
+        async with shaken(both()) as hand:
+            await hand.send(hello(id=5))
+            assert (await hand.take())["error"]["code"] == -32600
+            assert "result" in await hand.ask("tools/call", 6, **CALL)
 
     @pytest.mark.shows("S1-01")
-    def test_HS08_before_initialize_only_ping_is_answered(self) -> None:
-        async def script() -> None:
-            async with served(both()) as hand:
-                assert (await hand.ask("ping"))["result"] == {}
-                assert (await hand.ask("tools/list"))["error"]["code"] == -32600
-                await hand.send(INITIALIZED, hello())
-                assert (await hand.take())["id"] == 0
-
-        run(script())
+    async def test_HS08_before_initialize_only_ping_is_answered(self) -> None:
+        async with served(both()) as hand:
+            assert (await hand.ask("ping"))["result"] == {}
+            assert (await hand.ask("tools/list"))["error"]["code"] == -32600
+            await hand.send(INITIALIZED, hello())
+            assert (await hand.take())["id"] == 0
 
     @pytest.mark.shows("S1-08")
-    def test_HS09_S1_08_until_initialized_a_server_sends_nothing_but_pings_and_logs(self) -> None:
-        async def script() -> None:
-            ours = tools(OLD, echo, SENDS=frozenset({"notifications/message"}))
-            async with served(ours) as hand:
-                await hand.send(hello(sampling={}, roots={}))
-                await hand.take()
-                (session,) = ours.sessions
-                with pytest.raises(Exception, match="cannot be sent yet"):
-                    await session.list_roots()
-                await session.log("info", "early")
-                assert (await hand.take())["method"] == "notifications/message"
-                # A client's request after the answer is served (nothing forbids it).
-                assert "result" in await hand.ask("tools/call", 6, **CALL)
-                pinged = asyncio.create_task(session.ping())
-                await hand.send({"jsonrpc": "2.0", "id": (await hand.take())["id"], "result": {}})
-                await pinged
-                await hand.send(INITIALIZED)
-                await hand.ask("ping", 9)
-                listing = asyncio.create_task(session.list_roots())
-                asked = await hand.take()
-                await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})
-                assert (await listing).roots == []
-
-        run(script())
+    async def test_HS09_S1_08_until_initialized_a_server_sends_nothing_but_pings_and_logs(
+        self,
+    ) -> None:
+        ours = tools(OLD, echo, SENDS=frozenset({"notifications/message"}))
+        async with served(ours) as hand:
+            await hand.send(hello(sampling={}, roots={}))
+            await hand.take()
+            (session,) = ours.sessions
+            with pytest.raises(Exception, match="cannot be sent yet"):
+                await session.list_roots()
+            await session.log("info", "early")
+            assert (await hand.take())["method"] == "notifications/message"
+            # A client's request after the answer is served (nothing forbids it).
+            assert "result" in await hand.ask("tools/call", 6, **CALL)
+            pinged = asyncio.create_task(session.ping())
+            await hand.send({"jsonrpc": "2.0", "id": (await hand.take())["id"], "result": {}})
+            await pinged
+            await hand.send(INITIALIZED)
+            await hand.ask("ping", 9)
+            listing = asyncio.create_task(session.list_roots())
+            asked = await hand.take()
+            await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})
+            assert (await listing).roots == []
 
     @pytest.mark.shows("S0-25", "S1-20")
-    def test_HS11_CN03_what_is_not_in_the_revision_or_not_declared_is_not_found(self) -> None:
-        async def script() -> None:
-            async with shaken(tools("2024-11-05", echo), "2024-11-05") as hand:
-                for method in ("tasks/list", "prompts/list", "server/discover", "nope"):
-                    assert (await hand.ask(method))["error"]["code"] == -32601
+    async def test_HS11_CN03_what_is_not_in_the_revision_or_not_declared_is_not_found(self) -> None:
+        async with shaken(tools("2024-11-05", echo), "2024-11-05") as hand:
+            for method in ("tasks/list", "prompts/list", "server/discover", "nope"):
+                assert (await hand.ask(method))["error"]["code"] == -32601
 
-        run(script())
+    async def test_S0_05_an_id_in_use_is_refused_without_answering_it_twice(self) -> None:
+        going = asyncio.Event()
 
-    def test_S0_05_an_id_in_use_is_refused_without_answering_it_twice(self) -> None:
-        async def script() -> None:
-            going = asyncio.Event()
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
+            await going.wait()
+            return "done"
 
-            async def wait(session: Any, params: Any) -> str:
-                await going.wait()
-                return "done"
-
-            async with shaken(tools(OLD, wait)) as hand:
-                await hand.send(request("tools/call", 5, **CALL), request("ping", 5))
-                refused = await hand.take()
-                assert refused["error"]["code"] == -32600
-                assert "id" not in refused
-                going.set()
-                assert (await hand.take())["result"]["content"][0]["text"] == "done"
-                assert await hand.nothing()
-
-        run(script())
+        async with shaken(tools(OLD, wait)) as hand:
+            await hand.send(request("tools/call", 5, **CALL), request("ping", 5))
+            refused = await hand.take()
+            assert refused["error"]["code"] == -32600
+            assert "id" not in refused
+            going.set()
+            assert (await hand.take())["result"]["content"][0]["text"] == "done"
+            assert await hand.nothing()
 
 
 class TestStateless:
-    def test_S0_05_what_is_malformed_does_not_answer_the_request_whose_id_it_has(self) -> None:
-        async def script() -> None:
-            going = asyncio.Event()
+    async def test_S0_05_what_is_malformed_does_not_answer_the_request_whose_id_it_has(
+        self,
+    ) -> None:
+        going = asyncio.Event()
 
-            async def wait(session: Any, params: Any) -> str:
-                await going.wait()
-                return "done"
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
+            await going.wait()
+            return "done"
 
-            async with served(tools(STATELESS, wait)) as hand:
-                await hand.send(modern("tools/call", 5, **CALL))
-                await hand.send({"jsonrpc": "1.0", "id": 5, "method": "tools/call"})
+        async with served(tools(STATELESS, wait)) as hand:
+            await hand.send(modern("tools/call", 5, **CALL))
+            await hand.send({"jsonrpc": "1.0", "id": 5, "method": "tools/call"})
+            refused = await hand.take()
+            assert (refused["error"]["code"], refused.get("id")) == (-32600, None)
+            going.set()
+            assert (await hand.take())["id"] == 5
+
+    async def test_SO01_SS05_SS06_what_is_no_message_is_refused_without_id(self) -> None:
+        async with served(tools(STATELESS, echo)) as hand:
+            for sent, code in ((b"{", -32700), (b"5", -32600), (b"[]", -32600), (b"{}", -32600)):
+                await hand.send(sent)
                 refused = await hand.take()
-                assert (refused["error"]["code"], refused.get("id")) == (-32600, None)
-                going.set()
-                assert (await hand.take())["id"] == 5
+                assert refused["error"]["code"] == code
+                assert "id" not in refused
 
-        run(script())
+    async def test_SO02_SS09_required_meta_is_asked_for(self) -> None:
+        async with served(tools(STATELESS, echo)) as hand:
+            assert (await hand.ask("tools/list"))["error"]["code"] == -32602
+            no_capabilities = {"_meta": {VERSION: STATELESS}}
+            refused = await hand.ask("tools/list", 2, **no_capabilities)
+            assert refused["id"] == 2
+            pointer = refused["error"]["data"]["problems"][0]["pointer"]
+            assert pointer == f"/params/_meta/{CAPABILITIES.replace('/', '~1')}"
 
-    def test_SO01_SS05_SS06_what_is_no_message_is_refused_without_id(self) -> None:
-        async def script() -> None:
-            async with served(tools(STATELESS, echo)) as hand:
-                for sent, code in (
-                    (b"{", -32700),
-                    (b"5", -32600),
-                    (b"[]", -32600),
-                    (b"{}", -32600),
-                ):
-                    await hand.send(sent)
-                    refused = await hand.take()
-                    assert refused["error"]["code"] == code
-                    assert "id" not in refused
+    async def test_SO03_SO05_SS11_versions_that_are_not_served_are_named(self) -> None:
+        async with served(tools(STATELESS, echo)) as hand:
+            await hand.send(hello())
+            data = {"supported": [STATELESS], "requested": OLD}
+            assert (await hand.take())["error"]["data"] == data
+            refused = await hand.ask("tools/list", _meta={**META, VERSION: "2099"})
+            assert refused["error"]["code"] == -32022
+            assert refused["error"]["data"]["requested"] == "2099"
 
-        run(script())
+    async def test_SO04_SS13_unknown_and_undeclared_methods_are_not_found(self) -> None:
+        async with served(tools(STATELESS, echo)) as hand:
+            for method in ("nope", "prompts/list", "ping", "logging/setLevel", "tasks/list"):
+                await hand.send(modern(method))
+                assert (await hand.take())["error"]["code"] == -32601
 
-    def test_SO02_SS09_required_meta_is_asked_for(self) -> None:
-        async def script() -> None:
-            async with served(tools(STATELESS, echo)) as hand:
-                assert (await hand.ask("tools/list"))["error"]["code"] == -32602
-                no_capabilities = {"_meta": {VERSION: STATELESS}}
-                refused = await hand.ask("tools/list", 2, **no_capabilities)
-                assert refused["id"] == 2
-                pointer = refused["error"]["data"]["problems"][0]["pointer"]
-                assert pointer == f"/params/_meta/{CAPABILITIES.replace('/', '~1')}"
+    async def test_SO06_answers_of_a_client_are_ignored(self) -> None:
+        async with served(tools(STATELESS, echo)) as hand:
+            await hand.send({"jsonrpc": "2.0", "id": 1, "result": {}})
+            await hand.send(modern("tools/call", 2, **CALL))
+            assert (await hand.take())["id"] == 2
 
-        run(script())
+    async def test_SO07_a_cancelled_request_is_stopped_and_not_answered(self) -> None:
+        stopped = asyncio.Event()
 
-    def test_SO03_SO05_SS11_versions_that_are_not_served_are_named(self) -> None:
-        async def script() -> None:
-            async with served(tools(STATELESS, echo)) as hand:
-                await hand.send(hello())
-                data = {"supported": [STATELESS], "requested": OLD}
-                assert (await hand.take())["error"]["data"] == data
-                refused = await hand.ask("tools/list", _meta={**META, VERSION: "2099"})
-                assert refused["error"]["code"] == -32022
-                assert refused["error"]["data"]["requested"] == "2099"
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                stopped.set()
+            return "never"
 
-        run(script())
-
-    def test_SO04_SS13_unknown_and_undeclared_methods_are_not_found(self) -> None:
-        async def script() -> None:
-            async with served(tools(STATELESS, echo)) as hand:
-                for method in ("nope", "prompts/list", "ping", "logging/setLevel", "tasks/list"):
-                    await hand.send(modern(method))
-                    assert (await hand.take())["error"]["code"] == -32601
-
-        run(script())
-
-    def test_SO06_answers_of_a_client_are_ignored(self) -> None:
-        async def script() -> None:
-            async with served(tools(STATELESS, echo)) as hand:
-                await hand.send({"jsonrpc": "2.0", "id": 1, "result": {}})
-                await hand.send(modern("tools/call", 2, **CALL))
-                assert (await hand.take())["id"] == 2
-
-        run(script())
-
-    def test_SO07_a_cancelled_request_is_stopped_and_not_answered(self) -> None:
-        async def script() -> None:
-            stopped = asyncio.Event()
-
-            async def wait(session: Any, params: Any) -> str:
-                try:
-                    await asyncio.sleep(60)
-                finally:
-                    stopped.set()
-                return "never"
-
-            async with served(tools(STATELESS, wait)) as hand:
-                await hand.send(modern("tools/call", 3, **CALL))
-                await asyncio.sleep(0.01)
-                await hand.send(notification("notifications/cancelled", requestId=3))
-                await stopped.wait()
-                assert await hand.nothing()
-
-        run(script())
+        async with served(tools(STATELESS, wait)) as hand:
+            await hand.send(modern("tools/call", 3, **CALL))
+            await asyncio.sleep(0.01)
+            await hand.send(notification("notifications/cancelled", requestId=3))
+            await stopped.wait()
+            assert await hand.nothing()
 
     def test_SO08_questions_travel_in_results_of_three_methods_only(self) -> None:
         m = models(STATELESS)
         asking = {
             method
-            for method, spec in m and tools(STATELESS, echo).TABLE.requests.items()
+            for method, spec in tools(STATELESS, echo).TABLE.requests.items()
             if m.InputRequiredResult in spec.results
         }
         assert asking == {"tools/call", "prompts/get", "resources/read"}
         table = tools(STATELESS, echo).TABLE
         assert not any("server" in spec.senders for spec in table.requests.values())
 
-    def test_SS15_an_unknown_log_level_is_invalid(self) -> None:
-        async def script() -> None:
-            async with served(tools(STATELESS, echo)) as hand:
-                meta: Any = {**META, "io.modelcontextprotocol/logLevel": "loud"}
-                await hand.send(modern("tools/call", 1, **CALL, _meta=meta))
-                assert (await hand.take())["error"]["code"] == -32602
-
-        run(script())
+    async def test_SS15_an_unknown_log_level_is_invalid(self) -> None:
+        async with served(tools(STATELESS, echo)) as hand:
+            meta: Any = {**META, "io.modelcontextprotocol/logLevel": "loud"}
+            await hand.send(modern("tools/call", 1, **CALL, _meta=meta))
+            assert (await hand.take())["error"]["code"] == -32602
 
     @pytest.mark.shows("S2-43")
-    def test_SS16_params_that_do_not_fit_are_invalid_with_a_pointer(self) -> None:
-        async def script() -> None:
-            async with served(tools(STATELESS, echo)) as hand:
-                await hand.send(modern("tools/call", 1, name=5))
-                refused = (await hand.take())["error"]
-                assert refused["code"] == -32602
-                assert refused["data"]["problems"][0]["pointer"] == "/params/name"
+    async def test_SS16_params_that_do_not_fit_are_invalid_with_a_pointer(self) -> None:
+        async with served(tools(STATELESS, echo)) as hand:
+            await hand.send(modern("tools/call", 1, name=5))
+            refused = (await hand.take())["error"]
+            assert refused["code"] == -32602
+            assert refused["data"]["problems"][0]["pointer"] == "/params/name"
 
-        run(script())
-
-    def test_SS18_CN04_a_missing_client_capability_is_named_as_an_object(self) -> None:
+    async def test_SS18_CN04_a_missing_client_capability_is_named_as_an_object(self) -> None:
         m = models(STATELESS)
 
-        async def ask(session: Any, params: Any) -> Any:
+        async def ask(
+            session: stateless.Session, params: stateless.models.CallToolRequestParams
+        ) -> object:
             return session.ask({"r": m.ListRootsRequest()})
 
-        async def script() -> None:
-            async with served(tools(STATELESS, ask)) as hand:
-                await hand.send(modern("tools/call", 1, **CALL))
-                refused = (await hand.take())["error"]
-                assert refused["code"] == -32021
-                assert refused["data"] == {"requiredCapabilities": {"roots": {}}}
+        async with served(tools(STATELESS, ask)) as hand:
+            await hand.send(modern("tools/call", 1, **CALL))
+            refused = (await hand.take())["error"]
+            assert refused["code"] == -32021
+            assert refused["data"] == {"requiredCapabilities": {"roots": {}}}
 
-        run(script())
+    async def test_SS19_a_state_of_nobody_is_refused(self) -> None:
+        async with served(tools(STATELESS, echo)) as hand:
+            await hand.send(modern("tools/call", 1, **CALL, requestState="made up"))
+            refused = (await hand.take())["error"]
+            assert refused["code"] == -32602
+            assert refused["data"]["problems"][0]["pointer"] == "/params/requestState"
 
-    def test_SS19_a_state_of_nobody_is_refused(self) -> None:
-        async def script() -> None:
-            async with served(tools(STATELESS, echo)) as hand:
-                await hand.send(modern("tools/call", 1, **CALL, requestState="made up"))
-                refused = (await hand.take())["error"]
-                assert refused["code"] == -32602
-                assert refused["data"]["problems"][0]["pointer"] == "/params/requestState"
-
-        run(script())
-
-    def test_SS20_results_have_type_cache_hints_and_server_info(self) -> None:
+    async def test_SS20_results_have_type_cache_hints_and_server_info(self) -> None:
         m = models(STATELESS)
 
-        async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+        async def on_list_tools(
+            self: object, session: Session, params: PaginatedRequestParams
+        ) -> object:
             return m.ListToolsResult(tools=[])
 
-        async def script() -> None:
-            ours = tools(STATELESS, echo, on_list_tools=on_list_tools)
-            async with served(ours) as hand:
-                await hand.send(modern("tools/list"))
-                assert (await hand.take())["result"] == {
-                    "resultType": "complete",
-                    "tools": [],
-                    "ttlMs": 0,
-                    "cacheScope": "private",
-                    "_meta": {
-                        "io.modelcontextprotocol/serverInfo": {"name": "Ours", "version": "0"}
-                    },
-                }
+        ours = tools(STATELESS, echo, on_list_tools=on_list_tools)
+        async with served(ours) as hand:
+            await hand.send(modern("tools/list"))
+            assert (await hand.take())["result"] == {
+                "resultType": "complete",
+                "tools": [],
+                "ttlMs": 0,
+                "cacheScope": "private",
+                "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "Ours", "version": "0"}},
+            }
 
-        run(script())
-
-    def test_CN01_CN02_what_one_request_declares_holds_for_no_other(self) -> None:
-        async def told(session: Any, params: Any) -> str:
+    async def test_CN01_CN02_what_one_request_declares_holds_for_no_other(self) -> None:
+        async def told(session: Session, params: CallToolRequestParams) -> str:
             declared = session.client_capabilities.to_wire()
             info = session.client_info
             return f"{sorted(declared)} {info.name if info else None}"
 
-        async def script() -> None:
-            async with served(tools(STATELESS, told)) as hand:
-                meta: Any = {
-                    VERSION: STATELESS,
-                    CAPABILITIES: {"sampling": {}},
-                    "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
-                }
-                await hand.send(modern("tools/call", 1, **CALL, _meta=meta))
-                assert (await hand.take())["result"]["content"][0]["text"] == "['sampling'] c"
-                await hand.send(modern("tools/call", 2, **CALL))
-                assert (await hand.take())["result"]["content"][0]["text"] == "[] None"
-
-        run(script())
+        async with served(tools(STATELESS, told)) as hand:
+            meta: Any = {
+                VERSION: STATELESS,
+                CAPABILITIES: {"sampling": {}},
+                "io.modelcontextprotocol/clientInfo": {"name": "c", "version": "1"},
+            }
+            await hand.send(modern("tools/call", 1, **CALL, _meta=meta))
+            assert (await hand.take())["result"]["content"][0]["text"] == "['sampling'] c"
+            await hand.send(modern("tools/call", 2, **CALL))
+            assert (await hand.take())["result"]["content"][0]["text"] == "[] None"
 
 
 class TestBothEras:
-    def test_DS01_DS04_one_connection_carries_both(self) -> None:
-        async def script() -> None:
-            async with shaken(both()) as hand:
-                assert "resultType" not in (await hand.ask("tools/call", 1, **CALL))["result"]
-                await hand.send(modern("tools/call", 2, **CALL))
-                assert (await hand.take())["result"]["resultType"] == "complete"
-                await hand.send(modern("server/discover", 3))
-                said = (await hand.take())["result"]["supportedVersions"]
-            assert said == [STATELESS, "2025-11-25"]
-
-        run(script())
+    async def test_DS01_DS04_one_connection_carries_both(self) -> None:
+        async with shaken(both()) as hand:
+            assert "resultType" not in (await hand.ask("tools/call", 1, **CALL))["result"]
+            await hand.send(modern("tools/call", 2, **CALL))
+            assert (await hand.take())["result"]["resultType"] == "complete"
+            await hand.send(modern("server/discover", 3))
+            said = (await hand.take())["result"]["supportedVersions"]
+        assert said == [STATELESS, "2025-11-25"]
 
     @pytest.mark.parametrize("era", ["handshake", "stateless"])
-    def test_DS10_a_cancellation_finds_the_era_of_its_request(self, era: str) -> None:
-        async def script() -> None:
-            stopped = asyncio.Event()
+    async def test_DS10_a_cancellation_finds_the_era_of_its_request(self, era: str) -> None:
+        stopped = asyncio.Event()
 
-            async def wait(session: Any, params: Any) -> str:
-                try:
-                    await asyncio.sleep(60)
-                finally:
-                    stopped.set()
-                return "never"
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                stopped.set()
+            return "never"
 
-            async with shaken([tools(OLD, wait), tools(STATELESS, wait)]) as hand:
-                make = request if era == "handshake" else modern
-                await hand.send(make("tools/call", 3, **CALL))
-                await asyncio.sleep(0.01)
-                await hand.send(notification("notifications/cancelled", requestId=4))
-                await hand.send(notification("notifications/cancelled", requestId=3))
-                await stopped.wait()
-                assert await hand.nothing()
+        async with shaken([tools(OLD, wait), tools(STATELESS, wait)]) as hand:
+            make = request if era == "handshake" else modern
+            await hand.send(make("tools/call", 3, **CALL))
+            await asyncio.sleep(0.01)
+            await hand.send(notification("notifications/cancelled", requestId=4))
+            await hand.send(notification("notifications/cancelled", requestId=3))
+            await stopped.wait()
+            assert await hand.nothing()
 
-        run(script())
+    async def test_CN05_unknown_capabilities_are_passed_over(self) -> None:
+        async with served(both()) as hand:
+            await hand.send(hello(telepathy={"range": 3}))
+            assert "result" in await hand.take()
 
-    def test_CN05_unknown_capabilities_are_passed_over(self) -> None:
-        async def script() -> None:
-            async with served(both()) as hand:
-                await hand.send(hello(telepathy={"range": 3}))
-                assert "result" in await hand.take()
-
-        run(script())
-
-    def test_a_server_class_gives_each_connection_a_server_of_its_own(self) -> None:
-        made: list[Any] = []
+    async def test_a_server_class_gives_each_connection_a_server_of_its_own(self) -> None:
+        made: list[object] = []
         ours = tools(OLD, echo)
         base = cast(Any, type(ours))
 
@@ -411,22 +348,16 @@ class TestBothEras:
             def __init__(self) -> None:
                 made.append(self)
 
-        async def script() -> None:
-            for version in (OLD, "2025-06-18"):
-                async with shaken({Counted, type(tools("2025-06-18", echo))}, version) as hand:
-                    await hand.ask("ping")
-
-        run(script())
+        for version in (OLD, "2025-06-18"):
+            async with shaken({Counted, type(tools("2025-06-18", echo))}, version) as hand:
+                await hand.ask("ping")
         assert len(made) == 2
 
-    @pytest.mark.parametrize("servers", [[], [tools(OLD, echo), tools(OLD, echo)]])
-    def test_no_server_or_two_of_one_revision_are_a_mistake(self, servers: Any) -> None:
-        async def script() -> None:
-            with pytest.raises(ValueError, match="at least one server"):
+    async def test_no_server_or_two_of_one_revision_are_a_mistake(self) -> None:
+        for servers in [[], [tools(OLD, echo), tools(OLD, echo)]]:
+            with case(servers), pytest.raises(ValueError, match="at least one server"):
                 async with served(servers):
                     pass
-
-        run(script())
 
 
 def test_what_a_client_calls_its_methods_makes_no_lines_in_the_log(

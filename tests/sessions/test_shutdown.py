@@ -4,6 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.revisions import ERAS, OLD
 from support.sessions.talking import (
     Accepting,
@@ -13,7 +15,6 @@ from support.sessions.talking import (
     named,
     pkg,
     request,
-    run,
     runtime,
     shaken,
     tools,
@@ -21,7 +22,7 @@ from support.sessions.talking import (
 )
 
 
-async def slow(session: Any, params: Any) -> str:
+async def slow(session: Session, params: CallToolRequestParams) -> str:
     await asyncio.sleep(float(params.name))
     return "done"
 
@@ -61,57 +62,48 @@ async def handshake(hand: Hand, revision: str = OLD) -> None:
     await hand.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
 
-def test_S1_31_answers_in_flight_are_written_when_the_client_stops_sending() -> None:
-    async def script() -> None:
-        hand, theirs, serving = half_open(tools(OLD, slow), max_in_flight=1)
-        await handshake(hand)
-        for id in (1, 2):
-            await hand.send(request("tools/call", id, name="0.02"))
-        await asyncio.sleep(0.01)
-        theirs.feed_eof()
-        assert [(await hand.take())["id"] for _ in "ab"] == [1, 2]
-        await serving
-        assert await hand.take() is None
-
-    run(script())
+async def test_S1_31_answers_in_flight_are_written_when_the_client_stops_sending() -> None:
+    hand, theirs, serving = half_open(tools(OLD, slow), max_in_flight=1)
+    await handshake(hand)
+    for id in (1, 2):
+        await hand.send(request("tools/call", id, name="0.02"))
+    await asyncio.sleep(0.01)
+    theirs.feed_eof()
+    assert [(await hand.take())["id"] for _ in "ab"] == [1, 2]
+    await serving
+    assert await hand.take() is None
 
 
-def test_what_takes_too_long_is_answered_with_an_error() -> None:
-    async def script() -> None:
-        hand, theirs, serving = half_open(tools(OLD, slow), drain=0.03, max_in_flight=1)
-        await handshake(hand)
-        for id in (1, 2):
-            await hand.send(request("tools/call", id, name="60"))
-        await asyncio.sleep(0.01)
-        theirs.feed_eof()
-        answers = {(one := await hand.take())["id"]: one["error"] for _ in "ab"}
-        assert answers.keys() == {1, 2}
-        assert {error["code"] for error in answers.values()} == {-32603}
-        await serving
-
-    run(script())
+async def test_what_takes_too_long_is_answered_with_an_error() -> None:
+    hand, theirs, serving = half_open(tools(OLD, slow), drain=0.03, max_in_flight=1)
+    await handshake(hand)
+    for id in (1, 2):
+        await hand.send(request("tools/call", id, name="60"))
+    await asyncio.sleep(0.01)
+    theirs.feed_eof()
+    answers = {(one := await hand.take())["id"]: one["error"] for _ in "ab"}
+    assert answers.keys() == {1, 2}
+    assert {error["code"] for error in answers.values()} == {-32603}
+    await serving
 
 
-def test_what_takes_too_long_in_a_batch_is_answered_in_its_array() -> None:
-    async def script() -> None:
-        hand, theirs, serving = half_open(tools("2025-03-26", slow), drain=0.03, max_in_flight=1)
-        await handshake(hand, "2025-03-26")
-        times = {1: "0", 2: "60", 3: "60"}
-        await hand.send([request("tools/call", id, name=time) for id, time in times.items()])
-        await asyncio.sleep(0.01)
-        theirs.feed_eof()
-        answers = {one["id"]: one.get("error", {}).get("code") for one in await hand.take()}
-        assert answers == {1: None, 2: -32603, 3: -32603}
-        await serving
-        assert await hand.take() is None
-
-    run(script())
+async def test_what_takes_too_long_in_a_batch_is_answered_in_its_array() -> None:
+    hand, theirs, serving = half_open(tools("2025-03-26", slow), drain=0.03, max_in_flight=1)
+    await handshake(hand, "2025-03-26")
+    times = {1: "0", 2: "60", 3: "60"}
+    await hand.send([request("tools/call", id, name=time) for id, time in times.items()])
+    await asyncio.sleep(0.01)
+    theirs.feed_eof()
+    answers = {one["id"]: one.get("error", {}).get("code") for one in await hand.take()}
+    assert answers == {1: None, 2: -32603, 3: -32603}
+    await serving
+    assert await hand.take() is None
 
 
-def test_a_handler_that_waits_for_a_client_that_is_gone_ends_at_once() -> None:
+async def test_a_handler_that_waits_for_a_client_that_is_gone_ends_at_once() -> None:
     ended = asyncio.Event()
 
-    async def ask(session: Any, params: Any) -> str:
+    async def ask(session: Session, params: CallToolRequestParams) -> str:
         try:
             await session.list_roots()
         except pkg.Disconnected:
@@ -119,96 +111,78 @@ def test_a_handler_that_waits_for_a_client_that_is_gone_ends_at_once() -> None:
             raise
         return "never"
 
-    async def script() -> None:
-        async with shaken(tools(OLD, ask)) as hand:
-            await hand.send(request("tools/call", 1, name="x"))
-            await hand.take()
-        assert ended.is_set()
-
-    run(script(), within=2)
+    async with shaken(tools(OLD, ask)) as hand:
+        await hand.send(request("tools/call", 1, name="x"))
+        await hand.take()
+    assert ended.is_set()
 
 
 @pytest.mark.shows("S1-31")
-def test_pending_calls_fail_with_the_reason_when_the_server_goes() -> None:
+async def test_pending_calls_fail_with_the_reason_when_the_server_goes() -> None:
     async def play(hand: Hand) -> None:
         await hand.send(welcome((await hand.take())["id"], tools={}))
         await hand.take()
         await hand.take()
 
-    async def script() -> None:
-        async with pkg.connect(Accepting(play), client(OLD)) as ours:
-            with pytest.raises(pkg.Disconnected, match="server closed"):
-                await ours.call_tool(named(OLD, "x"))
-            with pytest.raises(pkg.Disconnected, match="server closed"):
-                await ours.ping()
-
-    run(script())
+    async with pkg.connect(Accepting(play), client(OLD)) as ours:
+        with pytest.raises(pkg.Disconnected, match="server closed"):
+            await ours.call_tool(named(OLD, "x"))
+        with pytest.raises(pkg.Disconnected, match="server closed"):
+            await ours.ping()
 
 
 @pytest.mark.shows("S0-27")
 @pytest.mark.parametrize("revision", ERAS)
-def test_leaving_ends_calls_and_handlers(revision: str) -> None:
+async def test_leaving_ends_calls_and_handlers(revision: str) -> None:
     stopped = asyncio.Event()
 
-    async def wait(session: Any, params: Any) -> str:
+    async def wait(session: Session, params: CallToolRequestParams) -> str:
         try:
             await asyncio.sleep(60)
         finally:
             stopped.set()
         return "never"
 
-    async def script() -> None:
-        options = pkg.Options(drain=0.01)
-        async with pkg.connect_in_memory(
-            client(revision), tools(revision, wait), options=options
-        ) as ours:
-            waiting = asyncio.create_task(ours.call_tool(named(revision, "x")))
-            await asyncio.sleep(0.01)
-        with pytest.raises(pkg.Disconnected):
-            await waiting
-        assert stopped.is_set()
-
-    run(script(), within=3)
-
-
-def test_a_transport_that_cannot_be_written_to_ends_the_session() -> None:
-    async def script() -> None:
-        ours, theirs = runtime("transports.memory").memory_pair()
-        broken = Broken(theirs, sends=1)
-        serving = asyncio.create_task(pkg.serve(tools(OLD, slow), broken))
-        hand = Hand(ours)
-        await handshake(hand)
-        await hand.send(request("tools/call", 1, name="0"))
-        await serving
-        assert broken.closed == 1
-        assert await hand.take() is None
-
-    run(script(), within=2)
-
-
-def test_a_client_whose_transport_breaks_says_so() -> None:
-    async def script() -> None:
-        async def open() -> Any:
-            inner = await runtime("testing").in_memory(tools(OLD, slow))()
-            return Broken(inner, sends=1)
-
-        async with pkg.connect(open, client(OLD)) as ours:
-            with pytest.raises(pkg.Disconnected, match="cable"):
-                await ours.call_tool(named(OLD, "0"))
-
-    run(script(), within=5)
-
-
-def test_a_cancelled_server_answers_what_is_open_and_closes_its_transport() -> None:
-    async def script() -> None:
-        hand, _, serving = half_open(tools(OLD, slow), drain=0.02)
-        await handshake(hand)
-        await hand.send(request("tools/call", 1, name="60"))
+    options = pkg.Options(drain=0.01)
+    async with pkg.connect_in_memory(
+        client(revision), tools(revision, wait), options=options
+    ) as ours:
+        waiting = asyncio.create_task(ours.call_tool(named(revision, "x")))
         await asyncio.sleep(0.01)
-        serving.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await serving
-        assert (await hand.take())["error"]["code"] == -32603
-        assert await hand.take() is None
+    with pytest.raises(pkg.Disconnected):
+        await waiting
+    assert stopped.is_set()
 
-    run(script())
+
+async def test_a_transport_that_cannot_be_written_to_ends_the_session() -> None:
+    ours, theirs = runtime("transports.memory").memory_pair()
+    broken = Broken(theirs, sends=1)
+    serving = asyncio.create_task(pkg.serve(tools(OLD, slow), broken))
+    hand = Hand(ours)
+    await handshake(hand)
+    await hand.send(request("tools/call", 1, name="0"))
+    await serving
+    assert broken.closed == 1
+    assert await hand.take() is None
+
+
+async def test_a_client_whose_transport_breaks_says_so() -> None:
+    async def open() -> Any:
+        inner = await runtime("testing").in_memory(tools(OLD, slow))()
+        return Broken(inner, sends=1)
+
+    async with pkg.connect(open, client(OLD)) as ours:
+        with pytest.raises(pkg.Disconnected, match="cable"):
+            await ours.call_tool(named(OLD, "0"))
+
+
+async def test_a_cancelled_server_answers_what_is_open_and_closes_its_transport() -> None:
+    hand, _, serving = half_open(tools(OLD, slow), drain=0.02)
+    await handshake(hand)
+    await hand.send(request("tools/call", 1, name="60"))
+    await asyncio.sleep(0.01)
+    serving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    assert (await hand.take())["error"]["code"] == -32603
+    assert await hand.take() is None

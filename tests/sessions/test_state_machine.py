@@ -6,8 +6,10 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from support.json_types import JsonObject
 from support.runtime.receiving import received
 from support.sessions.talking import models, pkg, runtime
+from support.tables import count
 
 REVISION = "2025-03-26"
 methods = pkg.load(REVISION).methods
@@ -20,7 +22,7 @@ Patience = runtime("core.options").Patience
 
 SIDES = st.sampled_from(["client", "server"])
 OTHER = {"client": "server", "server": "client"}
-DECLARED: dict[str, Any] = {
+DECLARED: JsonObject = {
     "client": {"roots": {}},
     "server": {"tools": {"listChanged": True}, "resources": {}},
 }
@@ -95,7 +97,7 @@ class TwoCores(RuleBasedStateMachine):
             self.take(side, self.coming[side].pop(0))
 
     @staticmethod
-    def one_with(things: dict[str, Any], which: int) -> str:
+    def one_with(things: JsonObject, which: int) -> str:
         """A side that has some of the things."""
         sides = [side for side, some in things.items() if some]
         return sides[which % len(sides)]
@@ -182,7 +184,7 @@ class TwoCores(RuleBasedStateMachine):
             elif isinstance(event, events.Refusal) and event.id is not None:
                 self.send_answer(side, event.id, self.cores[side].reject(event.id, event.error))
 
-    def send_answer(self, side: str, id: Any, data: bytes | None) -> None:
+    def send_answer(self, side: str, id: object, data: bytes | None) -> None:
         if data is not None:
             if self.clean:
                 assert (side, id) not in self.answered
@@ -207,4 +209,4 @@ class TwoCores(RuleBasedStateMachine):
 
 
 TestTwoCores = TwoCores.TestCase
-TestTwoCores.settings = settings(max_examples=80, stateful_step_count=50, deadline=None)
+TestTwoCores.settings = settings(max_examples=count(30, 80), stateful_step_count=50, deadline=None)

@@ -1,11 +1,20 @@
 """Questions of a server in results and by requests: how they reach a client of another era."""
 
+from itertools import product
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    CreateMessageRequestParams,
+    ElicitRequestParams,
+    RequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.sessions.bridging import through
-from support.sessions.talking import Accepting, Hand, client, models, named, pkg, run, tools
+from support.sessions.talking import Accepting, Hand, client, content_of, models, named, pkg, tools
 from support.sessions.wiretap import (
     ELICIT,
     FORM,
@@ -18,23 +27,24 @@ from support.sessions.wiretap import (
     questions,
     result,
 )
+from support.tables import case
 
 
 def talkative(revision: str, **members: Any) -> Any:
     """A client that answers all there is to ask."""
     mine = models(revision)
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return mine.ElicitResult(action="accept", content={"x": params.message})
 
-    async def on_create_message(self: Any, params: Any) -> Any:
+    async def on_create_message(self: object, params: CreateMessageRequestParams) -> object:
         text = mine.TextContent(text="Ada")
         return mine.CreateMessageResult(role="assistant", model="m", content=text)
 
-    async def on_list_roots(self: Any, params: Any) -> Any:
+    async def on_list_roots(self: object, params: RequestParams) -> object:
         return mine.ListRootsResult(roots=[mine.Root(uri="file:///r")])
 
-    answers: dict[str, Any] = {
+    answers: JsonObject = {
         "on_elicit": on_elicit,
         "on_create_message": on_create_message,
         "on_list_roots": on_list_roots,
@@ -43,29 +53,26 @@ def talkative(revision: str, **members: Any) -> Any:
 
 
 @pytest.mark.parametrize(("own", "revision"), [(OLD, STATELESS), (STATELESS, OLD)])
-def test_all_questions_of_a_handler_reach_the_client_round_by_round(
+async def test_all_questions_of_a_handler_reach_the_client_round_by_round(
     own: str, revision: str
 ) -> None:
     theirs = models(own)
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         form = theirs.ElicitRequestFormParams(message="one", requested_schema=FORM)
-        one = (await session.elicit(form)).content["x"]
+        one = content_of(await session.elicit(form))["x"]
         said = theirs.SamplingMessage(role="user", content=theirs.TextContent(text=one))
         asked = theirs.CreateMessageRequestParams(messages=[said], max_tokens=5)
         name, roots = await session.create_message(asked), await session.list_roots()
-        return f"{one} {name.content.text} {roots.roots[0].uri}"
+        return f"{one} {content_of(name).text} {roots.roots[0].uri}"
 
-    async def script() -> None:
-        async with over(talkative(revision), tools(own, call)) as ours:
-            said = await ours.call_tool(named(revision, "x"))
-            assert said.content[0].text == "one Ada file:///r"
-
-    run(script())
+    async with over(talkative(revision), tools(own, call)) as ours:
+        said = await ours.call_tool(named(revision, "x"))
+        assert said.content[0].text == "one Ada file:///r"
 
 
 TOOL = {"name": "t", "inputSchema": {"type": "object"}}
-SAMPLING: dict[str, Any] = {"messages": [], "maxTokens": 1, "tools": [TOOL]}
+SAMPLING: JsonObject = {"messages": [], "maxTokens": 1, "tools": [TOOL]}
 
 
 @pytest.mark.parametrize(
@@ -76,31 +83,28 @@ SAMPLING: dict[str, Any] = {"messages": [], "maxTokens": 1, "tools": [TOOL]}
         {"method": "sampling/createMessage", "params": SAMPLING},
     ],
 )
-def test_a_question_for_what_was_not_declared_is_not_answered(question: Any) -> None:
-    asked: list[Any] = []
+async def test_a_question_for_what_was_not_declared_is_not_answered(question: Any) -> None:
+    asked: list[object] = []
 
     async def play(hand: Hand) -> None:
         await agree(hand, tools={})
         await answer(hand, "tools/call", **questions(question, requestState="s"))
         await answer(hand, "tools/call", resultType="complete", content=[])
 
-    async def script() -> None:
-        sampler = client(OLD, on_create_message=noting(asked, str))
-        async with over(sampler, Accepting(play)) as ours:
-            with pytest.raises(pkg.RemoteError, match=r"not declared|no handler"):
-                await ours.call_tool(named(OLD, "x"))
-            assert (await ours.call_tool(named(OLD, "x"))).content == []
-
-    run(script())
+    sampler = client(OLD, on_create_message=noting(asked, str))
+    async with over(sampler, Accepting(play)) as ours:
+        with pytest.raises(pkg.RemoteError, match=r"not declared|no handler"):
+            await ours.call_tool(named(OLD, "x"))
+        assert content_of(await ours.call_tool(named(OLD, "x"))) == []
     assert asked == []
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_a_server_cannot_ask_for_ever(revision: str) -> None:
-    rounds: list[Any] = []
+async def test_a_server_cannot_ask_for_ever(revision: str) -> None:
+    rounds: list[object] = []
     put: list[str] = []
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         put.append(params.message)
         return models(revision).ElicitResult(action="cancel")
 
@@ -113,22 +117,21 @@ def test_a_server_cannot_ask_for_ever(revision: str) -> None:
             asking = questions({"method": ELICIT, "params": question}, requestState=number)
             await hand.send(result(asked["id"], **asking))
 
-    async def script() -> None:
-        ours = client(revision, on_elicit=on_elicit)
-        async with over(ours, Accepting(play), max_rounds=3):
-            with pytest.raises(pkg.RemoteError, match="again and again"):
-                await ours.call_tool(named(revision, "x"))
-
-    run(script())
+    ours = client(revision, on_elicit=on_elicit)
+    async with over(ours, Accepting(play), max_rounds=3):
+        with pytest.raises(pkg.RemoteError, match="again and again"):
+            await ours.call_tool(named(revision, "x"))
     # What is asked last is not put to anybody: the answer would not be sent.
     assert (rounds, put) == ([None, "1", "2"], ["1", "2"])
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(revision: str) -> None:
+async def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(
+    revision: str,
+) -> None:
     put: list[str] = []
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         put.append(params.message)
         return models(revision).ElicitResult(action="cancel")
 
@@ -140,57 +143,48 @@ def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(revisio
         asks = {"resultType": "input_required", "inputRequests": asking}
         await hand.send(result(asked["id"], **asks))
 
-    async def script() -> None:
-        ours = client(revision, on_elicit=on_elicit)
-        async with over(ours, Accepting(play)):
-            with pytest.raises(pkg.RemoteError, match="/result/inputRequests/b~1c"):
-                await ours.call_tool(named(revision, "x"))
-
-    run(script())
+    ours = client(revision, on_elicit=on_elicit)
+    async with over(ours, Accepting(play)):
+        with pytest.raises(pkg.RemoteError, match="/result/inputRequests/b~1c"):
+            await ours.call_tool(named(revision, "x"))
     assert put == []
 
 
 @pytest.mark.parametrize(
     ("own", "revision"), [(OLD, OLD), (STATELESS, STATELESS), (STATELESS, OLD)]
 )
-def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: str) -> None:
-    async def on_elicit(self: Any, params: Any) -> Any:
+async def test_a_client_says_nothing_that_nobody_asked_for(own: str, revision: str) -> None:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         content = {"x": "asked", "password": "secret"}
         return models(revision).ElicitResult(action="accept", content=content)
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         form = models(own).ElicitRequestFormParams(message="?", requested_schema=FORM)
-        return str((await session.elicit(form)).content["x"])
+        return str(content_of(await session.elicit(form))["x"])
 
-    async def script() -> None:
-        wire = Wire()
-        async with over(client(revision, on_elicit=on_elicit), tools(own, call), wire) as ours:
-            assert (await ours.call_tool(named(revision, "x"))).content[0].text == "asked"
-        assert "asked" in str(wire)
-        assert "secret" not in str(wire)
-
-    run(script())
+    wire = Wire()
+    async with over(client(revision, on_elicit=on_elicit), tools(own, call), wire) as ours:
+        assert content_of(await ours.call_tool(named(revision, "x")))[0].text == "asked"
+    assert "asked" in str(wire)
+    assert "secret" not in str(wire)
 
 
-def test_a_question_may_be_answered_with_a_task() -> None:
-    running: dict[str, Any] = {"status": "working", "created_at": "-", "last_updated_at": "-"}
+async def test_a_question_may_be_answered_with_a_task() -> None:
+    running: JsonObject = {"status": "working", "created_at": "-", "last_updated_at": "-"}
     task = m.CreateTaskResult(task=m.Task(task_id="t", ttl=5, **running))
-    answers: list[Any] = []
+    answers: list[object] = []
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return task
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         wanted = m.TaskMetadata(ttl=5)
         form = m.ElicitRequestFormParams(message="?", requested_schema=FORM, task=wanted)
         answers.append(await session.elicit(form))
         return "done"
 
-    async def script() -> None:
-        async with over(client(OLD, on_elicit=on_elicit), tools(OLD, call)) as ours:
-            await ours.call_tool(named(OLD, "x"))
-
-    run(script())
+    async with over(client(OLD, on_elicit=on_elicit), tools(OLD, call)) as ours:
+        await ours.call_tool(named(OLD, "x"))
     assert answers == [task]
 
 
@@ -207,19 +201,19 @@ def of_all_three_kinds(ours: Any, theirs: Any) -> Any:
     }
 
 
-async def filled_in(revision: str, own: str, kind: str, given: Any, **form: Any) -> Any:
+async def filled_in(revision: str, own: str, kind: str, given: object, **form: Any) -> Any:
     """What a handler of a revision sees that a client of another has put into a form."""
-    seen: list[Any] = []
+    seen: list[object] = []
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return models(revision).ElicitResult(action="accept", content=given)
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         m = models(own)
         kind = getattr(m, "ElicitRequestFormParams", None) or m.ElicitRequestParams
         schema = {"type": "object", **form}
         answer = await session.elicit(kind(message="?", requested_schema=schema))
-        seen.append(answer.content)
+        seen.append(content_of(answer))
         return "done"
 
     talk = of_all_three_kinds(client(revision, on_elicit=on_elicit), tools(own, call))[kind]
@@ -241,31 +235,24 @@ FILLED_IN: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["server", "client", "bridge"])
-@pytest.mark.parametrize("own", ERAS)
-def test_choices_come_back_as_they_were_asked_for_or_not_at_all(own: str, kind: str) -> None:
-    async def script() -> None:
-        form = {"properties": {"x": SEVERAL, "y": TITLED}}
-        for given, expected in FILLED_IN:
-            assert await filled_in("2025-06-18", own, kind, given, **form) == expected
-        for revision in (OLD, STATELESS):
-            # Where choices of several are known, a text is none.
-            assert await filled_in(revision, own, kind, {"x": "p, q"}, **form) == -32602
-            assert await filled_in(revision, own, kind, {"x": ["p", "z"]}, **form) == -32602
-
-    run(script())
+async def test_choices_come_back_as_they_were_asked_for_or_not_at_all() -> None:
+    for own, kind in product(ERAS, ["server", "client", "bridge"]):
+        with case((own, kind)):
+            form = {"properties": {"x": SEVERAL, "y": TITLED}}
+            for given, expected in FILLED_IN:
+                assert await filled_in("2025-06-18", own, kind, given, **form) == expected
+            for revision in (OLD, STATELESS):
+                # Where choices of several are known, a text is none.
+                assert await filled_in(revision, own, kind, {"x": "p, q"}, **form) == -32602
+                assert await filled_in(revision, own, kind, {"x": ["p", "z"]}, **form) == -32602
 
 
-@pytest.mark.parametrize("revision", REVISIONS[2:])
-@pytest.mark.parametrize("own", REVISIONS[2:])
-def test_a_handler_sees_nothing_in_a_form_that_nobody_asked_for(own: str, revision: str) -> None:
-    asked: Any = {"properties": {"x": {"type": "string"}}}
-
-    async def script() -> None:
-        given = {"x": "a", "extra": "b"}
-        for kind in ("server", "client", "bridge"):
-            for others, expected in ((None, {"x": "a"}), (True, given), (False, -32602)):
-                form = asked if others is None else {**asked, "additionalProperties": others}
-                assert await filled_in(revision, own, kind, given, **form) == expected, kind
-
-    run(script())
+async def test_a_handler_sees_nothing_in_a_form_that_nobody_asked_for() -> None:
+    for own, revision in product(REVISIONS[2:], REVISIONS[2:]):
+        with case((own, revision)):
+            asked: Any = {"properties": {"x": {"type": "string"}}}
+            given = {"x": "a", "extra": "b"}
+            for kind in ("server", "client", "bridge"):
+                for others, expected in ((None, {"x": "a"}), (True, given), (False, -32602)):
+                    form = asked if others is None else {**asked, "additionalProperties": others}
+                    assert await filled_in(revision, own, kind, given, **form) == expected, kind

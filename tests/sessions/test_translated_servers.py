@@ -6,11 +6,24 @@ from itertools import product
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    CompleteRequestParams,
+    CompleteResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    SubscribeRequestParams,
+    UnsubscribeRequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     META,
     Hand,
     client,
+    content_of,
     hello,
     models,
     modern,
@@ -23,172 +36,158 @@ from support.sessions.talking import (
     server,
     tools,
 )
+from support.tables import case
 
 OWN = OLD
 m = models(OWN)
 ALL = {"revisions": pkg.REVISIONS}
 
 
-async def welcome(hand: Hand, revision: str, **capabilities: Any) -> dict[str, Any]:
+async def welcome(hand: Hand, revision: str, **capabilities: Any) -> JsonObject:
     """What a server says in the handshake."""
     await hand.send(hello(revision, **capabilities))
-    result: dict[str, Any] = (await hand.take())["result"]
+    result: JsonObject = (await hand.take())["result"]
     await hand.send(notification("notifications/initialized"))
     return result
 
 
-async def nothing(session: Any, params: Any) -> str:
+async def nothing(session: Session, params: CallToolRequestParams) -> str:
     return "done"
 
 
-@pytest.mark.parametrize(("own", "revision"), list(product(REVISIONS, repeat=2)))
-def test_a_class_of_any_revision_serves_clients_of_any(own: str, revision: str) -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_a_class_of_any_revision_serves_clients_of_any() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         return f"{params.name} in {session.revision}"
 
-    async def script() -> None:
-        ours, theirs = client(revision), tools(own, call)
-        async with pkg.connect_in_memory(ours, theirs, revisions=pkg.REVISIONS) as one:
-            result = await one.call_tool(named(revision, "x"))
-            assert result.content[0].text == f"x in {revision}"
-
-    run(script())
-
-
-def test_without_being_told_to_a_server_speaks_its_own_revision_alone() -> None:
-    async def script() -> None:
-        async with served(tools(OWN, nothing)) as hand:
-            assert (await welcome(hand, "2024-11-05"))["protocolVersion"] == OWN
-
-    run(script())
+    for own, revision in list(product(REVISIONS, repeat=2)):
+        with case((own, revision)):
+            ours, theirs = client(revision), tools(own, call)
+            async with pkg.connect_in_memory(ours, theirs, revisions=pkg.REVISIONS) as one:
+                result = await one.call_tool(named(revision, "x"))
+                assert content_of(result)[0].text == f"x in {revision}"
 
 
-@pytest.mark.parametrize("revision", HANDSHAKE)
-def test_what_a_server_says_of_itself_has_the_form_of_the_revision(revision: str) -> None:
-    info = m.Implementation(name="n", version="1", title="T", website_url="https://a")
-
-    async def script() -> None:
-        async with served(tools(OWN, nothing, info=info, instructions="Call."), **ALL) as hand:
-            said = await welcome(hand, revision)
-            assert said["protocolVersion"] == revision
-            assert said["instructions"] == "Call."
-            assert ("title" in said["serverInfo"]) == (revision >= "2025-06-18")
-            assert ("websiteUrl" in said["serverInfo"]) == (revision >= "2025-11-25")
-
-    run(script())
+async def test_without_being_told_to_a_server_speaks_its_own_revision_alone() -> None:
+    async with served(tools(OWN, nothing)) as hand:
+        assert (await welcome(hand, "2024-11-05"))["protocolVersion"] == OWN
 
 
-def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_revision() -> None:
-    async def on_complete(self: Any, session: Any, params: Any) -> Any:
+async def test_what_a_server_says_of_itself_has_the_form_of_the_revision() -> None:
+    for revision in HANDSHAKE:
+        with case(revision):
+            info = m.Implementation(name="n", version="1", title="T", website_url="https://a")
+            async with served(tools(OWN, nothing, info=info, instructions="Call."), **ALL) as hand:
+                said = await welcome(hand, revision)
+                assert said["protocolVersion"] == revision
+                assert said["instructions"] == "Call."
+                assert ("title" in said["serverInfo"]) == (revision >= "2025-06-18")
+                assert ("websiteUrl" in said["serverInfo"]) == (revision >= "2025-11-25")
+
+
+async def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_revision() -> None:
+    async def on_complete(
+        self: object, session: Session, params: CompleteRequestParams
+    ) -> CompleteResult:
         raise NotImplementedError
 
-    tasks: dict[str, Any] = {"tasks": {"list": {}}, "experimental": {"x": {}}}
-
-    async def script() -> None:
-        ours = server(OWN, on_complete=on_complete, DECLARES=tasks)
-        async with served(ours, **ALL) as hand:
-            assert (await welcome(hand, "2024-11-05"))["capabilities"] == {
-                "experimental": {"x": {}}
-            }
-        async with served(ours, **ALL) as hand:
-            said = await welcome(hand, "2025-03-26")
-            assert said["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
-        async with served(ours, **ALL) as hand:
-            found = (await hand.ask("server/discover", 1, _meta=META))["result"]
-            assert found["supportedVersions"] == [*reversed(REVISIONS)]
-            assert found["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
-        old = server("2024-11-05", on_list_tools=nothing)
-        async with served(old, **ALL) as hand:
-            assert (await welcome(hand, "2025-06-18"))["capabilities"] == {"tools": {}}
-
-    run(script())
+    tasks: JsonObject = {"tasks": {"list": {}}, "experimental": {"x": {}}}
+    ours = server(OWN, on_complete=on_complete, DECLARES=tasks)
+    async with served(ours, **ALL) as hand:
+        assert (await welcome(hand, "2024-11-05"))["capabilities"] == {"experimental": {"x": {}}}
+    async with served(ours, **ALL) as hand:
+        said = await welcome(hand, "2025-03-26")
+        assert said["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
+    async with served(ours, **ALL) as hand:
+        found = (await hand.ask("server/discover", 1, _meta=META))["result"]
+        assert found["supportedVersions"] == [*reversed(REVISIONS)]
+        assert found["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
+    old = server("2024-11-05", on_list_tools=nothing)
+    async with served(old, **ALL) as hand:
+        assert (await welcome(hand, "2025-06-18"))["capabilities"] == {"tools": {}}
 
 
-def test_what_a_client_declares_is_seen_in_the_words_of_the_class() -> None:
+async def test_what_a_client_declares_is_seen_in_the_words_of_the_class() -> None:
     seen: list[Any] = []
 
-    async def call(session: Any, params: Any) -> str:
-        seen.append((session.revision, session.client_capabilities, session.client_info.name))
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        info = session.client_info
+        seen.append((session.revision, session.client_capabilities, info and info.name))
         return "done"
 
-    async def script() -> None:
-        server_ = tools(STATELESS, call)
-        async with served(server_, **ALL) as hand:
-            await welcome(hand, "2025-06-18", elicitation={}, roots={"listChanged": True})
-            await hand.ask("tools/call", 1, name="x")
-        ((revision, declared, name),) = seen
-        assert (revision, name) == ("2025-06-18", "hand")
-        assert type(declared) is models(STATELESS).ClientCapabilities
-        assert declared.to_wire() == {"elicitation": {}, "roots": {}}
-
-    run(script())
+    server_ = tools(STATELESS, call)
+    async with served(server_, **ALL) as hand:
+        await welcome(hand, "2025-06-18", elicitation={}, roots={"listChanged": True})
+        await hand.ask("tools/call", 1, name="x")
+    ((revision, declared, name),) = seen
+    assert (revision, name) == ("2025-06-18", "hand")
+    assert type(declared) is models(STATELESS).ClientCapabilities
+    assert declared.to_wire() == {"elicitation": {}, "roots": {}}
 
 
-def test_a_handler_of_the_stateless_era_finds_in_each_request_what_the_handshake_said() -> None:
+async def test_a_handler_of_the_stateless_era_finds_in_each_request_what_the_handshake_said() -> (
+    None
+):
     seen: list[Any] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         seen.append(params.meta)
         return "done"
 
-    async def script() -> None:
-        async with served(tools(STATELESS, call), **ALL) as hand:
-            await welcome(hand, OWN, sampling={})
-            await hand.ask("tools/call", 1, name="x", _meta={"a": 1})
-        (meta,) = seen
-        assert meta.protocol_version == STATELESS
-        assert meta.client_info.name == "hand"
-        assert meta.client_capabilities.to_wire() == {"sampling": {}}
-        assert meta.model_extra == {"a": 1}
-
-    run(script())
+    async with served(tools(STATELESS, call), **ALL) as hand:
+        await welcome(hand, OWN, sampling={})
+        await hand.ask("tools/call", 1, name="x", _meta={"a": 1})
+    (meta,) = seen
+    assert meta.protocol_version == STATELESS
+    assert meta.client_info.name == "hand"
+    assert meta.client_capabilities.to_wire() == {"sampling": {}}
+    assert meta.model_extra == {"a": 1}
 
 
-def test_what_is_wrong_is_told_in_terms_of_what_the_client_wrote() -> None:
-    async def script() -> None:
-        async with served(tools(OWN, nothing), **ALL) as hand:
-            await welcome(hand, "2025-06-18")
-            refused = await hand.ask("tools/call", 1, name=5)
-            assert refused["error"]["code"] == -32602
-            assert refused["error"]["data"]["problems"][0]["pointer"] == "/params/name"
-            # In this revision the member means nothing, whatever is in it.
-            assert "result" in await hand.ask("tools/call", 2, name="x", task=5)
-        # In this one it does, though not to the class.
-        async with served(tools("2024-11-05", nothing), **ALL) as hand:
-            await welcome(hand, OWN)
-            refused = await hand.ask("tools/call", 1, name="x", task=5)
-            assert refused["error"]["data"]["problems"][0]["pointer"] == "/params/task"
-
-    run(script())
+async def test_what_is_wrong_is_told_in_terms_of_what_the_client_wrote() -> None:
+    async with served(tools(OWN, nothing), **ALL) as hand:
+        await welcome(hand, "2025-06-18")
+        refused = await hand.ask("tools/call", 1, name=5)
+        assert refused["error"]["code"] == -32602
+        assert refused["error"]["data"]["problems"][0]["pointer"] == "/params/name"
+        # In this revision the member means nothing, whatever is in it.
+        assert "result" in await hand.ask("tools/call", 2, name="x", task=5)
+    # In this one it does, though not to the class.
+    async with served(tools("2024-11-05", nothing), **ALL) as hand:
+        await welcome(hand, OWN)
+        refused = await hand.ask("tools/call", 1, name="x", task=5)
+        assert refused["error"]["data"]["problems"][0]["pointer"] == "/params/task"
 
 
 @pytest.mark.parametrize("own", [OWN, STATELESS])
-def test_a_resource_that_is_not_there_has_the_code_of_the_clients_revision(own: str) -> None:
-    async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
+async def test_a_resource_that_is_not_there_has_the_code_of_the_clients_revision(own: str) -> None:
+    async def on_read_resource(
+        self: object, session: Session, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
         raise pkg.McpError(-32602 if own == STATELESS else -32002, "not found")
 
-    async def script() -> None:
-        ours = server(own, on_read_resource=on_read_resource)
-        async with served(ours, **ALL) as hand:
-            await welcome(hand, "2024-11-05")
-            assert (await hand.ask("resources/read", 1, uri="a"))["error"]["code"] == -32002
-        async with served(ours, **ALL) as hand:
-            answer = await hand.ask("resources/read", 1, uri="a", _meta=META)
-            assert answer["error"]["code"] == -32602
-
-    run(script())
+    ours = server(own, on_read_resource=on_read_resource)
+    async with served(ours, **ALL) as hand:
+        await welcome(hand, "2024-11-05")
+        assert (await hand.ask("resources/read", 1, uri="a"))["error"]["code"] == -32002
+    async with served(ours, **ALL) as hand:
+        answer = await hand.ask("resources/read", 1, uri="a", _meta=META)
+        assert answer["error"]["code"] == -32602
 
 
-def test_a_listen_stream_is_made_of_single_subscriptions() -> None:
+async def test_a_listen_stream_is_made_of_single_subscriptions() -> None:
     heard: list[tuple[str, str]] = []
 
-    async def on_subscribe(self: Any, session: Any, params: Any) -> Any:
+    async def on_subscribe(
+        self: object, session: Session, params: SubscribeRequestParams
+    ) -> object:
         if params.uri == "b:no":
             raise pkg.McpError(-32602, "no such resource")
         heard.append(("subscribe", params.uri))
         return m.EmptyResult()
 
-    async def on_unsubscribe(self: Any, session: Any, params: Any) -> Any:
+    async def on_unsubscribe(
+        self: object, session: Session, params: UnsubscribeRequestParams
+    ) -> object:
         heard.append(("unsubscribe", params.uri))
         return m.EmptyResult()
 
@@ -196,102 +195,89 @@ def test_a_listen_stream_is_made_of_single_subscriptions() -> None:
         wanted = {"resourceSubscriptions": list(uris)}
         return await hand.ask("subscriptions/listen", id, _meta=META, notifications=wanted)
 
-    async def script() -> None:
-        ours = server(OWN, on_subscribe=on_subscribe, on_unsubscribe=on_unsubscribe)
-        async with served(ours, **ALL) as hand:
-            first = await listen(hand, 1, "a:1", "b:no")
-            assert first["params"]["notifications"] == {"resourceSubscriptions": ["a:1"]}
-            await listen(hand, 2, "a:1", "a:2")
-            assert heard == [("subscribe", "a:1"), ("subscribe", "a:2")]
-            await ours.resource_updated("a:2")
-            told = await hand.take()
-            assert told["params"]["uri"] == "a:2"
-            assert told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == 2
-            await hand.send(notification("notifications/cancelled", requestId=2))
-            assert await hand.nothing()
-            assert heard[2:] == [("unsubscribe", "a:2")]
-
-    run(script())
+    ours = server(OWN, on_subscribe=on_subscribe, on_unsubscribe=on_unsubscribe)
+    async with served(ours, **ALL) as hand:
+        first = await listen(hand, 1, "a:1", "b:no")
+        assert first["params"]["notifications"] == {"resourceSubscriptions": ["a:1"]}
+        await listen(hand, 2, "a:1", "a:2")
+        assert heard == [("subscribe", "a:1"), ("subscribe", "a:2")]
+        await ours.resource_updated("a:2")
+        told = await hand.take()
+        assert told["params"]["uri"] == "a:2"
+        assert told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == 2
+        await hand.send(notification("notifications/cancelled", requestId=2))
+        assert await hand.nothing()
+        assert heard[2:] == [("unsubscribe", "a:2")]
 
 
-def test_a_stream_of_too_many_resources_is_refused_before_anybody_is_told() -> None:
+async def test_a_stream_of_too_many_resources_is_refused_before_anybody_is_told() -> None:
     heard: list[str] = []
 
-    async def on_subscribe(self: Any, session: Any, params: Any) -> Any:
+    async def on_subscribe(
+        self: object, session: Session, params: SubscribeRequestParams
+    ) -> object:
         heard.append(params.uri)
         return m.EmptyResult()
 
-    async def script() -> None:
-        async with served(
-            server(OWN, on_subscribe=on_subscribe), max_subscriptions=2, **ALL
-        ) as hand:
-            wanted = {"resourceSubscriptions": ["a:1", "a:2", "a:3"]}
-            answer = await hand.ask("subscriptions/listen", 1, _meta=META, notifications=wanted)
-            assert answer["error"]["code"] == -32603
-            assert heard == []
-
-    run(script())
+    async with served(server(OWN, on_subscribe=on_subscribe), max_subscriptions=2, **ALL) as hand:
+        wanted = {"resourceSubscriptions": ["a:1", "a:2", "a:3"]}
+        answer = await hand.ask("subscriptions/listen", 1, _meta=META, notifications=wanted)
+        assert answer["error"]["code"] == -32603
+        assert heard == []
 
 
-def test_a_subscription_reaches_a_server_that_knows_streams_only() -> None:
-    async def script() -> None:
-        ours = tools(STATELESS, nothing, SENDS=frozenset({"notifications/resources/updated"}))
-        async with served(ours, **ALL) as hand:
-            said = await welcome(hand, "2025-03-26")
-            assert said["capabilities"]["resources"] == {"subscribe": True}
-            assert (await hand.ask("resources/subscribe", 1, uri="a:1"))["result"] == {}
-            await ours.resource_updated("a:2")
-            await ours.resource_updated("a:1")
-            assert (await hand.take())["params"] == {"uri": "a:1"}
-
-    run(script())
+async def test_a_subscription_reaches_a_server_that_knows_streams_only() -> None:
+    ours = tools(STATELESS, nothing, SENDS=frozenset({"notifications/resources/updated"}))
+    async with served(ours, **ALL) as hand:
+        said = await welcome(hand, "2025-03-26")
+        assert said["capabilities"]["resources"] == {"subscribe": True}
+        assert (await hand.ask("resources/subscribe", 1, uri="a:1"))["result"] == {}
+        await ours.resource_updated("a:2")
+        await ours.resource_updated("a:1")
+        assert (await hand.take())["params"] == {"uri": "a:1"}
 
 
-@pytest.mark.parametrize("own", [OWN, STATELESS])
-def test_log_entries_go_by_the_level_that_the_client_asked_for_in_its_way(own: str) -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_log_entries_go_by_the_level_that_the_client_asked_for_in_its_way() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.log("info", "entry")
         return "done"
 
-    async def script() -> None:
-        ours = tools(own, call, SENDS=frozenset({"notifications/message"}))
-        async with served(ours, **ALL) as hand:
-            await welcome(hand, "2025-03-26")
-            await hand.ask("logging/setLevel", 1, level="error")
-            assert "result" in await hand.ask("tools/call", 2, name="x")
-            await hand.ask("logging/setLevel", 3, level="info")
-            assert (await hand.ask("tools/call", 4, name="x"))["params"]["data"] == "entry"
-        async with served(ours, **ALL) as hand:
-            assert "result" in await hand.ask("tools/call", 1, name="x", _meta=META)
-            wanted = {**META, "io.modelcontextprotocol/logLevel": "info"}
-            answer = await hand.ask("tools/call", 2, name="x", _meta=wanted)
-            assert answer["params"]["data"] == "entry"
+    for own in [OWN, STATELESS]:
+        with case(own):
+            ours = tools(own, call, SENDS=frozenset({"notifications/message"}))
+            async with served(ours, **ALL) as hand:
+                await welcome(hand, "2025-03-26")
+                await hand.ask("logging/setLevel", 1, level="error")
+                assert "result" in await hand.ask("tools/call", 2, name="x")
+                await hand.ask("logging/setLevel", 3, level="info")
+                assert (await hand.ask("tools/call", 4, name="x"))["params"]["data"] == "entry"
+            async with served(ours, **ALL) as hand:
+                assert "result" in await hand.ask("tools/call", 1, name="x", _meta=META)
+                wanted = {**META, "io.modelcontextprotocol/logLevel": "info"}
+                answer = await hand.ask("tools/call", 2, name="x", _meta=wanted)
+                assert answer["params"]["data"] == "entry"
 
-    run(script())
 
-
-def test_a_handler_may_be_another_one_for_some_revisions() -> None:
-    async def for_the_oldest(self: Any, session: Any, params: Any) -> Any:
+async def test_a_handler_may_be_another_one_for_some_revisions() -> None:
+    async def for_the_oldest(
+        self: object, session: Session, params: CallToolRequestParams
+    ) -> object:
         assert type(params) is m.CallToolRequestParams
         return m.CallToolResult(content=[m.TextContent(text="old")])
 
     marked = pkg.handles("tools/call", "2024-11-05", "2025-03-26")(for_the_oldest)
     ours = tools(OWN, nothing, for_the_oldest=marked)
-
-    async def script() -> None:
-        for revision in REVISIONS:
-            talk = pkg.connect_in_memory(client(revision), ours, revisions=pkg.REVISIONS)
-            async with talk as one:
-                result = await one.call_tool(named(revision, "x"))
-                assert result.content[0].text == ("old" if revision < "2025-06-18" else "done")
-
-    run(script())
+    for revision in REVISIONS:
+        talk = pkg.connect_in_memory(client(revision), ours, revisions=pkg.REVISIONS)
+        async with talk as one:
+            result = await one.call_tool(named(revision, "x"))
+            assert content_of(result)[0].text == ("old" if revision < "2025-06-18" else "done")
 
 
 def test_each_kind_of_loss_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     told: list[Any] = []
 
-    async def call(session: Any, params: Any) -> Any:
+    async def call(session: Session, params: CallToolRequestParams) -> object:
         blocks = [m.ResourceLink(uri="a:1", name="a"), m.ResourceLink(uri="a:2", name="b")]
         return m.CallToolResult(content=blocks, structured_content={"a": 1})
 
@@ -316,11 +302,11 @@ def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     new, told = models(STATELESS), list[Any]()
-    kept: Iterator[dict[str, Any]] = iter(
-        [{}, {"ttl_ms": 0, "cache_scope": "private"}, {"ttl_ms": 5}]
-    )
+    kept: Iterator[JsonObject] = iter([{}, {"ttl_ms": 0, "cache_scope": "private"}, {"ttl_ms": 5}])
 
-    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+    async def on_list_tools(
+        self: object, session: Session, params: PaginatedRequestParams
+    ) -> object:
         return new.ListToolsResult(tools=[], **next(kept))
 
     async def script() -> None:
@@ -336,118 +322,99 @@ def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
     assert told[0].pointer == "/result/ttlMs"
 
 
-def test_a_peer_cannot_fill_the_memory_with_losses() -> None:
-    told: list[Any] = []
+async def test_a_peer_cannot_fill_the_memory_with_losses() -> None:
+    told: list[object] = []
 
-    async def call(session: Any, params: Any) -> str:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         form = models("2025-06-18").ElicitRequestParams(message="?", requested_schema=FORM)
         await session.elicit(form)
         return "done"
 
-    async def script() -> None:
-        async with served(tools("2025-06-18", call), on_loss=told.append, **ALL) as hand:
-            await welcome(hand, OWN, elicitation={})
-            for round_ in range(12):
-                asked = await hand.ask("tools/call", round_ + 1, name="x")
-                content = {f"{round_}-{number}": ["a"] for number in range(100)}
-                result = {"action": "accept", "content": content}
-                await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": result})
-                assert "result" in await hand.take()
-
-    run(script())
+    async with served(tools("2025-06-18", call), on_loss=told.append, **ALL) as hand:
+        await welcome(hand, OWN, elicitation={})
+        for round_ in range(12):
+            asked = await hand.ask("tools/call", round_ + 1, name="x")
+            content = {f"{round_}-{number}": ["a"] for number in range(100)}
+            result = {"action": "accept", "content": content}
+            await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+            assert "result" in await hand.take()
     assert len(told) == 1000
 
 
-FORM: dict[str, Any] = {"type": "object", "properties": {}}
+FORM: JsonObject = {"type": "object", "properties": {}}
 SEVERAL = {"type": "array", "items": {"type": "string", "enum": ["a", "b", "c"]}}
 
 
 @pytest.mark.parametrize("own", [OWN, STATELESS])
-def test_a_choice_of_several_comes_back_as_one_though_it_was_asked_for_as_text(own: str) -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_a_choice_of_several_comes_back_as_one_though_it_was_asked_for_as_text(
+    own: str,
+) -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         kind = models(own).ElicitRequestFormParams
         schema = {"type": "object", "properties": {"x": SEVERAL}}
         answer = await session.elicit(kind(message="?", requested_schema=schema))
-        return repr(answer.content)
+        return repr(content_of(answer))
 
-    async def script() -> None:
-        async with served(tools(own, call), **ALL) as hand:
-            await welcome(hand, "2025-06-18", elicitation={})
-            asked = await hand.ask("tools/call", 1, name="x")
-            field = asked["params"]["requestedSchema"]["properties"]["x"]
-            assert field["type"] == "string"
-            assert "a, b, c" in field["description"]
-            result = {"action": "accept", "content": {"x": "a, c"}}
-            await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": result})
-            text = (await hand.take())["result"]["content"][0]["text"]
-            assert text == "{'x': ['a', 'c']}"
-
-    run(script())
+    async with served(tools(own, call), **ALL) as hand:
+        await welcome(hand, "2025-06-18", elicitation={})
+        asked = await hand.ask("tools/call", 1, name="x")
+        field = asked["params"]["requestedSchema"]["properties"]["x"]
+        assert field["type"] == "string"
+        assert "a, b, c" in field["description"]
+        result = {"action": "accept", "content": {"x": "a, c"}}
+        await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+        text = (await hand.take())["result"]["content"][0]["text"]
+        assert text == "{'x': ['a', 'c']}"
 
 
-def test_a_capability_that_the_client_lacks_is_named_in_the_answer() -> None:
-    async def call(session: Any, params: Any) -> str:
+async def test_a_capability_that_the_client_lacks_is_named_in_the_answer() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.create_message(
             m.CreateMessageRequestParams(messages=[], max_tokens=1, tools=[])
         )
         return "done"
 
-    async def script() -> None:
-        async with served(tools(OWN, call), **ALL) as hand:
-            await welcome(hand, "2025-06-18", sampling={})
-            error = (await hand.ask("tools/call", 1, name="x"))["error"]
-            assert error["code"] == -32603
-            assert error["data"] == {"requiredCapabilities": {"sampling": {"tools": {}}}}
-        async with served(tools(OWN, call), **ALL) as hand:
-            error = (await hand.ask("tools/call", 1, name="x", _meta=META))["error"]
-            assert error["code"] == -32021
-            assert "sampling" in error["data"]["requiredCapabilities"]
-
-    run(script())
+    async with served(tools(OWN, call), **ALL) as hand:
+        await welcome(hand, "2025-06-18", sampling={})
+        error = (await hand.ask("tools/call", 1, name="x"))["error"]
+        assert error["code"] == -32603
+        assert error["data"] == {"requiredCapabilities": {"sampling": {"tools": {}}}}
+    async with served(tools(OWN, call), **ALL) as hand:
+        error = (await hand.ask("tools/call", 1, name="x", _meta=META))["error"]
+        assert error["code"] == -32021
+        assert "sampling" in error["data"]["requiredCapabilities"]
 
 
-def test_a_notification_without_a_form_on_the_wire_is_not_sent_and_reported() -> None:
+async def test_a_notification_without_a_form_on_the_wire_is_not_sent_and_reported() -> None:
     told: list[Any] = []
 
-    async def call(session: Any, params: Any) -> str:
-        params = m.ElicitationCompleteNotificationParams(elicitation_id="1")
-        await session.notify_elicitation_complete(params)
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        done = m.ElicitationCompleteNotificationParams(elicitation_id="1")
+        await session.notify_elicitation_complete(done)
         return "done"
 
-    async def script() -> None:
-        async with served(tools(OWN, call), on_loss=told.append, **ALL) as hand:
-            assert "result" in await hand.ask("tools/call", 1, name="x", _meta=META)
-
-    run(script())
+    async with served(tools(OWN, call), on_loss=told.append, **ALL) as hand:
+        assert "result" in await hand.ask("tools/call", 1, name="x", _meta=META)
     assert [(one.method, one.what) for one in told] == [
         ("notifications/elicitation/complete", "refused")
     ]
 
 
-def test_batches_are_a_matter_of_the_wire() -> None:
+async def test_batches_are_a_matter_of_the_wire() -> None:
     batch = [request("tools/call", id, name="x") for id in (1, 2)]
-
-    async def script() -> None:
-        async with served(tools(OWN, nothing), **ALL) as hand:
-            await welcome(hand, "2025-03-26")
-            await hand.send(batch)
-            assert [one["result"]["content"][0]["text"] for one in await hand.take()] == [
-                "done"
-            ] * 2
-        async with served(tools("2025-03-26", nothing), **ALL) as hand:
-            await welcome(hand, OWN)
-            await hand.send(batch)
-            assert (await hand.take())["error"]["code"] == -32600
-
-    run(script())
+    async with served(tools(OWN, nothing), **ALL) as hand:
+        await welcome(hand, "2025-03-26")
+        await hand.send(batch)
+        assert [one["result"]["content"][0]["text"] for one in await hand.take()] == ["done"] * 2
+    async with served(tools("2025-03-26", nothing), **ALL) as hand:
+        await welcome(hand, OWN)
+        await hand.send(batch)
+        assert (await hand.take())["error"]["code"] == -32600
 
 
-def test_a_request_in_the_wrong_era_is_still_refused() -> None:
-    async def script() -> None:
-        async with served(tools(OWN, nothing), **ALL) as hand:
-            assert (await hand.ask("tools/call", 1, name="x"))["error"]["code"] == -32600
-            assert (await hand.ask("ping", 2)) == {"jsonrpc": "2.0", "id": 2, "result": {}}
-            await hand.send(modern("ping", 3))
-            assert (await hand.take())["error"]["code"] == -32601
-
-    run(script())
+async def test_a_request_in_the_wrong_era_is_still_refused() -> None:
+    async with served(tools(OWN, nothing), **ALL) as hand:
+        assert (await hand.ask("tools/call", 1, name="x"))["error"]["code"] == -32600
+        assert (await hand.ask("ping", 2)) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+        await hand.send(modern("ping", 3))
+        assert (await hand.take())["error"]["code"] == -32601

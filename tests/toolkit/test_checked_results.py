@@ -6,8 +6,17 @@ import sys
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import runtime
+from support.tables import case
 from support.toolkit.kits import CheckedResults, RemoteError, Toolkit, mcp, pkg, run, tool
 
 in_memory: Any = runtime("testing").in_memory
@@ -15,7 +24,7 @@ in_memory: Any = runtime("testing").in_memory
 SCHEMA: Any = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-def serving(revision: str, results: dict[str, Any], schemas: dict[str, Any]) -> Any:
+def serving(revision: str, results: JsonObject, schemas: JsonObject) -> Any:
     """A server written by hand, which need not keep to what it says."""
     m = pkg.load(revision).models
 
@@ -24,7 +33,7 @@ def serving(revision: str, results: dict[str, Any], schemas: dict[str, Any]) -> 
     class Server(base):  # type: ignore[misc]
         listed = 0
 
-        async def on_list_tools(self, session: Any, params: Any) -> Any:
+        async def on_list_tools(self, session: Session, params: PaginatedRequestParams) -> object:
             self.listed += 1
             plain = {"type": "object"}
             tools = [
@@ -33,7 +42,7 @@ def serving(revision: str, results: dict[str, Any], schemas: dict[str, Any]) -> 
             ]
             return m.ListToolsResult(tools=tools)
 
-        async def on_call_tool(self, session: Any, params: Any) -> Any:
+        async def on_call_tool(self, session: Session, params: CallToolRequestParams) -> object:
             return m.CallToolResult(content=[], **results[params.name])
 
     return Server()
@@ -43,105 +52,93 @@ def checking(revision: str = OLD) -> Any:
     return type("Mine", (CheckedResults, pkg.load(revision).Client), {})()
 
 
-RESULTS: dict[str, Any] = {
+RESULTS: JsonObject = {
     "good": {"structured_content": {"n": 1}},
     "bad": {"structured_content": {"n": "x"}},
     "missing": {},
     "failed": {"is_error": True},
     "free": {"structured_content": {"n": "x"}},
 }
-SCHEMAS: dict[str, Any] = dict.fromkeys(("good", "bad", "missing", "failed"), SCHEMA)
+SCHEMAS: JsonObject = dict.fromkeys(("good", "bad", "missing", "failed"), SCHEMA)
 
 
 @pytest.mark.shows("S2-37")
-@pytest.mark.parametrize("revision", ["2025-06-18", OLD, STATELESS])
-def test_a_result_that_does_not_fit_its_schema_is_an_error(revision: str) -> None:
-    async def script() -> None:
-        m = pkg.load(revision).models
-        server = serving(revision, RESULTS, SCHEMAS)
-        async with pkg.connect_in_memory(checking(revision), server) as ours:
-            for name in ("good", "failed", "free"):
-                await ours.call_tool(m.CallToolRequestParams(name=name))
-            assert server.listed == 1
-            for name, message in (("bad", "'x' is not of type"), ("missing", "Field required")):
-                with pytest.raises(RemoteError) as raised:
+async def test_a_result_that_does_not_fit_its_schema_is_an_error() -> None:
+    for revision in ["2025-06-18", OLD, STATELESS]:
+        with case(revision):
+            m = pkg.load(revision).models
+            server = serving(revision, RESULTS, SCHEMAS)
+            async with pkg.connect_in_memory(checking(revision), server) as ours:
+                for name in ("good", "failed", "free"):
                     await ours.call_tool(m.CallToolRequestParams(name=name))
-                assert message in str(raised.value)
-                assert "/result/structuredContent" in str(raised.value)
+                assert server.listed == 1
+                for name, message in (("bad", "'x' is not of type"), ("missing", "Field required")):
+                    with pytest.raises(RemoteError) as raised:
+                        await ours.call_tool(m.CallToolRequestParams(name=name))
+                    assert message in str(raised.value)
+                    assert "/result/structuredContent" in str(raised.value)
 
-    run(script())
 
-
-def test_of_a_list_without_end_the_newest_schemas_are_remembered(
+async def test_of_a_list_without_end_the_newest_schemas_are_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runtime("core.recent_names"), "_MOST", 800)
-
-    async def script() -> None:
-        m = pkg.load(OLD).models
-        results = {name: RESULTS[name] for name in ("good", "free", "failed", "bad")}
-        async with pkg.connect_in_memory(checking(), serving(OLD, results, SCHEMAS)) as ours:
-            await ours.list_tools()
-            known = ours.__dict__["_checked_tools"].checks
-            assert [name in known for name in results] == [False, False, True, True]
-            with pytest.raises(RemoteError):
-                await ours.call_tool(m.CallToolRequestParams(name="bad"))
-
-    run(script())
+    m = pkg.load(OLD).models
+    results = {name: RESULTS[name] for name in ("good", "free", "failed", "bad")}
+    async with pkg.connect_in_memory(checking(), serving(OLD, results, SCHEMAS)) as ours:
+        await ours.list_tools()
+        known = ours.__dict__["_checked_tools"].checks
+        assert [name in known for name in results] == [False, False, True, True]
+        with pytest.raises(RemoteError):
+            await ours.call_tool(m.CallToolRequestParams(name="bad"))
 
 
-def test_a_schema_that_has_changed_is_looked_up_again() -> None:
-    async def script() -> None:
-        m = mcp.models
-        schemas: dict[str, Any] = {"tool": SCHEMA}
-        results: dict[str, Any] = {"tool": {"structured_content": {"n": 1}}}
-        server = serving(OLD, results, schemas)
-        async with pkg.connect_in_memory(checking(), server) as ours:
-            await ours.call_tool(m.CallToolRequestParams(name="tool"))
-            schemas["tool"] = {"type": "object", "required": ["z"]}
-            results["tool"] = {"structured_content": {"z": 1}}
-            result = await ours.call_tool(m.CallToolRequestParams(name="tool"))
-            assert result.structured_content == {"z": 1}
-            assert server.listed == 2
-
-    run(script())
+async def test_a_schema_that_has_changed_is_looked_up_again() -> None:
+    m = mcp.models
+    schemas: JsonObject = {"tool": SCHEMA}
+    results: JsonObject = {"tool": {"structured_content": {"n": 1}}}
+    server = serving(OLD, results, schemas)
+    async with pkg.connect_in_memory(checking(), server) as ours:
+        await ours.call_tool(m.CallToolRequestParams(name="tool"))
+        schemas["tool"] = {"type": "object", "required": ["z"]}
+        results["tool"] = {"structured_content": {"z": 1}}
+        result = await ours.call_tool(m.CallToolRequestParams(name="tool"))
+        assert result.structured_content == {"z": 1}
+        assert server.listed == 2
 
 
 @pytest.mark.parametrize("listing", ["fails", "lacks the tool", "is late", "is too late"])
-def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothing_new(
+async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothing_new(
     listing: str,
 ) -> None:
-    async def script() -> None:
-        m = mcp.models
-        results: dict[str, Any] = dict.fromkeys(("x", "y"), RESULTS["bad"])
-        limit = 0.02 if listing == "is too late" else 5
-        base: Any = serving(OLD, results, dict(SCHEMAS, x=SCHEMA, y=SCHEMA)).__class__
+    m = mcp.models
+    results: JsonObject = dict.fromkeys(("x", "y"), RESULTS["bad"])
+    limit = 0.02 if listing == "is too late" else 5
+    base: Any = serving(OLD, results, dict(SCHEMAS, x=SCHEMA, y=SCHEMA)).__class__
 
-        class Listing(base):  # type: ignore[misc]
-            async def on_list_tools(self, session: Any, params: Any) -> Any:
-                above: Any = super()
-                said = await above.on_list_tools(session, params)
-                if self.listed > 1 and listing.endswith("late"):
-                    # Meanwhile others are held to what is known.
-                    await asyncio.sleep(0.005 if listing == "is late" else 30)
-                elif self.listed > 1 and listing == "fails":
-                    raise RuntimeError("no list today")
-                elif self.listed > 1:
-                    said = m.ListToolsResult(tools=[])
-                return said
+    class Listing(base):  # type: ignore[misc]
+        async def on_list_tools(self, session: Session, params: PaginatedRequestParams) -> object:
+            above: Any = super()
+            said = await above.on_list_tools(session, params)
+            if self.listed > 1 and listing.endswith("late"):
+                # Meanwhile others are held to what is known.
+                await asyncio.sleep(0.005 if listing == "is late" else 30)
+            elif self.listed > 1 and listing == "fails":
+                raise RuntimeError("no list today")
+            elif self.listed > 1:
+                said = m.ListToolsResult(tools=[])
+            return said
 
-        async with pkg.connect_in_memory(checking(), Listing()) as ours:
-            await ours.list_tools()
-            ended = await asyncio.gather(
-                *(
-                    ours.call_tool(m.CallToolRequestParams(name=name), timeout=limit)
-                    for name in ("x", "y", "x")
-                ),
-                return_exceptions=True,
-            )
-            assert ["does not fit its schema" in str(one) for one in ended] == [True] * 3
-
-    run(script())
+    async with pkg.connect_in_memory(checking(), Listing()) as ours:
+        await ours.list_tools()
+        ended = await asyncio.gather(
+            *(
+                ours.call_tool(m.CallToolRequestParams(name=name), timeout=limit)
+                for name in ("x", "y", "x")
+            ),
+            return_exceptions=True,
+        )
+        assert ["does not fit its schema" in str(one) for one in ended] == [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -154,7 +151,7 @@ def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothing_new
     ],
 )
 def test_a_schema_that_nobody_can_use_is_left_out_of_account(
-    schema: Any, caplog: pytest.LogCaptureFixture
+    schema: object, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def script() -> None:
         m = mcp.models
@@ -167,19 +164,15 @@ def test_a_schema_that_nobody_can_use_is_left_out_of_account(
     assert "results are not checked: the output schema of tool" in caplog.text
 
 
-def test_nothing_goes_unchecked_in_silence_where_jsonschema_is_missing(
+async def test_nothing_goes_unchecked_in_silence_where_jsonschema_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema", None)
-
-    async def script() -> None:
-        m = mcp.models
-        server = serving(OLD, RESULTS, SCHEMAS)
-        async with pkg.connect_in_memory(checking(), server) as ours:
-            with pytest.raises(ImportError, match="pip install jsonschema"):
-                await ours.call_tool(m.CallToolRequestParams(name="good"))
-
-    run(script())
+    m = mcp.models
+    server = serving(OLD, RESULTS, SCHEMAS)
+    async with pkg.connect_in_memory(checking(), server) as ours:
+        with pytest.raises(ImportError, match="pip install jsonschema"):
+            await ours.call_tool(m.CallToolRequestParams(name="good"))
 
 
 class Endless(mcp.Server):
@@ -189,48 +182,44 @@ class Endless(mcp.Server):
         self.listed = 0
         self.waits = waits
 
-    async def on_list_tools(self, session: Any, params: Any) -> Any:
+    async def on_list_tools(
+        self, session: Session, params: PaginatedRequestParams
+    ) -> ListToolsResult:
         self.listed += 1
         await asyncio.sleep(self.waits)
         m = mcp.models
         one = m.Tool(name="other", input_schema={"type": "object"})
         return m.ListToolsResult(tools=[one], next_cursor=str(self.listed))
 
-    async def on_call_tool(self, session: Any, params: Any) -> Any:
+    async def on_call_tool(self, session: Session, params: CallToolRequestParams) -> CallToolResult:
         return mcp.models.CallToolResult(content=[])
 
 
-def test_a_list_without_end_is_an_error_of_the_server() -> None:
-    async def script() -> None:
-        for revision in (OLD, STATELESS):
-            options = pkg.Options(max_pages=7)
-            endless = Endless()
-            ours = pkg.load(revision).Client()
-            opener = in_memory(endless, revisions=pkg.REVISIONS)
-            async with pkg.connect(opener, ours, options=options) as client:
-                with pytest.raises(RemoteError, match=r"more than 7 pages: see Options\.max_pages"):
-                    async for tool in client.iter_tools():
-                        assert tool.name == "other"
-            assert endless.listed == 7
-        assert pkg.Options().max_pages == 1000
-
-    run(script())
+async def test_a_list_without_end_is_an_error_of_the_server() -> None:
+    for revision in (OLD, STATELESS):
+        options = pkg.Options(max_pages=7)
+        endless = Endless()
+        ours = pkg.load(revision).Client()
+        opener = in_memory(endless, revisions=pkg.REVISIONS)
+        async with pkg.connect(opener, ours, options=options) as client:
+            with pytest.raises(RemoteError, match=r"more than 7 pages: see Options\.max_pages"):
+                async for tool in client.iter_tools():
+                    assert tool.name == "other"
+        assert endless.listed == 7
+    assert pkg.Options().max_pages == 1000
 
 
-def test_a_list_without_end_takes_no_more_than_the_time_of_the_call() -> None:
-    async def script() -> None:
-        params = mcp.models.CallToolRequestParams(name="tool")
-        for limits in ({"timeout": 0.02}, {"max_timeout": 0.02}):
-            endless = Endless(waits=0.001)
-            async with pkg.connect_in_memory(checking(), endless) as ours:
-                with pytest.raises(pkg.RequestTimeout, match=r"tools/call .* 0\.02 s"):
-                    await ours.call_tool(params, **limits)
-            assert endless.listed < 30
-
-    run(script())
+async def test_a_list_without_end_takes_no_more_than_the_time_of_the_call() -> None:
+    params = mcp.models.CallToolRequestParams(name="tool")
+    for limits in ({"timeout": 0.02}, {"max_timeout": 0.02}):
+        endless = Endless(waits=0.001)
+        async with pkg.connect_in_memory(checking(), endless) as ours:
+            with pytest.raises(pkg.RequestTimeout, match=r"tools/call .* 0\.02 s"):
+                await ours.call_tool(params, **limits)
+        assert endless.listed < 30
 
 
-def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
+async def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     given: list[Any] = []
@@ -244,15 +233,11 @@ def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
             return await above.request(spec, params, **options)
 
     mine: Any = type("Mine", (CheckedResults, Noting), {})()
-
-    async def script() -> None:
-        params = mcp.models.CallToolRequestParams(name="tool")
-        options = pkg.Options(max_pages=3)
-        async with pkg.connect(in_memory(Endless(waits=0.01)), mine, options=options) as ours:
-            assert (await ours.call_tool(params, timeout=5)).content == []
-            assert (await ours.call_tool(params, timeout=5, reset_on_progress=True)).content == []
-
-    run(script())
+    params = mcp.models.CallToolRequestParams(name="tool")
+    options = pkg.Options(max_pages=3)
+    async with pkg.connect(in_memory(Endless(waits=0.01)), mine, options=options) as ours:
+        assert (await ours.call_tool(params, timeout=5)).content == []
+        assert (await ours.call_tool(params, timeout=5, reset_on_progress=True)).content == []
     assert "more than 3 pages" in caplog.text
     *listed, first, second = given
     assert listed == [{}] * 3
@@ -261,16 +246,13 @@ def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
     assert second == {"timeout": 5, "reset_on_progress": True}
 
 
-def test_what_a_toolkit_says_passes() -> None:
+async def test_what_a_toolkit_says_passes() -> None:
     class Adder(Toolkit, mcp.Server):
         @tool
         def add(self, a: int, b: int) -> int:
             return a + b
 
-    async def script() -> None:
-        m = mcp.models
-        async with pkg.connect_in_memory(checking(), Adder()) as ours:
-            params = m.CallToolRequestParams(name="add", arguments={"a": 1, "b": 2})
-            assert (await ours.call_tool(params)).structured_content == {"result": 3}
-
-    run(script())
+    m = mcp.models
+    async with pkg.connect_in_memory(checking(), Adder()) as ours:
+        params = m.CallToolRequestParams(name="add", arguments={"a": 1, "b": 2})
+        assert (await ours.call_tool(params)).structured_content == {"result": 3}

@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
+from support.json_types import JsonObject
 from support.revisions import OLD, REVISIONS
+from support.tables import case
 from support.toolkit.kits import (
     Refused,
     Toolkit,
@@ -18,7 +20,6 @@ from support.toolkit.kits import (
     kit,
     listed_tools,
     mcp,
-    run,
     text_of,
     tool,
 )
@@ -44,7 +45,7 @@ class Span:
 
 @tool
 def everything(
-    self: Any,
+    self: object,
     place: Annotated[str, Field(description="Name of a town.")],
     schema: Colour,
     tree: Node,
@@ -67,7 +68,7 @@ def everything(
 
 Everything = kit(everything=everything)
 
-FITTING: dict[str, Any] = {
+FITTING: JsonObject = {
     "place": "Oslo",
     "schema": "red",
     "tree": {"name": "a", "below": [{"name": "b"}]},
@@ -124,7 +125,7 @@ def test_arguments_arrive_as_the_types_of_the_parameters() -> None:
 
 def test_numbers_and_truth_in_quotes_are_read_as_models_mean_them() -> None:
     @tool
-    def take(self: Any, count: int, share: float, sure: bool) -> str:
+    def take(self: object, count: int, share: float, sure: bool) -> str:
         return f"{count!r} {share!r} {sure!r}"
 
     answer = call(kit(take=take)(), "take", count="3", share="0.5", sure="true")
@@ -134,7 +135,7 @@ def test_numbers_and_truth_in_quotes_are_read_as_models_mean_them() -> None:
 @pytest.mark.shows("S2-16")
 def test_without_parameters_a_tool_takes_nothing() -> None:
     @tool
-    def idle(self: Any) -> str:
+    def idle(self: object) -> str:
         return "done"
 
     assert schema_of(idle) == {"type": "object", "additionalProperties": False}
@@ -145,7 +146,7 @@ def test_without_parameters_a_tool_takes_nothing() -> None:
 
 def test_a_session_is_no_argument() -> None:
     @tool
-    def who(self: Any, session: mcp.Session) -> str:
+    def who(self: object, session: mcp.Session) -> str:
         assert session.client_info is not None
         return session.client_info.name
 
@@ -169,26 +170,23 @@ def test_what_is_wrong_with_arguments_is_a_result_that_a_model_can_read() -> Non
 
 
 @pytest.mark.parametrize("spoken", REVISIONS)
-def test_clients_up_to_2025_06_18_get_an_error_instead(spoken: str) -> None:
-    async def script() -> None:
-        async with asking(Everything(), spoken, bridged=True) as ask:
-            asked = ask("tools/call", name="everything", arguments={**FITTING, "days": 0})
-            if spoken > "2025-06-18":
-                assert (await asked)["isError"] is True
-                return
-            with pytest.raises(Refused) as raised:
-                await asked
-            assert raised.value.code == -32602
-            assert "/days: Input should be greater than" in raised.value.message
-            (problem,) = raised.value.data["problems"]
-            assert problem["pointer"] == "/params/arguments/days"
-
-    run(script())
+async def test_clients_up_to_2025_06_18_get_an_error_instead(spoken: str) -> None:
+    async with asking(Everything(), spoken, bridged=True) as ask:
+        asked = ask("tools/call", name="everything", arguments={**FITTING, "days": 0})
+        if spoken > "2025-06-18":
+            assert (await asked)["isError"] is True
+            return
+        with pytest.raises(Refused) as raised:
+            await asked
+        assert raised.value.code == -32602
+        assert "/days: Input should be greater than" in raised.value.message
+        (problem,) = raised.value.data["problems"]
+        assert problem["pointer"] == "/params/arguments/days"
 
 
 def test_long_values_and_many_mistakes_are_told_in_brief() -> None:
     @tool
-    def take(self: Any, numbers: list[int]) -> str:
+    def take(self: object, numbers: list[int]) -> str:
         return ""
 
     text = text_of(call(kit(take=take)(), "take", numbers=["x" * 10_000] * 50))
@@ -208,7 +206,7 @@ def test_defaults_are_those_of_the_function() -> None:
     default: list[int] = []
 
     @tool
-    def take(self: Any, items: list[int] = default, at: int = Field(default=7)) -> str:
+    def take(self: object, items: list[int] = default, at: int = Field(default=7)) -> str:
         seen.append((items, at))
         return ""
 
@@ -217,9 +215,8 @@ def test_defaults_are_those_of_the_function() -> None:
     assert seen[0][0] is default
 
 
-@pytest.mark.parametrize(
-    ("parameters", "reason"),
-    [
+def test_what_no_client_can_fill_in_is_refused_when_the_class_is_made() -> None:
+    for parameters, reason in [
         ("self, place", "the parameter place has no annotation"),
         ("self, *places", "the parameter places takes any number of arguments"),
         ("self, **places", "the parameter places takes arguments of any name"),
@@ -227,15 +224,12 @@ def test_defaults_are_those_of_the_function() -> None:
         ("place: str", "a method takes self first, and this one takes place: .* a @staticmethod"),
         ("*, place: str", "a method takes self first, and this one takes place: "),
         ("**places: str", "a method takes self first, and this one takes places: "),
-    ],
-)
-def test_what_no_client_can_fill_in_is_refused_when_the_class_is_made(
-    parameters: str, reason: str
-) -> None:
-    names: dict[str, Any] = {}
-    exec(f"def forecast({parameters}): ...", names)
-    with pytest.raises(TypeError, match=f"^forecast: {reason}"):
-        kit(forecast=tool(names["forecast"]))
+    ]:
+        with case((parameters, reason)):
+            names: JsonObject = {}
+            exec(f"def forecast({parameters}): ...", names)
+            with pytest.raises(TypeError, match=f"^forecast: {reason}"):
+                kit(forecast=tool(names["forecast"]))
 
 
 def test_a_static_method_has_no_self_and_a_class_method_takes_its_class() -> None:
@@ -266,11 +260,11 @@ def test_positional_parameters_and_generators_are_refused_as_well() -> None:
         return place
 
     @tool
-    def several(self: Any) -> Any:
+    def several(self: object) -> Any:
         yield 1
 
     @tool
-    async def one_by_one(self: Any) -> Any:
+    async def one_by_one(self: object) -> Any:
         yield 1
 
     with pytest.raises(TypeError, match="by_place: the parameter place is positional-only"):
@@ -286,29 +280,29 @@ class Opaque:
 
 def test_types_without_a_form_name_the_parameter_when_the_server_is_made() -> None:
     @tool
-    def take(self: Any, good: int, thing: Opaque) -> str:
+    def take(self: object, good: int, thing: Opaque) -> str:
         return ""
 
     with pytest.raises(TypeError, match=r"take: the parameter thing has no JSON form: .*Opaque"):
         kit(take=take)()
 
     @tool  # pyright: ignore
-    def late(self: Any, thing: "Nowhere") -> str:  # type: ignore  # pyright: ignore  # noqa
+    def late(self: object, thing: "Nowhere") -> str:  # type: ignore  # pyright: ignore  # noqa
         return ""
 
     with pytest.raises(TypeError, match=r"late: .*Nowhere"):
-        kit(late=late)()
+        kit(late=late)()  # pyright: ignore
 
 
 def test_a_parameter_in_a_header_field_has_to_have_a_type_for_it() -> None:
     mirrored = Field(json_schema_extra={"x-mcp-header": "Region"})
 
     @tool
-    def good(self: Any, region: Annotated[str, mirrored]) -> str:
+    def good(self: object, region: Annotated[str, mirrored]) -> str:
         return region
 
     @tool
-    def bad(self: Any, region: Annotated[float, mirrored]) -> str:
+    def bad(self: object, region: Annotated[float, mirrored]) -> str:
         return ""
 
     schema = listed_tools(kit(good=good)())["good"]["inputSchema"]
@@ -321,11 +315,11 @@ def test_plain_functions_run_in_a_thread_if_they_say_so() -> None:
     import threading
 
     @tool(thread=True)
-    def there(self: Any) -> str:
+    def there(self: object) -> str:
         return str(threading.current_thread() is threading.main_thread())
 
     @tool
-    def here(self: Any) -> str:
+    def here(self: object) -> str:
         return str(asyncio.current_task() is not None)
 
     server = kit(there=there, here=here)()
@@ -342,7 +336,7 @@ class Strict(BaseModel):
 
 
 @tool
-def strictly(self: Any, when: Strict, pair: tuple[int, str] = (1, "a")) -> str:
+def strictly(self: object, when: Strict, pair: tuple[int, str] = (1, "a")) -> str:
     return f"{when.on} {sorted(when.tags)} {when.count} {pair[1]}"
 
 
@@ -357,7 +351,7 @@ def test_strict_types_take_from_json_what_json_can_say() -> None:
 
 
 def test_what_is_missing_in_an_array_is_told_by_its_place() -> None:
-    when: dict[str, Any] = {"on": "2026-01-02", "tags": [], "count": 3}
+    when: JsonObject = {"on": "2026-01-02", "tags": [], "count": 3}
     answer = call(kit(strictly=strictly)(), "strictly", when=when, pair=[1])
     assert text_of(answer).splitlines()[1:] == ["/pair/1: Field required"]
 
@@ -368,15 +362,15 @@ class Unfinished(BaseModel):
 
 def test_types_that_are_not_finished_or_limits_that_nobody_can_keep_are_refused() -> None:
     @tool
-    def unfinished(self: Any, thing: Unfinished) -> str:
+    def unfinished(self: object, thing: Unfinished) -> str:
         return ""
 
     @tool
-    def limited(self: Any, thing: Annotated[str, Field(pattern="(")]) -> str:
+    def limited(self: object, thing: Annotated[str, Field(pattern="(")]) -> str:
         return ""
 
     @tool
-    def gives(self: Any) -> list[Opaque]:
+    def gives(self: object) -> list[Opaque]:
         return []
 
     for function in (unfinished, limited):
@@ -388,7 +382,7 @@ def test_types_that_are_not_finished_or_limits_that_nobody_can_keep_are_refused(
 
 def test_no_two_parameters_have_one_name() -> None:
     @tool
-    def take(self: Any, a: Annotated[str, Field(alias="b")], b: str) -> str:
+    def take(self: object, a: Annotated[str, Field(alias="b")], b: str) -> str:
         return a + b
 
     with pytest.raises(TypeError, match="take: two parameters have the name b"):
@@ -398,7 +392,7 @@ def test_no_two_parameters_have_one_name() -> None:
 def test_other_names_are_those_that_a_schema_gives() -> None:
     @tool
     def take(
-        self: Any,
+        self: object,
         origin: Annotated[str, Field(validation_alias="from")],
         target: str = Field(validation_alias="to", alias="at"),
     ) -> str:
@@ -410,11 +404,13 @@ def test_other_names_are_those_that_a_schema_gives() -> None:
 
 def test_what_python_or_clients_could_not_tell_is_refused() -> None:
     @tool
-    def names(self: Any, x: Annotated[str, Field(validation_alias=AliasChoices("a", "b"))]) -> str:
+    def names(
+        self: object, x: Annotated[str, Field(validation_alias=AliasChoices("a", "b"))]
+    ) -> str:
         return x
 
     @tool
-    def default(self: Any, x: Annotated[int, Field(default=3)]) -> str:
+    def default(self: object, x: Annotated[int, Field(default=3)]) -> str:
         return str(x)
 
     with pytest.raises(TypeError, match="names: the parameter x has several aliases"):
@@ -427,7 +423,7 @@ def test_what_python_or_clients_could_not_tell_is_refused() -> None:
 
 def test_a_session_may_be_missing_where_no_client_calls() -> None:
     @tool
-    def who(self: Any, session: Annotated[mcp.Session | None, "of the client"] = None) -> str:
+    def who(self: object, session: Annotated[mcp.Session | None, "of the client"] = None) -> str:
         return "nobody" if session is None else session.revision
 
     assert who(None) == "nobody"
@@ -436,11 +432,11 @@ def test_a_session_may_be_missing_where_no_client_calls() -> None:
 
 
 def test_a_validator_that_breaks_is_a_tool_that_fails(caplog: pytest.LogCaptureFixture) -> None:
-    def broken(value: Any) -> Any:
+    def broken(value: object) -> Any:
         raise KeyError("the password is 1234")
 
     @tool
-    def take(self: Any, x: Annotated[int, BeforeValidator(broken)]) -> str:
+    def take(self: object, x: Annotated[int, BeforeValidator(broken)]) -> str:
         return str(x)
 
     answer = call(kit(take=take)(), "take", x=1)
@@ -448,23 +444,24 @@ def test_a_validator_that_breaks_is_a_tool_that_fails(caplog: pytest.LogCaptureF
     assert "the password is 1234" in caplog.text
 
 
-@pytest.mark.parametrize("revision", ["2025-06-18", OLD])
-def test_a_mistake_at_each_of_many_places_takes_no_more_than_its_share(revision: str) -> None:
+def test_a_mistake_at_each_of_many_places_takes_no_more_than_its_share() -> None:
     @tool
-    def take(self: Any, numbers: list[int]) -> str:
+    def take(self: object, numbers: list[int]) -> str:
         return ""
 
-    # Were each mistake compared with each other one, this would take half an hour.
-    answer = call(kit(revision, take=take)(), "take", revision, numbers=[None] * 50_000)
-    if isinstance(answer, Refused):
-        assert len(answer.data["problems"]) == 20
-    else:
-        assert text_of(answer).count("\n") == 21
+    for revision in ["2025-06-18", OLD]:
+        with case(revision):
+            # Were each mistake compared with each other one, this would take half an hour.
+            answer = call(kit(revision, take=take)(), "take", revision, numbers=[None] * 50_000)
+            if isinstance(answer, Refused):
+                assert len(answer.data["problems"]) == 20
+            else:
+                assert text_of(answer).count("\n") == 21
 
 
 def test_a_thread_that_ends_with_an_odd_exception_is_not_waited_for_for_ever() -> None:
     @tool(thread=True)
-    def first(self: Any, items: list[int]) -> int:
+    def first(self: object, items: list[int]) -> int:
         return next(iter(items))
 
     server = kit(first=first)()
@@ -474,7 +471,7 @@ def test_a_thread_that_ends_with_an_odd_exception_is_not_waited_for_for_ever() -
 
 def test_a_coroutine_function_does_not_run_in_a_thread() -> None:
     @tool(thread=True)
-    async def take(self: Any) -> str:
+    async def take(self: object) -> str:
         return ""
 
     with pytest.raises(TypeError, match="take: a coroutine function cannot run in a thread"):

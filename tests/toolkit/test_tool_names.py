@@ -3,20 +3,21 @@
 from typing import Any
 
 import pytest
+from support.tables import case
 from support.toolkit.kits import kit, listed_tools, tool
 
 
 def with_name(name: str) -> Any:
-    def function(self: Any) -> str:
+    def function(self: object) -> str:
         return name
 
     return kit(function=tool(name=name)(function))()
 
 
 @pytest.mark.shows("S2-24")
-@pytest.mark.parametrize("name", ["getUser", "DATA_EXPORT_v2", "admin.tools.list", "a-b", "0"])
-def test_names_that_are_valid(name: str) -> None:
-    assert list(listed_tools(with_name(name))) == [name]
+def test_names_that_are_valid() -> None:
+    for name in ["getUser", "DATA_EXPORT_v2", "admin.tools.list", "a-b", "0"]:
+        assert list(listed_tools(with_name(name))) == [name]
 
 
 @pytest.mark.shows("S2-19")
@@ -28,21 +29,22 @@ def test_a_name_has_1_to_128_characters() -> None:
 
 
 @pytest.mark.shows("S2-21", "S2-22")
-@pytest.mark.parametrize("letter", [" ", ",", "/", ":", "@", "é", "٣", "\n", "\0"])
-def test_a_name_has_letters_digits_and_three_marks_in_it(letter: str) -> None:
-    with pytest.raises(ValueError, match="allowed are ASCII letters and digits") as raised:
-        with_name(f"a{letter}b")
-    assert repr(letter) in str(raised.value)
+def test_a_name_has_letters_digits_and_three_marks_in_it() -> None:
+    for letter in [" ", ",", "/", ":", "@", "é", "٣", "\n", "\0"]:
+        with case(letter):
+            with pytest.raises(ValueError, match="allowed are ASCII letters and digits") as raised:
+                with_name(f"a{letter}b")
+            assert repr(letter) in str(raised.value)
 
 
 @pytest.mark.shows("S2-20")
 def test_upper_and_lower_case_differ() -> None:
     @tool(name="Get")
-    def upper(self: Any) -> str:
+    def upper(self: object) -> str:
         return "upper"
 
     @tool(name="get")
-    def lower(self: Any) -> str:
+    def lower(self: object) -> str:
         return "lower"
 
     assert list(listed_tools(kit(upper=upper, lower=lower)())) == ["Get", "get"]
@@ -51,11 +53,11 @@ def test_upper_and_lower_case_differ() -> None:
 @pytest.mark.shows("S2-23")
 def test_two_tools_of_a_name_are_refused() -> None:
     @tool(name="get")
-    def one(self: Any) -> str:
+    def one(self: object) -> str:
         return ""
 
     @tool(name="get")
-    def two(self: Any) -> str:
+    def two(self: object) -> str:
         return ""
 
     with pytest.raises(ValueError, match="there is already a tool get"):

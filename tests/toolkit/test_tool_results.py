@@ -11,7 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field, PlainSerializer, computed_field
 from pydantic_core import from_json
+from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.tables import case
 from support.toolkit.kits import (
     InvalidParams,
     McpError,
@@ -81,7 +83,7 @@ def checked(schema: Any) -> Any:
 def returning(value: Any, annotation: Any, revision: str = OLD, **options: Any) -> Any:
     """A server whose tool returns this value, and is annotated so."""
 
-    def function(self: Any) -> Any:
+    def function(self: object) -> Any:
         return value
 
     function.__annotations__["return"] = annotation
@@ -90,7 +92,7 @@ def returning(value: Any, annotation: Any, revision: str = OLD, **options: Any) 
     return kit(revision, function=tool(**options)(function))()
 
 
-def answered(value: Any, annotation: Any, revision: str = OLD, **options: Any) -> Any:
+def answered(value: object, annotation: Any, revision: str = OLD, **options: Any) -> Any:
     server = returning(value, annotation, revision, **options)
     return call(server, "function", revision)
 
@@ -127,7 +129,7 @@ VALUES: list[tuple[Any, Any, Any]] = [
 @pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize(("value", "annotation", "wire"), OBJECTS + VALUES)
 def test_what_is_structured_has_a_schema_and_the_same_as_text(
-    value: Any, annotation: Any, wire: Any, revision: str
+    value: object, annotation: Any, wire: Any, revision: str
 ) -> None:
     server = returning(value, annotation, revision)
     tool = listed_tools(server, revision)["function"]
@@ -148,18 +150,14 @@ def test_what_is_structured_has_a_schema_and_the_same_as_text(
 
 def test_definitions_stay_where_they_are_found_when_a_value_is_put_into_an_object() -> None:
     schema = listed_tools(returning([Node()], list[Node]))["function"]["outputSchema"]
-    assert schema["properties"]["result"] == {
-        "items": {"$ref": "#/$defs/Node"},
-        "type": "array",
-    }
+    assert schema["properties"]["result"] == {"items": {"$ref": "#/$defs/Node"}, "type": "array"}
     assert schema["$defs"].keys() == {"Node"}
     with pytest.raises(Exception, match="is not of type"):
         checked(schema).validate({"result": [{"below": [1]}]})
 
 
-@pytest.mark.parametrize(
-    ("value", "annotation", "blocks"),
-    [
+def test_content_stays_content() -> None:
+    for value, annotation, blocks in [
         ("hello", str, [m.TextContent(text="hello")]),
         (None, str | None, []),
         ("a", Annotated[str, "why not"], [m.TextContent(text="a")]),
@@ -167,10 +165,7 @@ def test_definitions_stay_where_they_are_found_when_a_value_is_put_into_an_objec
         (
             [m.ImageContent(data="AA==", mime_type="image/png"), "and so on"],
             list[m.ImageContent | str],
-            [
-                m.ImageContent(data="AA==", mime_type="image/png"),
-                m.TextContent(text="and so on"),
-            ],
+            [m.ImageContent(data="AA==", mime_type="image/png"), m.TextContent(text="and so on")],
         ),
         ([m.TextContent(text="a")], list[m.ContentBlock], [m.TextContent(text="a")]),
         ((m.TextContent(text="a"),), ..., [m.TextContent(text="a")]),
@@ -182,32 +177,38 @@ def test_definitions_stay_where_they_are_found_when_a_value_is_put_into_an_objec
         (None, ..., []),
         ("a", ..., [m.TextContent(text="a")]),
         ([], list[m.ContentBlock], []),
-    ],
-)
-def test_content_stays_content(value: Any, annotation: Any, blocks: list[Any]) -> None:
-    server = returning(value, annotation)
-    assert "outputSchema" not in listed_tools(server)["function"]
-    answer = call(server, "function")
-    assert answer == {"content": [block.to_wire() for block in blocks]}
+    ]:
+        with case((value, annotation, blocks)):
+            server = returning(value, annotation)
+            assert "outputSchema" not in listed_tools(server)["function"]
+            answer = call(server, "function")
+            assert answer == {"content": [block.to_wire() for block in blocks]}
 
 
 BARE: Any = list
 OPEN = [..., Any, object, BARE, list[Any], tuple, tuple[Any, ...], Sequence[Any], BARE | None]
 
 
-@pytest.mark.parametrize("revision", ERAS)
-def test_content_is_content_wherever_an_annotation_leaves_it_open(revision: str) -> None:
-    models = pkg.load(revision).models
-    block = models.ImageContent(data="AA==", mime_type="image/png")
-    expected = [block.to_wire(), {"type": "text", "text": "a"}, {"type": "text", "text": '{"b":1}'}]
-    for annotation in (*OPEN, list[str | Any], str | BARE, int | list[object]):
-        server = returning([block, "a", {"b": 1}], annotation, revision)
-        assert "outputSchema" not in listed_tools(server, revision)["function"], annotation
-        answer = call(server, "function", revision)
-        assert answer["content"] == expected, annotation
-        assert "structuredContent" not in answer
-    for annotation in (list[int], list[str], tuple[int, Any], dict[str, Any], list[dict[str, Any]]):
-        assert "outputSchema" in listed_tools(returning(None, annotation))["function"], annotation
+def test_content_is_content_wherever_an_annotation_leaves_it_open() -> None:
+    for revision in ERAS:
+        with case(revision):
+            models = pkg.load(revision).models
+            block = models.ImageContent(data="AA==", mime_type="image/png")
+            expected = [
+                block.to_wire(),
+                {"type": "text", "text": "a"},
+                {"type": "text", "text": '{"b":1}'},
+            ]
+            for annotation in (*OPEN, list[str | Any], str | BARE, int | list[object]):
+                server = returning([block, "a", {"b": 1}], annotation, revision)
+                assert "outputSchema" not in listed_tools(server, revision)["function"], annotation
+                answer = call(server, "function", revision)
+                assert answer["content"] == expected, annotation
+                assert "structuredContent" not in answer
+            for annotation in (list[int], list[str], tuple[int, Any], JsonObject, list[JsonObject]):
+                assert (
+                    "outputSchema" in listed_tools(returning(None, annotation))["function"]
+                ), annotation
 
 
 def test_without_an_annotation_objects_are_structured_and_the_rest_is_text() -> None:
@@ -254,18 +255,19 @@ def test_a_whole_result_beside_a_type_is_held_to_its_schema() -> None:
         assert text_of(answered(wrong, annotation)) == UNFIT
 
 
-@pytest.mark.parametrize("revision", ERAS)
-def test_what_is_absent_is_not_null(revision: str) -> None:
-    models = pkg.load(revision).models
-    annotation = Forecast | None | models.CallToolResult
-    absent = models.CallToolResult(content=[])
-    assert text_of(answered(absent, annotation, revision)) == UNFIT
-    null = None if revision not in HANDSHAKE else {"result": None}
-    result = models.CallToolResult(content=[], structured_content=null)
-    assert answered(result, annotation, revision)["structuredContent"] == null
-    if revision == OLD:
-        empty = models.CallToolResult(content=[], structured_content={})
-        assert text_of(answered(empty, annotation)) == UNFIT
+def test_what_is_absent_is_not_null() -> None:
+    for revision in ERAS:
+        with case(revision):
+            models = pkg.load(revision).models
+            annotation = Forecast | None | models.CallToolResult
+            absent = models.CallToolResult(content=[])
+            assert text_of(answered(absent, annotation, revision)) == UNFIT
+            null = None if revision not in HANDSHAKE else {"result": None}
+            result = models.CallToolResult(content=[], structured_content=null)
+            assert answered(result, annotation, revision)["structuredContent"] == null
+            if revision == OLD:
+                empty = models.CallToolResult(content=[], structured_content={})
+                assert text_of(answered(empty, annotation)) == UNFIT
 
 
 UNFIT = "function returned a value that its output schema does not allow."
@@ -297,7 +299,7 @@ def changed() -> Forecast:
 )
 @pytest.mark.parametrize("revision", ["2025-03-26", OLD])
 def test_what_does_not_fit_is_not_sent(
-    value: Any, annotation: Any, revision: str, caplog: pytest.LogCaptureFixture
+    value: object, annotation: Any, revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer = answered(value, annotation, revision)
     assert answer["isError"] is True
@@ -312,7 +314,7 @@ def test_what_does_not_fit_is_not_sent(
 
 def raising(error: BaseException, revision: str = OLD) -> Any:
     @tool
-    async def function(self: Any) -> str:
+    async def function(self: object) -> str:
         raise error
 
     return kit(revision, function=function)()
@@ -329,28 +331,27 @@ def test_any_other_exception_stays_in_the_log(caplog: pytest.LogCaptureFixture) 
     assert "the password is 1234" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
+def test_errors_of_the_protocol_are_those_of_any_handler() -> None:
+    for error, code in [
         (McpError(-1, "chosen"), -1),
         (InvalidParams("no"), -32602),
         (MissingCapability("roots/list", "client.roots"), -32603),
-    ],
-)
-def test_errors_of_the_protocol_are_those_of_any_handler(error: Exception, code: int) -> None:
-    refused = call(raising(error), "function")
-    assert isinstance(refused, Refused)
-    assert refused.code == code
+    ]:
+        with case((error, code)):
+            refused = call(raising(error), "function")
+            assert isinstance(refused, Refused)
+            assert refused.code == code
 
 
 @pytest.mark.shows("S2-39")
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_an_unknown_tool_is_an_error(revision: str) -> None:
-    (refused,) = answers(
-        returning("", str, revision), revision, ("tools/call", {"name": "Function"})
-    )
-    assert isinstance(refused, Refused)
-    assert (refused.code, refused.message) == (-32602, "Unknown tool: Function")
+def test_an_unknown_tool_is_an_error() -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            (refused,) = answers(
+                returning("", str, revision), revision, ("tools/call", {"name": "Function"})
+            )
+            assert isinstance(refused, Refused)
+            assert (refused.code, refused.message) == (-32602, "Unknown tool: Function")
 
 
 def test_a_function_may_be_marked_and_still_be_called() -> None:

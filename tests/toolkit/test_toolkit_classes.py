@@ -2,11 +2,22 @@
 
 import subprocess
 import sys
+from itertools import product
 from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    CallToolResult,
+    GetPromptRequestParams,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import hello, modern
+from support.tables import case
 from support.toolkit.kits import (
     Toolkit,
     answers,
@@ -19,7 +30,6 @@ from support.toolkit.kits import (
     pkg,
     prompt,
     resource,
-    run,
     served,
     text_of,
     tool,
@@ -29,38 +39,36 @@ m: Any = mcp.models
 
 
 @tool
-def shout(self: Any, text: str) -> str:
+def shout(self: object, text: str) -> str:
     """Say it loudly."""
     return text.upper()
 
 
 @resource("a:b")
-def note(self: Any) -> str:
+def note(self: object) -> str:
     return ""
 
 
 @resource("a:{x}")
-def notes(self: Any, x: str) -> str:
+def notes(self: object, x: str) -> str:
     return x
 
 
 @prompt
-def ask(self: Any, text: str) -> str:
+def ask(self: object, text: str) -> str:
     return text
 
 
 @prompt
-def choose(self: Any, sure: bool) -> str:
+def choose(self: object, sure: bool) -> str:
     return ""
 
 
 CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")}
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-@pytest.mark.parametrize(
-    ("members", "declared"),
-    [
+def test_what_is_there_is_declared_and_no_more() -> None:
+    rows: list[tuple[JsonObject, JsonObject]] = [
         ({}, {}),
         ({"shout": shout}, {"tools": {}}),
         ({"note": note}, {"resources": {}}),
@@ -72,42 +80,43 @@ CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "pro
             {"shout": shout, "SENDS": frozenset({CHANGED["prompts"]})},
             {"tools": {}, "prompts": {"listChanged": True}},
         ),
-    ],
-)
-def test_what_is_there_is_declared_and_no_more(
-    members: dict[str, Any], declared: dict[str, Any], revision: str
-) -> None:
-    expected = dict(declared)
-    if revision == "2024-11-05":
-        # Completion needs no capability yet.
-        expected.pop("completions", None)
-    server = kit(revision, **members)()
-    assert server.capabilities().to_wire() == expected
-    assert server.capabilities().to_wire() == expected
+    ]
+    for (members, declared), revision in product(rows, REVISIONS):
+        with case((members, declared, revision)):
+            expected = dict(declared)
+            if revision == "2024-11-05":
+                # Completion needs no capability yet.
+                expected.pop("completions", None)
+            server = kit(revision, **members)()
+            assert server.capabilities().to_wire() == expected
+            assert server.capabilities().to_wire() == expected
 
 
-@pytest.mark.parametrize("spoken", REVISIONS)
-def test_and_the_same_to_clients_of_other_revisions(spoken: str) -> None:
-    async def script() -> None:
-        server = kit(STATELESS, shout=shout)()
-        async with served(server, revisions=pkg.REVISIONS) as hand:
-            first = modern("server/discover") if spoken not in HANDSHAKE else hello(spoken)
-            await hand.send(first)
-            assert (await hand.take())["result"]["capabilities"] == {"tools": {}}
-        async with asking(server, spoken, bridged=True) as ask_it:
-            assert "tools" in await ask_it("tools/list")
-            with pytest.raises(Exception, match="Method not found"):
-                await ask_it("prompts/list")
-
-    run(script())
+async def test_and_the_same_to_clients_of_other_revisions() -> None:
+    for spoken in REVISIONS:
+        with case(spoken):
+            server = kit(STATELESS, shout=shout)()
+            async with served(server, revisions=pkg.REVISIONS) as hand:
+                first = modern("server/discover") if spoken not in HANDSHAKE else hello(spoken)
+                await hand.send(first)
+                assert (await hand.take())["result"]["capabilities"] == {"tools": {}}
+            async with asking(server, spoken, bridged=True) as ask_it:
+                assert "tools" in await ask_it("tools/list")
+                with pytest.raises(Exception, match="Method not found"):
+                    await ask_it("prompts/list")
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_list_that_may_grow_is_there_while_it_is_empty(revision: str) -> None:
-    server = kit(revision, SENDS=frozenset(CHANGED.values()))()
-    asked: list[Any] = [("tools/list", {}), ("prompts/list", {}), ("resources/templates/list", {})]
-    tools, prompts, templates = answers(server, revision, *asked)
-    assert tools["tools"] == prompts["prompts"] == templates["resourceTemplates"] == []
+def test_a_list_that_may_grow_is_there_while_it_is_empty() -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            server = kit(revision, SENDS=frozenset(CHANGED.values()))()
+            asked: list[Any] = [
+                ("tools/list", {}),
+                ("prompts/list", {}),
+                ("resources/templates/list", {}),
+            ]
+            tools, prompts, templates = answers(server, revision, *asked)
+            assert tools["tools"] == prompts["prompts"] == templates["resourceTemplates"] == []
 
 
 class ByHand(Toolkit, mcp.Server):
@@ -115,15 +124,18 @@ class ByHand(Toolkit, mcp.Server):
 
     shout = shout
 
-    async def on_list_tools(self, session: Any, params: Any) -> Any:
-        listed = await super().on_list_tools(session, params)
+    async def on_list_tools(
+        self, session: Session, params: PaginatedRequestParams
+    ) -> ListToolsResult:
+        listed: ListToolsResult = await super().on_list_tools(session, params)
         whisper = m.Tool(name="whisper", input_schema={"type": "object"})
         return listed.model_copy(update={"tools": [*listed.tools, whisper]})
 
-    async def on_call_tool(self, session: Any, params: Any) -> Any:
+    async def on_call_tool(self, session: Session, params: CallToolRequestParams) -> CallToolResult:
         if params.name == "whisper":
-            return m.CallToolResult(content=[m.TextContent(text="…")])
-        return await super().on_call_tool(session, params)
+            return CallToolResult(content=[m.TextContent(text="…")])
+        result: CallToolResult = await super().on_call_tool(session, params)
+        return result
 
 
 def test_handlers_written_by_hand_go_first_and_may_leave_the_rest() -> None:
@@ -133,7 +145,9 @@ def test_handlers_written_by_hand_go_first_and_may_leave_the_rest() -> None:
 
 
 def test_what_is_written_by_hand_is_declared_though_nothing_is_marked() -> None:
-    async def on_get_prompt(self: Any, session: Any, params: Any) -> Any:
+    async def on_get_prompt(
+        self: object, session: Session, params: GetPromptRequestParams
+    ) -> object:
         return m.GetPromptResult(messages=[])
 
     server = kit(on_get_prompt=on_get_prompt)()
@@ -141,27 +155,24 @@ def test_what_is_written_by_hand_is_declared_though_nothing_is_marked() -> None:
     assert answers(server, OLD, ("prompts/get", {"name": "x"})) == [{"messages": []}]
 
 
-def test_a_handler_for_some_revisions_stands_beside_the_toolkit() -> None:
+async def test_a_handler_for_some_revisions_stands_beside_the_toolkit() -> None:
     class Server(Toolkit, mcp.Server):
         shout = shout
 
         @handles("tools/call", "2025-06-18")
-        async def older(self, session: Any, params: Any) -> Any:
+        async def older(self, session: Session, params: CallToolRequestParams) -> object:
             return m.CallToolResult(content=[m.TextContent(text=session.revision)])
 
-    async def script() -> None:
-        for spoken, text in ((OLD, "A"), ("2025-06-18", "2025-06-18")):
-            async with asking(Server(), spoken, bridged=True) as ask_it:
-                called = await ask_it("tools/call", name="shout", arguments={"text": "a"})
-                assert text_of(called) == text
-
-    run(script())
+    for spoken, text in ((OLD, "A"), ("2025-06-18", "2025-06-18")):
+        async with asking(Server(), spoken, bridged=True) as ask_it:
+            called = await ask_it("tools/call", name="shout", arguments={"text": "a"})
+            assert text_of(called) == text
 
 
 def test_a_handler_for_a_revision_counts_though_nothing_is_marked() -> None:
     class Server(Toolkit, mcp.Server):
         @handles("prompts/list", OLD)
-        async def listing(self, session: Any, params: Any) -> Any:
+        async def listing(self, session: Session, params: CallToolRequestParams) -> object:
             return m.ListPromptsResult(prompts=[])
 
     assert Server().capabilities().to_wire() == {"prompts": {}}
@@ -212,7 +223,7 @@ def test_marked_functions_without_a_toolkit_are_refused_when_the_class_is_made()
         shout = shout
 
     said = "is marked, but there is no toolkit here"
-    marked: dict[str, Any] = {"shout": shout, "note": note, "ask": ask}
+    marked: JsonObject = {"shout": shout, "note": note, "ask": ask}
     for name, function in marked.items():
         advice = rf"write class Weather\(Toolkit, {mcp.Server.__name__}\)"
         for method in (function, staticmethod(function)):
@@ -230,13 +241,21 @@ def test_marked_functions_without_a_toolkit_are_refused_when_the_class_is_made()
     assert list(listed_tools(made())) == ["shout"]
 
 
-@pytest.mark.parametrize(
-    "attribute",
-    ["resource_updated", "info", "instructions", "add_tool", "on_call_tool", "TABLE", "sessions"],
-)
-def test_a_tool_hides_nothing_of_the_runtime(attribute: str) -> None:
-    with pytest.raises(TypeError, match=f"Kit.{attribute} hides .* decorate it with name="):
-        kit(**{attribute: shout})
+def test_a_tool_hides_nothing_of_the_runtime() -> None:
+    for attribute in [
+        "resource_updated",
+        "info",
+        "instructions",
+        "add_tool",
+        "on_call_tool",
+        "TABLE",
+        "sessions",
+    ]:
+        with (
+            case(attribute),
+            pytest.raises(TypeError, match=f"Kit.{attribute} hides .* decorate it with name="),
+        ):
+            kit(**{attribute: shout})
 
 
 def test_what_is_no_function_cannot_be_marked() -> None:
@@ -283,14 +302,14 @@ def test_a_class_gives_each_connection_a_server_of_its_own() -> None:
 def test_what_is_said_of_a_tool_is_listed_as_far_as_the_revision_has_it() -> None:
     def marked(revision: str) -> Any:
         models = pkg.load(revision).models
-        options: dict[str, Any] = {"title": "Shout!", "description": "Loud.", "meta": {"a/b": 1}}
+        options: JsonObject = {"title": "Shout!", "description": "Loud.", "meta": {"a/b": 1}}
         if revision >= "2025-03-26":
             options["annotations"] = models.ToolAnnotations(read_only_hint=True)
         if revision >= "2025-11-25":
             options["icons"] = [models.Icon(src="a:b")]
 
         @tool(name="shout", **options)
-        def function(self: Any) -> str:
+        def function(self: object) -> str:
             return ""
 
         return listed_tools(kit(revision, function=function)(), revision)["shout"]
@@ -337,7 +356,7 @@ def test_attributes_that_have_everything_are_marked_as_nothing() -> None:
 
 def test_what_cannot_be_written_is_refused_when_the_server_is_made() -> None:
     @tool(meta={"a/b": object()})
-    def odd(self: Any) -> str:
+    def odd(self: object) -> str:
         return ""
 
     with pytest.raises(TypeError, match=r"odd: .*object"):

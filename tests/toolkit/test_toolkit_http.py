@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from support.http.serving import outcome, serving, text_in
 from support.revisions import STATELESS
-from support.toolkit.kits import kit, pkg, run, tool
+from support.toolkit.kits import kit, pkg, tool
 
 REFUSED = (400, -32020)
 SERVED = (200, None)
@@ -13,55 +13,45 @@ SERVED = (200, None)
 
 @tool
 def query(
-    self: Any,
+    self: object,
     text: str,
     region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})] = "eu",
 ) -> str:
     return f"{text} in {region}"
 
 
-def late(
-    place: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Place"})],
-) -> str:
+def late(place: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Place"})]) -> str:
     return place
 
 
-def test_arguments_in_header_fields_are_compared_with_those_in_the_message() -> None:
-    async def script() -> None:
-        changed = frozenset({"notifications/tools/list_changed"})
-        server = kit(STATELESS, query=query, SENDS=changed)()
-        async with serving(server) as site:
+async def test_arguments_in_header_fields_are_compared_with_those_in_the_message() -> None:
+    changed = frozenset({"notifications/tools/list_changed"})
+    server = kit(STATELESS, query=query, SENDS=changed)()
+    async with serving(server) as site:
 
-            async def called(name: str, arguments: Any, **fields: str) -> Any:
-                headers = {f"mcp-param-{field}": value for field, value in fields.items()}
-                return await site.modern(
-                    "tools/call", name=name, headers=headers, arguments=arguments
-                )
+        async def called(name: str, arguments: Any, **fields: str) -> Any:
+            headers = {f"mcp-param-{field}": value for field, value in fields.items()}
+            return await site.modern("tools/call", name=name, headers=headers, arguments=arguments)
 
-            same = await called("query", {"text": "a", "region": "us"}, region="us")
-            assert outcome(same) == SERVED
-            assert text_in(same) == "a in us"
-            other = await called("query", {"text": "a", "region": "us"}, region="eu")
-            assert outcome(other) == REFUSED
-            assert outcome(await called("query", {"text": "a", "region": "us"})) == REFUSED
-            # A tool that comes later is known at once.
-            server.add_tool(late)
-            assert outcome(await called("late", {"place": "Oslo"})) == REFUSED
-            assert outcome(await called("late", {"place": "Oslo"}, place="Oslo")) == SERVED
-
-    run(script())
+        same = await called("query", {"text": "a", "region": "us"}, region="us")
+        assert outcome(same) == SERVED
+        assert text_in(same) == "a in us"
+        other = await called("query", {"text": "a", "region": "us"}, region="eu")
+        assert outcome(other) == REFUSED
+        assert outcome(await called("query", {"text": "a", "region": "us"})) == REFUSED
+        # A tool that comes later is known at once.
+        server.add_tool(late)
+        assert outcome(await called("late", {"place": "Oslo"})) == REFUSED
+        assert outcome(await called("late", {"place": "Oslo"}, place="Oslo")) == SERVED
 
 
-def test_a_client_repeats_them() -> None:
-    async def script() -> None:
-        newest: Any = pkg.load(STATELESS)
-        m = newest.models
-        async with (
-            serving(kit(STATELESS, query=query)()) as site,
-            pkg.connect_http(site.url, newest.Client()) as client,
-        ):
-            arguments = {"text": "a", "region": "us"}
-            params = m.CallToolRequestParams(name="query", arguments=arguments)
-            assert (await client.call_tool(params)).content[0].text == "a in us"
-
-    run(script())
+async def test_a_client_repeats_them() -> None:
+    newest: Any = pkg.load(STATELESS)
+    m = newest.models
+    async with (
+        serving(kit(STATELESS, query=query)()) as site,
+        pkg.connect_http(site.url, newest.Client()) as client,
+    ):
+        arguments = {"text": "a", "region": "us"}
+        params = m.CallToolRequestParams(name="query", arguments=arguments)
+        assert (await client.call_tool(params)).content[0].text == "a in us"

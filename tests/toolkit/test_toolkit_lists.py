@@ -1,11 +1,14 @@
 """Lists: in pages, and while they change."""
 
 import asyncio
+from itertools import product
 from typing import Any
 
 import pytest
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import META, hello, request
+from support.tables import case
 from support.toolkit.kits import (
     LocalError,
     Refused,
@@ -19,7 +22,6 @@ from support.toolkit.kits import (
     pkg,
     prompt,
     resource,
-    run,
     served,
     shaken,
     text_of,
@@ -30,14 +32,14 @@ CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "pro
 ANY = frozenset(CHANGED.values())
 
 
-def many(kind: str, number: int) -> dict[str, Any]:
+def many(kind: str, number: int) -> JsonObject:
     """So many marked functions."""
 
     def make(at: int) -> Any:
-        def function(self: Any) -> str:
+        def function(self: object) -> str:
             return ""
 
-        def with_x(self: Any, x: str) -> str:
+        def with_x(self: object, x: str) -> str:
             return ""
 
         name = f"item_{at}"
@@ -50,39 +52,34 @@ def many(kind: str, number: int) -> dict[str, Any]:
     return {f"item_{at}": make(at) for at in range(number)}
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-@pytest.mark.parametrize(
-    ("kind", "method", "member"),
-    [
-        ("tool", "tools/list", "tools"),
-        ("prompt", "prompts/list", "prompts"),
-        ("resources", "resources/list", "resources"),
-        ("templates", "resources/templates/list", "resourceTemplates"),
-    ],
-)
-def test_long_lists_come_in_pages_and_in_order(
-    kind: str, method: str, member: str, revision: str
-) -> None:
-    async def script() -> None:
-        server = kit(revision, page_size=3, **many(kind, 7))()
-        names: list[str] = []
-        sizes: list[int] = []
-        cursor: dict[str, str] = {}
-        async with asking(server, revision) as ask:
-            while True:
-                page = await ask(method, **cursor)
-                sizes.append(len(page[member]))
-                names += [item["name"] for item in page[member]]
-                if "nextCursor" not in page:
-                    break
-                cursor = {"cursor": page["nextCursor"]}
-            assert sizes == [3, 3, 1]
-            assert names == [f"item_{at}" for at in range(7)]
-            with pytest.raises(Refused) as raised:
-                await ask(method, cursor="nobody's")
-            assert raised.value.code == -32602
-
-    run(script())
+async def test_long_lists_come_in_pages_and_in_order() -> None:
+    for (kind, method, member), revision in product(
+        [
+            ("tool", "tools/list", "tools"),
+            ("prompt", "prompts/list", "prompts"),
+            ("resources", "resources/list", "resources"),
+            ("templates", "resources/templates/list", "resourceTemplates"),
+        ],
+        REVISIONS,
+    ):
+        with case((kind, method, member, revision)):
+            server = kit(revision, page_size=3, **many(kind, 7))()
+            names: list[str] = []
+            sizes: list[int] = []
+            cursor: dict[str, str] = {}
+            async with asking(server, revision) as ask:
+                while True:
+                    page = await ask(method, **cursor)
+                    sizes.append(len(page[member]))
+                    names += [item["name"] for item in page[member]]
+                    if "nextCursor" not in page:
+                        break
+                    cursor = {"cursor": page["nextCursor"]}
+                assert sizes == [3, 3, 1]
+                assert names == [f"item_{at}" for at in range(7)]
+                with pytest.raises(Refused) as raised:
+                    await ask(method, cursor="nobody's")
+                assert raised.value.code == -32602
 
 
 def test_a_page_has_100_items_unless_the_class_says_otherwise() -> None:
@@ -91,7 +88,7 @@ def test_a_page_has_100_items_unless_the_class_says_otherwise() -> None:
 
 
 @tool
-def early(self: Any) -> str:
+def early(self: object) -> str:
     return "early"
 
 
@@ -137,10 +134,10 @@ def test_things_are_added_and_removed_before_anybody_is_there() -> None:
     assert list(listed_tools(type(server)())) == ["early"]
 
 
-@pytest.mark.parametrize("remove", ["remove_tool", "remove_prompt", "remove_resource"])
-def test_what_is_not_there_cannot_be_removed(remove: str) -> None:
-    with pytest.raises(LookupError, match=r"there is no .* nothing"):
-        getattr(kit(early=early)(), remove)("nothing")
+def test_what_is_not_there_cannot_be_removed() -> None:
+    for remove in ["remove_tool", "remove_prompt", "remove_resource"]:
+        with case(remove), pytest.raises(LookupError, match=r"there is no .* nothing"):
+            getattr(kit(early=early)(), remove)("nothing")
 
 
 def test_what_cannot_be_added_changes_nothing() -> None:
@@ -150,7 +147,7 @@ def test_what_cannot_be_added_changes_nothing() -> None:
     with pytest.raises(ValueError, match="the tool name 'a b'"):
         server.add_tool(late, name="a b")
     with pytest.raises(TypeError, match="the parameter x has no annotation"):
-        server.add_tool(unsaid, name="x")
+        server.add_tool(unsaid, name="x")  # pyright: ignore
     with pytest.raises(TypeError, match="a resource needs a URI"):
         server.add_resource(late)
     with pytest.raises(TypeError, match="options of a resource need its URI"):
@@ -158,98 +155,84 @@ def test_what_cannot_be_added_changes_nothing() -> None:
     assert list(listed_tools(server)) == ["early"]
 
 
-@pytest.mark.parametrize("revision", HANDSHAKE)
-def test_whoever_is_there_is_told_of_changes(revision: str) -> None:
-    async def script() -> None:
-        server = kit(revision, early=early, SENDS=ANY)()
-        async with shaken(server, revision) as hand:
-            await hand.ask("ping")
-            server.add_tool(late)
-            server.remove_tool("early")
-            server.add_prompt(Elsewhere().ask)
-            server.add_resource(lambda: "", uri="a:b", name="b")
-            told = [(await hand.take())["method"] for _ in range(4)]
-            kinds = ("tools", "tools", "prompts", "resources")
-            assert told == [CHANGED[kind] for kind in kinds]
-            listed = await hand.ask("tools/list", 2)
-            assert [one["name"] for one in listed["result"]["tools"]] == ["late"]
-            called = await hand.ask("tools/call", 3, name="early")
-            assert called["error"]["code"] == -32602
-
-    run(script())
+async def test_whoever_is_there_is_told_of_changes() -> None:
+    for revision in HANDSHAKE:
+        with case(revision):
+            server = kit(revision, early=early, SENDS=ANY)()
+            async with shaken(server, revision) as hand:
+                await hand.ask("ping")
+                server.add_tool(late)
+                server.remove_tool("early")
+                server.add_prompt(Elsewhere().ask)
+                server.add_resource(lambda: "", uri="a:b", name="b")
+                told = [(await hand.take())["method"] for _ in range(4)]
+                kinds = ("tools", "tools", "prompts", "resources")
+                assert told == [CHANGED[kind] for kind in kinds]
+                listed = await hand.ask("tools/list", 2)
+                assert [one["name"] for one in listed["result"]["tools"]] == ["late"]
+                called = await hand.ask("tools/call", 3, name="early")
+                assert called["error"]["code"] == -32602
 
 
-def test_in_the_stateless_era_whoever_listens_is_told() -> None:
-    async def script() -> None:
-        server = kit(STATELESS, early=early, SENDS=ANY)()
-        async with served(server) as hand:
-            wanted = {"toolsListChanged": True}
-            listen = request("subscriptions/listen", "l", _meta=META, notifications=wanted)
-            await hand.send(listen)
-            assert (await hand.take())["method"] == "notifications/subscriptions/acknowledged"
-            server.add_prompt(Elsewhere().ask)
-            server.add_tool(late)
-            assert (await hand.take())["method"] == CHANGED["tools"]
-
-    run(script())
+async def test_in_the_stateless_era_whoever_listens_is_told() -> None:
+    server = kit(STATELESS, early=early, SENDS=ANY)()
+    async with served(server) as hand:
+        wanted = {"toolsListChanged": True}
+        listen = request("subscriptions/listen", "l", _meta=META, notifications=wanted)
+        await hand.send(listen)
+        assert (await hand.take())["method"] == "notifications/subscriptions/acknowledged"
+        server.add_prompt(Elsewhere().ask)
+        server.add_tool(late)
+        assert (await hand.take())["method"] == CHANGED["tools"]
 
 
-def test_a_tool_can_add_a_tool() -> None:
-    async def script() -> None:
-        class Growing(Toolkit, mcp.Server):
-            SENDS = frozenset({CHANGED["tools"]})
+async def test_a_tool_can_add_a_tool() -> None:
+    class Growing(Toolkit, mcp.Server):
+        SENDS = frozenset({CHANGED["tools"]})
 
-            @tool
-            async def grow(self, name: str) -> str:
-                self.add_tool(late, name=name)
-                return name
+        @tool
+        async def grow(self, name: str) -> str:
+            self.add_tool(late, name=name)
+            return name
 
-        async with shaken(Growing()) as hand:
-            await hand.send(request("tools/call", 1, name="grow", arguments={"name": "x"}))
-            came = [await hand.take(), await hand.take()]
-            assert {one.get("method") for one in came} == {None, CHANGED["tools"]}
-            called = await hand.ask("tools/call", 2, name="x", arguments={"text": "a"})
-            assert text_of(called["result"]) == "a"
-
-    run(script())
+    async with shaken(Growing()) as hand:
+        await hand.send(request("tools/call", 1, name="grow", arguments={"name": "x"}))
+        came = [await hand.take(), await hand.take()]
+        assert {one.get("method") for one in came} == {None, CHANGED["tools"]}
+        called = await hand.ask("tools/call", 2, name="x", arguments={"text": "a"})
+        assert text_of(called["result"]) == "a"
 
 
-def test_changes_are_made_where_the_server_runs() -> None:
-    async def script() -> None:
-        server = kit(early=early, SENDS=ANY)()
-        async with shaken(server) as hand:
-            await hand.ask("ping")
-            with pytest.raises(LocalError, match="only on the server's event loop"):
-                await asyncio.to_thread(server.add_tool, late)
-            listed = await hand.ask("tools/list", 2)
-            assert [one["name"] for one in listed["result"]["tools"]] == ["early"]
-
-    run(script())
+async def test_changes_are_made_where_the_server_runs() -> None:
+    server = kit(early=early, SENDS=ANY)()
+    async with shaken(server) as hand:
+        await hand.ask("ping")
+        with pytest.raises(LocalError, match="only on the server's event loop"):
+            await asyncio.to_thread(server.add_tool, late)
+        listed = await hand.ask("tools/list", 2)
+        assert [one["name"] for one in listed["result"]["tools"]] == ["early"]
 
 
-@pytest.mark.parametrize("kind", ["tool", "prompt", "resource"])
-def test_what_changes_while_clients_are_there_has_to_say_so(kind: str) -> None:
-    async def script() -> None:
-        server = kit(early=early)()
-        async with asking(server) as ask:
-            await ask("ping")
-            with pytest.raises(LocalError, match=f'SENDS = .*"{CHANGED[kind + "s"]}"'):
-                getattr(server, f"add_{kind}")(late, **({"uri": "a:b"} if kind[0] == "r" else {}))
-            listed = await ask("tools/list")
-            assert [one["name"] for one in listed["tools"]] == ["early"]
+async def test_what_changes_while_clients_are_there_has_to_say_so() -> None:
+    for kind in ["tool", "prompt", "resource"]:
+        with case(kind):
+            server = kit(early=early)()
+            async with asking(server) as ask:
+                await ask("ping")
+                with pytest.raises(LocalError, match=f'SENDS = .*"{CHANGED[kind + "s"]}"'):
+                    getattr(server, f"add_{kind}")(
+                        late, **({"uri": "a:b"} if kind[0] == "r" else {})
+                    )
+                listed = await ask("tools/list")
+                assert [one["name"] for one in listed["tools"]] == ["early"]
 
-    run(script())
 
-
-def test_a_client_that_is_gone_is_no_reason_to_fail(caplog: pytest.LogCaptureFixture) -> None:
-    async def script() -> None:
-        server = kit(early=early, SENDS=ANY)()
-        async with served(server) as hand:
-            await hand.send(hello())
-            await hand.take()
-            server.add_tool(late)
-        server.remove_tool("late")
-        await asyncio.sleep(0)
-
-    run(script())
+async def test_a_client_that_is_gone_is_no_reason_to_fail(caplog: pytest.LogCaptureFixture) -> None:
+    server = kit(early=early, SENDS=ANY)()
+    async with served(server) as hand:
+        await hand.send(hello())
+        await hand.take()
+        server.add_tool(late)
+    server.remove_tool("late")
+    await asyncio.sleep(0)
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []

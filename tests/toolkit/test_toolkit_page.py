@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.toolkit.kits import pkg, run
+from support.toolkit.kits import pkg
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "toolkit.md").read_text(encoding="utf-8")
@@ -25,22 +25,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_the_server_of_the_page_runs(folder: Path) -> None:
-    async def script() -> None:
-        server = pkg.stdio_client([sys.executable, str(folder / "server.py")])
-        m = pkg.load("2025-11-25").models
-        async with pkg.connect(server, pkg.load("2025-11-25").Client()) as client:
-            assert [tool.name async for tool in client.iter_tools()] == ["forecast", "add"]
-            wrong = {"place": "Oslo", "days": 9, "plaec": "Oslo"}
-            answer = await client.call_tool(
-                m.CallToolRequestParams(name="forecast", arguments=wrong)
-            )
-            shown = "\n".join(f"    {line}" for line in answer.content[0].text.splitlines())
-            assert shown in PAGE
-            read = await client.read_resource(m.ReadResourceRequestParams(uri="climate://Oslo"))
-            assert json.loads(read.contents[0].text) == {"place": "Oslo", "celsius": 6.5}
-
-    run(script(), within=30)
+async def test_the_server_of_the_page_runs(folder: Path) -> None:
+    server = pkg.stdio_client([sys.executable, str(folder / "server.py")])
+    m = pkg.load("2025-11-25").models
+    async with pkg.connect(server, pkg.load("2025-11-25").Client()) as client:
+        assert [tool.name async for tool in client.iter_tools()] == ["forecast", "add"]
+        wrong = {"place": "Oslo", "days": 9, "plaec": "Oslo"}
+        answer = await client.call_tool(m.CallToolRequestParams(name="forecast", arguments=wrong))
+        shown = "\n".join(f"    {line}" for line in answer.content[0].text.splitlines())
+        assert shown in PAGE
+        read = await client.read_resource(m.ReadResourceRequestParams(uri="climate://Oslo"))
+        assert json.loads(read.contents[0].text) == {"place": "Oslo", "celsius": 6.5}
 
 
 def test_the_functions_of_the_page_can_be_called(folder: Path) -> None:

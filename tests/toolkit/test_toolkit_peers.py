@@ -5,10 +5,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.folders import GENERATED
+from support.json_types import JsonObject
 from support.peers.places import python_with
 from support.peers.spoken import GENERATION_2
 
@@ -110,6 +110,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", GENERATION_2)
 def test_the_python_sdk_of_generation_2_uses_a_toolkit(revision: str, tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)
@@ -124,7 +125,7 @@ def test_the_python_sdk_of_generation_2_uses_a_toolkit(revision: str, tmp_path: 
         env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
     )
     assert done.returncode == 0, done.stderr
-    seen: dict[str, Any] = json.loads(done.stdout)
+    seen: JsonObject = json.loads(done.stdout)
     assert seen["revision"] == revision
     assert [tool["name"] for tool in seen["tools"]["tools"]] == ["forecast", "grow"]
     value = [{"place": "Oslo", "celsius": 1.5}] * 2

@@ -7,7 +7,9 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import AfterValidator, Field
+from support.json_types import JsonObject
 from support.revisions import OLD, REVISIONS
+from support.tables import case
 from support.toolkit.kits import Refused, Toolkit, answers, kit, mcp, prompt, resource
 
 m: Any = mcp.models
@@ -27,7 +29,7 @@ def not_13(size: int) -> int:
 
 @prompt(title="Pack")
 def pack(
-    self: Any,
+    self: object,
     place: Annotated[str, Field(description="Where to.", title="Place")],
     days: int = 3,
     style: Literal["short", "long"] = "short",
@@ -47,36 +49,38 @@ def got(server: Any, name: str, revision: str = OLD, /, **arguments: str) -> Any
     return answer
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_arguments_are_listed_with_what_is_said_of_them(revision: str) -> None:
-    (answer,) = answers(kit(revision, pack=pack)(), revision, ("prompts/list", {}))
-    (prompt,) = answer["prompts"]
-    titled = revision >= "2025-06-18"
-    assert prompt["name"] == "pack"
-    assert prompt["description"] == "What to pack."
-    assert prompt.get("title") == ("Pack" if titled else None)
-    assert prompt["arguments"][0] == {
-        "name": "place",
-        "description": "Where to.",
-        "required": True,
-        **({"title": "Place"} if titled else {}),
-    }
-    assert [one["name"] for one in prompt["arguments"][1:]] == [
-        *("days", "style", "things", "sure", "from", "size")
-    ]
-    assert not any(one["required"] for one in prompt["arguments"][1:])
+def test_arguments_are_listed_with_what_is_said_of_them() -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            (answer,) = answers(kit(revision, pack=pack)(), revision, ("prompts/list", {}))
+            (prompt,) = answer["prompts"]
+            titled = revision >= "2025-06-18"
+            assert prompt["name"] == "pack"
+            assert prompt["description"] == "What to pack."
+            assert prompt.get("title") == ("Pack" if titled else None)
+            assert prompt["arguments"][0] == {
+                "name": "place",
+                "description": "Where to.",
+                "required": True,
+                **({"title": "Place"} if titled else {}),
+            }
+            assert [one["name"] for one in prompt["arguments"][1:]] == [
+                *("days", "style", "things", "sure", "from", "size")
+            ]
+            assert not any(one["required"] for one in prompt["arguments"][1:])
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_text_is_a_message_of_the_user(revision: str) -> None:
-    answer = got(kit(revision, pack=pack)(), "pack", revision, place="Oslo")
-    assert answer["messages"] == [
-        {
-            "role": "user",
-            "content": {"type": "text", "text": "Oslo 3 short [] True here 10"},
-        }
-    ]
-    assert answer["description"] == "What to pack."
+def test_a_text_is_a_message_of_the_user() -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            answer = got(kit(revision, pack=pack)(), "pack", revision, place="Oslo")
+            assert answer["messages"] == [
+                {
+                    "role": "user",
+                    "content": {"type": "text", "text": "Oslo 3 short [] True here 10"},
+                }
+            ]
+            assert answer["description"] == "What to pack."
 
 
 def test_texts_are_read_as_the_types_of_the_parameters() -> None:
@@ -137,9 +141,9 @@ def test_an_unknown_prompt_is_refused() -> None:
         ([], []),
     ],
 )
-def test_messages_stay_what_they_are(value: Any, messages: list[Any]) -> None:
+def test_messages_stay_what_they_are(value: object, messages: list[Any]) -> None:
     @prompt
-    async def function(self: Any) -> Any:
+    async def function(self: object) -> Any:
         return value
 
     assert got(kit(function=function)(), "function")["messages"] == messages
@@ -147,7 +151,7 @@ def test_messages_stay_what_they_are(value: Any, messages: list[Any]) -> None:
 
 def test_what_is_no_message_is_an_internal_error(caplog: pytest.LogCaptureFixture) -> None:
     @prompt
-    def function(self: Any) -> Any:
+    def function(self: object) -> Any:
         return 3
 
     assert got(kit(function=function)(), "function").code == -32603
@@ -178,7 +182,7 @@ def endless(typed: str) -> Iterator[str]:
     }
 )
 def visit(
-    self: Any,
+    self: object,
     town: str,
     street: str,
     number: int,
@@ -192,7 +196,7 @@ def visit(
 
 
 @resource("a:{colour}", completions={"colour": ["green"]})
-def painted(self: Any, colour: str) -> str:
+def painted(self: object, colour: str) -> str:
     return colour
 
 
@@ -205,7 +209,7 @@ def completed(argument: str, value: str, revision: str = OLD, **more: Any) -> An
     return answer if isinstance(answer, Refused) else answer["completion"]
 
 
-def proposed(*values: str) -> dict[str, Any]:
+def proposed(*values: str) -> JsonObject:
     return {"values": list(values), "total": len(values), "hasMore": False}
 
 
@@ -229,12 +233,13 @@ def test_types_and_functions_say_what_may_stand_there(
     assert completed(argument, value, revision) == proposed(*values)
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_a_function_may_know_what_is_filled_in_already(revision: str) -> None:
-    if revision >= "2025-06-18":
-        context = {"arguments": {"town": "Oslo"}}
-        assert completed("street", "K", revision, context=context) == proposed("K in Oslo")
-    assert completed("street", "K", revision) == proposed("K in nowhere")
+def test_a_function_may_know_what_is_filled_in_already() -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            if revision >= "2025-06-18":
+                context = {"arguments": {"town": "Oslo"}}
+                assert completed("street", "K", revision, context=context) == proposed("K in Oslo")
+            assert completed("street", "K", revision) == proposed("K in nowhere")
 
 
 def test_members_that_the_revision_does_not_declare_say_nothing_of_a_completion() -> None:
@@ -263,23 +268,21 @@ def test_variables_of_templates_are_completed_too() -> None:
     assert completed("colour", "G", ref=reference) == proposed("green")
 
 
-@pytest.mark.parametrize(
-    ("argument", "reference"),
-    [
+def test_what_is_not_there_cannot_be_completed() -> None:
+    for argument, reference in [
         ("nothing", {"type": "ref/prompt", "name": "visit"}),
         ("town", {"type": "ref/prompt", "name": "nothing"}),
         ("colour", {"type": "ref/resource", "uri": "a:{other}"}),
-    ],
-)
-def test_what_is_not_there_cannot_be_completed(argument: str, reference: dict[str, str]) -> None:
-    refused = completed(argument, "", ref=reference)
-    assert isinstance(refused, Refused)
-    assert refused.code == -32602
+    ]:
+        with case((argument, reference)):
+            refused = completed(argument, "", ref=reference)
+            assert isinstance(refused, Refused)
+            assert refused.code == -32602
 
 
 def test_completions_of_nothing_are_refused_when_the_server_is_made() -> None:
     @prompt(completions={"plaec": ["Oslo"]})
-    def go(self: Any, place: str) -> str:
+    def go(self: object, place: str) -> str:
         return place
 
     with pytest.raises(
@@ -293,14 +296,14 @@ def test_completions_of_nothing_are_refused_when_the_server_is_made() -> None:
     wrong: Any = nothing
 
     @prompt(completions={"place": wrong})
-    def stay(self: Any, place: str) -> str:
+    def stay(self: object, place: str) -> str:
         return place
 
     with pytest.raises(TypeError, match="a function for completions takes the text so far"):
         kit(stay=stay)()
 
     @prompt(completions={"place": "Oslo"})
-    def write(self: Any, place: str) -> str:
+    def write(self: object, place: str) -> str:
         return place
 
     with pytest.raises(TypeError, match="write: completions for place are one text"):
@@ -317,7 +320,7 @@ NUMBERS: Any = [0, 1]
 
 @prompt(completions={"floor": NUMBERS, "flat": lambda _typed: "4b"})
 def choose(
-    self: Any,
+    self: object,
     size: Size = Size.SMALL,
     days: Literal[1, 7, None] = None,
     floor: int | None = 3,
@@ -340,11 +343,9 @@ def test_what_is_proposed_is_taken() -> None:
     assert message["content"]["text"] == "Size.LARGE None None"
 
 
-@pytest.mark.parametrize(
-    "arguments", [{"floor": "true"}, {"floor": "1.0e0"}, {"size": '"2"'}, {"size": "3"}]
-)
-def test_a_text_is_no_more_than_it_says(arguments: dict[str, str]) -> None:
-    assert got(kit(choose=choose)(), "choose", OLD, **arguments).code == -32602
+def test_a_text_is_no_more_than_it_says() -> None:
+    for arguments in [{"floor": "true"}, {"floor": "1.0e0"}, {"size": '"2"'}, {"size": "3"}]:
+        assert got(kit(choose=choose)(), "choose", OLD, **arguments).code == -32602
 
 
 def test_completions_are_looked_up_as_methods_are() -> None:

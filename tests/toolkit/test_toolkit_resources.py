@@ -1,10 +1,12 @@
 """Resources: fixed ones and templates, and what is read of them."""
 
+from itertools import product
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 from support.revisions import HANDSHAKE, OLD, REVISIONS
+from support.tables import case
 from support.toolkit.kits import Refused, ResourceNotFound, answers, kit, mcp, resource
 
 m: Any = mcp.models
@@ -15,30 +17,30 @@ class Forecast(BaseModel):
 
 
 @resource("notes:readme", title="Read me", mime_type="text/markdown", size=6)
-def readme(self: Any) -> str:
+def readme(self: object) -> str:
     """What to know first."""
     return "# Hi\n"
 
 
 @resource("notes:logo")
-async def logo(self: Any) -> bytes:
+async def logo(self: object) -> bytes:
     return b"\x00\xff"
 
 
 @resource("town://{place}/{number}", name="town", description="A town.")
-def town(self: Any, number: int, place: str) -> Forecast:
+def town(self: object, number: int, place: str) -> Forecast:
     if place == "Atlantis":
         raise ResourceNotFound
     return Forecast(place=f"{place} {number!r}")
 
 
 @resource("town://{place}/all")
-def hidden(self: Any, place: str) -> str:
+def hidden(self: object, place: str) -> str:
     return f"all of {place}"
 
 
 @resource("file:///{+path}")
-def file(self: Any, path: str) -> str:
+def file(self: object, path: str) -> str:
     return path
 
 
@@ -53,22 +55,30 @@ def reading(uri: str, server: Any = None, revision: str = OLD) -> Any:
     return answer if isinstance(answer, Refused) else answer["contents"]
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-def test_fixed_uris_and_templates_are_listed_apart(revision: str) -> None:
-    fixed, templates = answers(
-        library(revision), revision, ("resources/list", {}), ("resources/templates/list", {})
-    )
-    first, second = fixed["resources"]
-    described = {"uri": "notes:readme", "name": "readme", "description": "What to know first."}
-    title = {"title": "Read me"} if revision >= "2025-06-18" else {}
-    assert first == {**described, **title, "mimeType": "text/markdown", "size": 6}
-    assert second == {"uri": "notes:logo", "name": "logo"}
-    assert [one["uriTemplate"] for one in templates["resourceTemplates"]] == [
-        "town://{place}/{number}",
-        "town://{place}/all",
-        "file:///{+path}",
-    ]
-    assert templates["resourceTemplates"][0]["name"] == "town"
+def test_fixed_uris_and_templates_are_listed_apart() -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            fixed, templates = answers(
+                library(revision),
+                revision,
+                ("resources/list", {}),
+                ("resources/templates/list", {}),
+            )
+            first, second = fixed["resources"]
+            described = {
+                "uri": "notes:readme",
+                "name": "readme",
+                "description": "What to know first.",
+            }
+            title = {"title": "Read me"} if revision >= "2025-06-18" else {}
+            assert first == {**described, **title, "mimeType": "text/markdown", "size": 6}
+            assert second == {"uri": "notes:logo", "name": "logo"}
+            assert [one["uriTemplate"] for one in templates["resourceTemplates"]] == [
+                "town://{place}/{number}",
+                "town://{place}/all",
+                "file:///{+path}",
+            ]
+            assert templates["resourceTemplates"][0]["name"] == "town"
 
 
 def test_texts_bytes_and_values_are_contents() -> None:
@@ -77,11 +87,7 @@ def test_texts_bytes_and_values_are_contents() -> None:
     ]
     assert reading("notes:logo") == [{"uri": "notes:logo", "blob": "AP8="}]
     assert reading("town://Oslo/3") == [
-        {
-            "uri": "town://Oslo/3",
-            "text": '{"place":"Oslo 3"}',
-            "mimeType": "application/json",
-        }
+        {"uri": "town://Oslo/3", "text": '{"place":"Oslo 3"}', "mimeType": "application/json"}
     ]
 
 
@@ -97,37 +103,38 @@ def test_the_first_template_that_fits_answers() -> None:
     assert contents["text"] == "all of Oslo"
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-@pytest.mark.parametrize(
-    "uri",
-    [
-        *("notes:nothing", "town://Oslo/many", "town://Atlantis/1", "TOWN://Oslo/1", ""),
-        *("town://..%2fOslo/1", "file:///../etc/passwd", "file:///a/%2e%2e/b", "notes:readme?x"),
-    ],
-)
-def test_what_is_not_there_is_not_found(uri: str, revision: str) -> None:
-    refused = reading(uri, revision=revision)
-    assert isinstance(refused, Refused)
-    assert refused.code == (-32602 if revision not in HANDSHAKE else -32002)
-    assert refused.message == "Resource not found"
-    assert refused.data == {"uri": uri}
+def test_what_is_not_there_is_not_found() -> None:
+    for uri, revision in product(
+        [
+            *("notes:nothing", "town://Oslo/many", "town://Atlantis/1", "TOWN://Oslo/1", ""),
+            *(
+                "town://..%2fOslo/1",
+                "file:///../etc/passwd",
+                "file:///a/%2e%2e/b",
+                "notes:readme?x",
+            ),
+        ],
+        REVISIONS,
+    ):
+        with case((uri, revision)):
+            refused = reading(uri, revision=revision)
+            assert isinstance(refused, Refused)
+            assert refused.code == (-32602 if revision not in HANDSHAKE else -32002)
+            assert refused.message == "Resource not found"
+            assert refused.data == {"uri": uri}
 
 
-def of(value: Any, **options: Any) -> Any:
+def of(value: object, **options: Any) -> Any:
     @resource("a:b", **options)
-    def function(self: Any) -> Any:
+    def function(self: object) -> Any:
         return value
 
     return kit(function=function)()
 
 
-@pytest.mark.parametrize(
-    ("value", "contents"),
-    [
-        (
-            m.TextResourceContents(uri="a:c", text="x"),
-            [{"uri": "a:c", "text": "x"}],
-        ),
+def test_contents_stay_what_they_are() -> None:
+    for value, contents in [
+        (m.TextResourceContents(uri="a:c", text="x"), [{"uri": "a:c", "text": "x"}]),
         (
             [
                 m.TextResourceContents(uri="a:c", text="x"),
@@ -143,10 +150,8 @@ def of(value: Any, **options: Any) -> Any:
         ),
         (float("nan"), [{"uri": "a:b", "text": "null", "mimeType": "application/json"}]),
         (None, [{"uri": "a:b", "text": "null", "mimeType": "application/json"}]),
-    ],
-)
-def test_contents_stay_what_they_are(value: Any, contents: list[Any]) -> None:
-    assert reading("a:b", of(value)) == contents
+    ]:
+        assert reading("a:b", of(value)) == contents
 
 
 def test_the_mime_type_that_is_given_holds() -> None:
@@ -156,7 +161,7 @@ def test_the_mime_type_that_is_given_holds() -> None:
 
 def test_a_failure_is_an_internal_error_without_details(caplog: pytest.LogCaptureFixture) -> None:
     @resource("a:b")
-    def function(self: Any) -> str:
+    def function(self: object) -> str:
         raise ValueError("secret")
 
     refused = reading("a:b", kit(function=function)())
@@ -166,11 +171,11 @@ def test_a_failure_is_an_internal_error_without_details(caplog: pytest.LogCaptur
 
 def test_variables_and_parameters_are_the_same() -> None:
     @resource("a:{x}/{y}")
-    def missing(self: Any, x: str) -> str:
+    def missing(self: object, x: str) -> str:
         return x
 
     @resource("a:{x}")
-    def extra(self: Any, x: str, y: str = "") -> str:
+    def extra(self: object, x: str, y: str = "") -> str:
         return x
 
     with pytest.raises(
@@ -183,7 +188,7 @@ def test_variables_and_parameters_are_the_same() -> None:
 
 def test_a_bad_template_names_its_function_when_the_class_is_made() -> None:
     @resource("a:{?q}")
-    def search(self: Any, q: str) -> str:
+    def search(self: object, q: str) -> str:
         return q
 
     with pytest.raises(ValueError, match=r"search: the URI template 'a:\{\?q\}'.* level 3"):
@@ -191,7 +196,7 @@ def test_a_bad_template_names_its_function_when_the_class_is_made() -> None:
 
 
 def test_a_resource_needs_a_uri() -> None:
-    def note(self: Any) -> str:
+    def note(self: object) -> str:
         return ""
 
     with pytest.raises(TypeError, match=r"@resource needs a URI"):
@@ -200,7 +205,7 @@ def test_a_resource_needs_a_uri() -> None:
 
 def test_a_session_is_no_variable() -> None:
     @resource("a:{x}")
-    async def function(self: Any, session: mcp.Session, x: str) -> str:
+    async def function(self: object, session: mcp.Session, x: str) -> str:
         return f"{x} {session.revision}"
 
     (contents,) = reading("a:b", kit(function=function)())

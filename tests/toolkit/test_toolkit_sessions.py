@@ -5,9 +5,11 @@ from itertools import product
 from typing import Annotated, Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import ElicitRequestParams
 from pydantic import BaseModel, Field
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
-from support.sessions.talking import client, named, notification, request
+from support.sessions.talking import client, content_of, named, notification, request
+from support.tables import case
 from support.toolkit.kits import (
     McpError,
     Toolkit,
@@ -17,7 +19,6 @@ from support.toolkit.kits import (
     pkg,
     prompt,
     resource,
-    run,
     shaken,
     stateless,
     text_of,
@@ -55,46 +56,42 @@ class OfStateless(Toolkit, stateless.Server):
     forecast, count, now, pack = Weather.forecast, Weather.count, Weather.now, Weather.pack
 
 
-@pytest.mark.parametrize("own", [Weather, OfStateless])
-@pytest.mark.parametrize("spoken", REVISIONS)
-def test_one_class_serves_clients_of_every_revision(own: Any, spoken: str) -> None:
-    async def script() -> None:
-        async with asking(own(), spoken, bridged=True) as ask:
-            listed = {one["name"]: one for one in (await ask("tools/list"))["tools"]}
-            assert list(listed) == ["forecast", "count"]
-            answer = await ask("tools/call", name="forecast", arguments={"place": "Oslo"})
-            assert text_of(answer) == '{"place":"Oslo","days":[0,1]}'
-            counted = await ask("tools/call", name="count", arguments={"text": "abc"})
-            if spoken >= "2025-06-18":
-                assert answer["structuredContent"] == {"place": "Oslo", "days": [0, 1]}
-                assert listed["forecast"]["outputSchema"]["required"] == ["place", "days"]
-            if own is Weather and spoken >= "2025-06-18":
-                assert counted["structuredContent"] == {"result": 3}
-            elif spoken not in HANDSHAKE:
-                assert counted["structuredContent"] == 3
-            else:
-                # What is no object stays as text, alone.
-                assert "structuredContent" not in counted
-                assert "outputSchema" not in listed["count"]
-            (read,) = (await ask("resources/read", uri="weather://Oslo"))["contents"]
-            assert read["text"] == "fine in Oslo"
-            got = await ask("prompts/get", name="pack", arguments={"place": "Oslo", "sure": "yes"})
-            assert got["messages"][0]["content"]["text"] == "What to pack for Oslo? True"
-            completed = await ask(
-                "completion/complete",
-                ref={"type": "ref/prompt", "name": "pack"},
-                argument={"name": "sure", "value": "f"},
-            )
-            assert completed["completion"]["values"] == ["false"]
+async def test_one_class_serves_clients_of_every_revision() -> None:
+    classes: list[type[Weather | OfStateless]] = [Weather, OfStateless]
+    for spoken, own in product(REVISIONS, classes):
+        with case((spoken, own)):
+            async with asking(own(), spoken, bridged=True) as ask:
+                listed = {one["name"]: one for one in (await ask("tools/list"))["tools"]}
+                assert list(listed) == ["forecast", "count"]
+                answer = await ask("tools/call", name="forecast", arguments={"place": "Oslo"})
+                assert text_of(answer) == '{"place":"Oslo","days":[0,1]}'
+                counted = await ask("tools/call", name="count", arguments={"text": "abc"})
+                if spoken >= "2025-06-18":
+                    assert answer["structuredContent"] == {"place": "Oslo", "days": [0, 1]}
+                    assert listed["forecast"]["outputSchema"]["required"] == ["place", "days"]
+                if own is Weather and spoken >= "2025-06-18":
+                    assert counted["structuredContent"] == {"result": 3}
+                elif spoken not in HANDSHAKE:
+                    assert counted["structuredContent"] == 3
+                else:
+                    # What is no object stays as text, alone.
+                    assert "structuredContent" not in counted
+                    assert "outputSchema" not in listed["count"]
+                (read,) = (await ask("resources/read", uri="weather://Oslo"))["contents"]
+                assert read["text"] == "fine in Oslo"
+                got = await ask(
+                    "prompts/get", name="pack", arguments={"place": "Oslo", "sure": "yes"}
+                )
+                assert got["messages"][0]["content"]["text"] == "What to pack for Oslo? True"
+                completed = await ask(
+                    "completion/complete",
+                    ref={"type": "ref/prompt", "name": "pack"},
+                    argument={"name": "sure", "value": "f"},
+                )
+                assert completed["completion"]["values"] == ["false"]
 
-    run(script())
 
-
-FORM: Any = {
-    "type": "object",
-    "properties": {"age": {"type": "integer"}},
-    "required": ["age"],
-}
+FORM: Any = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 
 
 class Curious(Toolkit, mcp.Server):
@@ -111,39 +108,33 @@ class Curious(Toolkit, mcp.Server):
 
 
 @pytest.mark.parametrize("spoken", ["2025-06-18", OLD, STATELESS])
-def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
+async def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
     models = pkg.load(spoken).models
     reports: list[Any] = []
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return models.ElicitResult(action="accept", content={"age": len(params.message)})
 
-    async def script() -> None:
-        ours = client(spoken, on_elicit=on_elicit)
-        connecting = pkg.connect_in_memory(ours, Curious(), revisions=pkg.REVISIONS)
-        async with connecting as connected:
-            params = models.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
-            result = await connected.call_tool(params, on_progress=reports.append)
-            assert result.content[0].text == "Ada is 4"
-            assert [one.message for one in reports][:1] == ["asking"]
-
-    run(script())
+    ours = client(spoken, on_elicit=on_elicit)
+    connecting = pkg.connect_in_memory(ours, Curious(), revisions=pkg.REVISIONS)
+    async with connecting as connected:
+        params = models.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
+        result = await connected.call_tool(params, on_progress=reports.append)
+        assert content_of(result)[0].text == "Ada is 4"
+        assert [one.message for one in reports][:1] == ["asking"]
 
 
-def test_a_capability_that_the_client_lacks_is_told_as_by_any_handler() -> None:
-    async def script() -> None:
-        ours = client(OLD)
-        async with pkg.connect_in_memory(ours, Curious()) as connected:
-            params = m.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
-            with pytest.raises(McpError) as raised:
-                await connected.call_tool(params)
-            assert raised.value.data == {"requiredCapabilities": {"elicitation": {}}}
-
-    run(script())
+async def test_a_capability_that_the_client_lacks_is_told_as_by_any_handler() -> None:
+    ours = client(OLD)
+    async with pkg.connect_in_memory(ours, Curious()) as connected:
+        params = m.CallToolRequestParams(name="ask", arguments={"who": "Ada"})
+        with pytest.raises(McpError) as raised:
+            await connected.call_tool(params)
+        assert raised.value.data == {"requiredCapabilities": {"elicitation": {}}}
 
 
 @pytest.mark.parametrize(("own", "revision"), list(product(WITHOUT_HANDSHAKE, repeat=2)))
-def test_a_round_by_hand_is_a_result_like_any_other(own: str, revision: str) -> None:
+async def test_a_round_by_hand_is_a_result_like_any_other(own: str, revision: str) -> None:
     ours: Any = pkg.load(own)
     models = ours.models
 
@@ -156,64 +147,54 @@ def test_a_round_by_hand_is_a_result_like_any_other(own: str, revision: str) -> 
             answer: Any = session.inputs.response("age", models.ElicitResult)
             return str(answer.content["age"])
 
-    async def on_elicit(self: Any, params: Any) -> Any:
+    async def on_elicit(self: object, params: ElicitRequestParams) -> object:
         return pkg.load(revision).models.ElicitResult(action="accept", content={"age": 7})
 
-    async def script() -> None:
-        asker = client(revision, on_elicit=on_elicit)
-        async with pkg.connect_in_memory(asker, Rounds(), revisions=pkg.REVISIONS) as one:
-            result = await one.call_tool(named(revision, "age"))
-            assert result.content[0].text == "7"
-
-    run(script())
+    asker = client(revision, on_elicit=on_elicit)
+    async with pkg.connect_in_memory(asker, Rounds(), revisions=pkg.REVISIONS) as one:
+        result = await one.call_tool(named(revision, "age"))
+        assert content_of(result)[0].text == "7"
 
 
-def test_a_call_that_is_cancelled_cancels_the_tool() -> None:
-    async def script() -> None:
-        begun, ended = asyncio.Event(), asyncio.Event()
+async def test_a_call_that_is_cancelled_cancels_the_tool() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
 
-        @tool
-        async def wait(self: Any) -> str:
-            begun.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                ended.set()
-            return ""
+    @tool
+    async def wait(self: object) -> str:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return ""
 
-        async with shaken(kit(wait=wait)()) as hand:
-            await hand.send(request("tools/call", 1, name="wait"))
-            await begun.wait()
-            await hand.send(notification("notifications/cancelled", requestId=1))
-            await ended.wait()
-            # There is no answer to what was given up.
-            assert (await hand.ask("ping", 2))["id"] == 2
-
-    run(script())
+    async with shaken(kit(wait=wait)()) as hand:
+        await hand.send(request("tools/call", 1, name="wait"))
+        await begun.wait()
+        await hand.send(notification("notifications/cancelled", requestId=1))
+        await ended.wait()
+        # There is no answer to what was given up.
+        assert (await hand.ask("ping", 2))["id"] == 2
 
 
-def test_calls_run_side_by_side() -> None:
-    async def script() -> None:
-        together = asyncio.Barrier(3)
+async def test_calls_run_side_by_side() -> None:
+    together = asyncio.Barrier(3)
 
-        @tool
-        async def meet(self: Any, who: str) -> str:
-            await together.wait()
-            return who
+    @tool
+    async def meet(self: object, who: str) -> str:
+        await together.wait()
+        return who
 
-        async with shaken(kit(meet=meet)()) as hand:
-            calls = [request("tools/call", at, name="meet", arguments={"who": "x"}) for at in "abc"]
-            await hand.send(*calls)
-            assert {(await hand.take())["id"] for _ in "abc"} == set("abc")
-
-    run(script())
+    async with shaken(kit(meet=meet)()) as hand:
+        calls = [request("tools/call", at, name="meet", arguments={"who": "x"}) for at in "abc"]
+        await hand.send(*calls)
+        assert {(await hand.take())["id"] for _ in "abc"} == set("abc")
 
 
-def test_the_stub_of_a_client_reads_what_a_toolkit_says() -> None:
-    async def script() -> None:
-        async with pkg.connect_in_memory(mcp.Client(), Weather()) as ours:
-            assert [tool.name async for tool in ours.iter_tools()] == ["forecast", "count"]
-            params = m.CallToolRequestParams(name="count", arguments={"text": "ab"})
-            assert (await ours.call_tool(params)).structured_content == {"result": 2}
-
-    run(script())
+async def test_the_stub_of_a_client_reads_what_a_toolkit_says() -> None:
+    async with pkg.connect_in_memory(mcp.Client(), Weather()) as ours:
+        assert [tool.name async for tool in ours.iter_tools()] == ["forecast", "count"]
+        params = m.CallToolRequestParams(name="count", arguments={"text": "ab"})
+        result = await ours.call_tool(params)
+        assert isinstance(result, mcp.models.CallToolResult)
+        assert result.structured_content == {"result": 2}

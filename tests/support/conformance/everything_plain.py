@@ -1,12 +1,13 @@
 """Tools that ask nothing of the client: content, errors, progress, log entries, changes."""
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
 from mcp_revisions.v2026_07_28 import models as m
 
 from support.conformance.everything_content import AUDIO, IMAGE, embedded, text
 from support.conformance.everything_toolbox import Answer, Call, Toolbox
+from support.json_types import JsonObject
 
 PLAIN: Final = Toolbox()
 
@@ -16,12 +17,12 @@ _STEP: Final = 0.06
 # Long enough for the client to notice that its stream has ended.
 _AWAY: Final = 0.2
 
-MIRRORED: Final[dict[str, Any]] = {
+MIRRORED: Final[JsonObject] = {
     "type": "object",
     "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
 }
 
-FULL_DIALECT: Final[dict[str, Any]] = {
+FULL_DIALECT: Final[JsonObject] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "$defs": {

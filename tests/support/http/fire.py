@@ -10,19 +10,25 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import fields
+from functools import partial, wraps
+from inspect import signature
 from logging.handlers import BufferingHandler
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from support.revisions import OLD, STATELESS
-from support.sessions.talking import (
-    INITIALIZED,
-    META,
-    hello,
-    models,
-    pkg,
-    request,
-    stub,
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    PaginatedRequestParams,
 )
+
+from support.coroutines import run as run
+from support.json_types import Json, JsonObject
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import INITIALIZED, META, Servers, hello, models, pkg, request, stub
+from support.tables import case
+
+if TYPE_CHECKING:
+    import uvicorn
 
 STACKS = ("httptools", "h11")
 """The parsers of uvicorn; the first comes with uvloop, the second with asyncio's own loop."""
@@ -44,10 +50,14 @@ class Target:
         self.go = asyncio.Event()
         m = self._m = models(OLD)
 
-        async def on_list_tools(_: Any, session: Any, params: Any) -> Any:
+        async def on_list_tools(
+            _: object, session: Session, params: PaginatedRequestParams
+        ) -> object:
             return m.ListToolsResult(tools=[])
 
-        async def on_call_tool(_: Any, session: Any, params: Any) -> Any:
+        async def on_call_tool(
+            _: object, session: Session, params: CallToolRequestParams
+        ) -> object:
             text = await self._call(session, params.name, params.arguments or {})
             return m.CallToolResult(content=[m.TextContent(text=text)])
 
@@ -58,7 +68,7 @@ class Target:
             on_call_tool=on_call_tool,
         )
 
-    async def _call(self, session: Any, name: str, arguments: Mapping[str, Any]) -> str:
+    async def _call(self, session: Session, name: str, arguments: JsonObject) -> str:
         self.begun += 1
         try:
             return await self._do(session, name, arguments)
@@ -68,7 +78,7 @@ class Target:
         finally:
             self.finished += 1
 
-    async def _do(self, session: Any, name: str, arguments: Mapping[str, Any]) -> str:
+    async def _do(self, session: Session, name: str, arguments: JsonObject) -> str:
         m = self._m
         size: int = arguments.get("size", 1)
         if name == "flood":
@@ -102,14 +112,18 @@ class Answer(NamedTuple):
         return None
 
     @property
-    def message(self) -> Any:
+    def message(self) -> Json:
         """The message in the body, or the last one of a stream of events."""
         streamed = self.field("content-type") == "text/event-stream"
         return json.loads(self.body.rpartition(b"data: ")[2] if streamed else self.body)
 
 
 def http(
-    message: Any = b"", method: str = "POST", target: str = "/mcp", /, **changed: str | bytes | None
+    message: object = b"",
+    method: str = "POST",
+    target: str = "/mcp",
+    /,
+    **changed: str | bytes | None,
 ) -> bytes:
     """The bytes of a request; `changed` are header fields, None leaves one out."""
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
@@ -123,19 +137,19 @@ def http(
     return head + b"\r\n" + body
 
 
-def call(name: str, id: Any = 1, **arguments: Any) -> dict[str, Any]:
+def call(name: str, id: object = 1, **arguments: object) -> JsonObject:
     """A tool call that asks for progress, as JSON."""
     asked = {"progressToken": f"p{id}"}
     return request("tools/call", id, name=name, arguments=arguments, _meta=asked)
 
 
-def modern(method: str, id: Any = 1, **params: Any) -> dict[str, Any]:
+def modern(method: str, id: object = 1, **params: object) -> JsonObject:
     """A request of the stateless era that asks for progress and log entries, as JSON."""
     level = {"io.modelcontextprotocol/logLevel": "debug", "progressToken": f"p{id}"}
     return request(method, id, _meta={**META, **level}, **params)
 
 
-def modern_call(name: str, id: Any = 1, **arguments: Any) -> bytes:
+def modern_call(name: str, id: object = 1, **arguments: object) -> bytes:
     """A tool call of the stateless era, as HTTP."""
     message = modern("tools/call", id, name=name, arguments=arguments)
     return http(message, **of_modern("tools/call", name))
@@ -220,7 +234,7 @@ async def ask(port: int, data: bytes) -> Answer:
         return await one.answer()
 
 
-def app_of(servers: Any, **chosen: Any) -> Any:
+def app_of(servers: Servers, **chosen: Any) -> Any:
     """An application in all revisions; `chosen` are fields of `Options` and of `HttpOptions`."""
     limits = {name: chosen.pop(name) for name in _LIMITS & chosen.keys()}
     options, http = pkg.Options(**limits), pkg.HttpOptions(**chosen)
@@ -267,37 +281,38 @@ def quiet(but: str = "") -> Generator[None, None, None]:
     assert not bad, "\n".join(map(logging.Formatter().format, bad))
 
 
-def runner(stack: str) -> asyncio.Runner:
-    """The loop that goes with a parser."""
+def loop_of(stack: str) -> asyncio.AbstractEventLoop:
+    """A loop of the kind that goes with a parser."""
     if stack == "h11":
-        return asyncio.Runner()
+        return asyncio.new_event_loop()
     import uvloop
 
-    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+    return uvloop.new_event_loop()
 
 
-def run(script: Awaitable[None], stack: str = "h11", within: float = 20) -> None:
-    """Run a test's coroutine in the loop of a stack; it ends in time, and leaves no task behind."""
+def on_each_stack(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """A test that gets each `stack` in turn, in a loop of its kind."""
+    given = signature(test)
 
-    async def main() -> None:
-        async with asyncio.timeout(within):
-            await script
-        await asyncio.sleep(0)
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        assert not left, left
+    @wraps(test)
+    def on_each(*fixtures: object, **named: object) -> None:
+        for stack in STACKS:
+            with case(stack):
+                run(test(*fixtures, **named, stack=stack), loop=partial(loop_of, stack))
 
-    with runner(stack) as loop:
-        loop.run(main())
+    left = [one for one in given.parameters.values() if one.name != "stack"]
+    on_each.__signature__ = given.replace(parameters=left)  # type: ignore[attr-defined]
+    return on_each
 
 
 class Site:
     """A server on a socket, with what one needs to attack it."""
 
-    def __init__(self, target: Target, app: Any, server: Any) -> None:
+    def __init__(self, target: Target, app: Any, server: "uvicorn.Server") -> None:
         self.target = target
         self.app = app
         self.port: int = server.servers[0].sockets[0].getsockname()[1]
-        self._connections: set[Any] = server.server_state.connections
+        self._connections: set[Json] = server.server_state.connections
 
     async def stuck(self) -> None:
         """Wait until a connection cannot be written to."""

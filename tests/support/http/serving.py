@@ -5,7 +5,7 @@ import json
 import random
 import socket
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, cast
@@ -14,8 +14,9 @@ import httpx2
 import uvicorn
 
 from support import folders
+from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import INITIALIZED, META, VERSION, hello, pkg, request
+from support.sessions.talking import INITIALIZED, META, VERSION, Servers, hello, pkg, request
 
 JSON = "application/json"
 EVENTS = "text/event-stream"
@@ -29,7 +30,7 @@ Headers = Mapping[str, str | bytes | None]
 """Fields that replace the usual ones; None leaves one out."""
 
 
-def app_of(servers: Any, revisions: Any = None, **chosen: Any) -> Any:
+def app_of(servers: Servers, revisions: Any = None, **chosen: Any) -> pkg.HttpApp:
     """An application; `chosen` are fields of `Options` and of `HttpOptions`."""
     limits = {name: value for name, value in chosen.items() if name in _LIMITS}
     http = {name: value for name, value in chosen.items() if name not in _LIMITS}
@@ -39,7 +40,7 @@ def app_of(servers: Any, revisions: Any = None, **chosen: Any) -> Any:
 
 
 @asynccontextmanager
-async def booted(app: Any, **config: Any) -> AsyncGenerator[int, None]:
+async def booted(app: Callable[..., Awaitable[None]], **config: Any) -> AsyncGenerator[int, None]:
     """Run any ASGI application on a port of its own until the end of the block."""
     # Without a limit, a response that is left open would keep a failed test from ending.
     chosen = uvicorn.Config(
@@ -57,7 +58,7 @@ async def booted(app: Any, **config: Any) -> AsyncGenerator[int, None]:
 
 @asynccontextmanager
 async def serving(
-    servers: Any, revisions: Any = None, **chosen: Any
+    servers: Servers, revisions: Any = None, **chosen: Any
 ) -> AsyncGenerator["Site", None]:
     """Serve over HTTP, and give somebody who calls; `chosen` as in `app_of`."""
     app = app_of(servers, revisions, **chosen)
@@ -74,8 +75,9 @@ async def serving(
 @asynccontextmanager
 async def calling(port: int, path: str = "/mcp") -> AsyncGenerator["Site", None]:
     """Somebody who calls a server on this machine."""
+    # Nothing is encrypted, and to read all certificates takes longer than most tests.
     async with httpx2.AsyncClient(
-        base_url=f"http://127.0.0.1:{port}", timeout=httpx2.Timeout(10)
+        base_url=f"http://127.0.0.1:{port}", timeout=httpx2.Timeout(10), verify=False
     ) as client:
         client.headers.clear()
         yield Site(port, path, client)
@@ -90,7 +92,7 @@ class Event(NamedTuple):
     retry: str | None = None
 
     @property
-    def message(self) -> Any:
+    def message(self) -> Json:
         """The message in it."""
         return json.loads(self.data)
 
@@ -116,7 +118,7 @@ class Events:
                 return Event(**{"data": "", **found})
         return None
 
-    async def take(self) -> Any:
+    async def take(self) -> Json:
         """The next message, whatever stands between; None at the end."""
         while (event := await self.event()) is not None:
             if event.data:
@@ -160,13 +162,13 @@ class Site:
         """Of the endpoint."""
         return f"http://127.0.0.1:{self.port}{self.path}"
 
-    async def post(self, message: Any, headers: Headers | None = None) -> httpx2.Response:
+    async def post(self, message: object, headers: Headers | None = None) -> httpx2.Response:
         """Post a message; bytes go as they are."""
         return await self.http.post(self.path, **posted(message, headers))
 
     @asynccontextmanager
     async def stream(
-        self, message: Any, headers: Headers | None = None
+        self, message: object, headers: Headers | None = None
     ) -> AsyncGenerator[Events, None]:
         """Post a message whose answer is read as it comes."""
         async with self.opened("POST", self.path, **posted(message, headers)) as events:
@@ -194,10 +196,10 @@ class Site:
         self,
         method: str,
         *,
-        id: Any = 1,
-        meta: Mapping[str, Any] = META,
+        id: object = 1,
+        meta: Mapping[str, object] = META,
         headers: Headers | None = None,
-        **params: Any,
+        **params: object,
     ) -> httpx2.Response:
         """A request of the stateless era, and its answer."""
         return await self.post(*asked(method, id, meta, headers, **params))
@@ -207,17 +209,17 @@ class Site:
         self,
         method: str,
         *,
-        id: Any = 1,
-        meta: Mapping[str, Any] = META,
+        id: object = 1,
+        meta: Mapping[str, object] = META,
         headers: Headers | None = None,
-        **params: Any,
+        **params: object,
     ) -> AsyncGenerator[Events, None]:
         """The same for an answer that is read as it comes."""
         async with self.stream(*asked(method, id, meta, headers, **params)) as events:
             yield events
 
     @asynccontextmanager
-    async def listening(self, id: Any = 7, **wanted: Any) -> AsyncGenerator[Events, None]:
+    async def listening(self, id: object = 7, **wanted: object) -> AsyncGenerator[Events, None]:
         """A listen stream, which has been acknowledged."""
         listen = self.modern_stream("subscriptions/listen", id=id, notifications=wanted)
         async with listen as events:
@@ -226,10 +228,7 @@ class Site:
             yield events
 
     async def initialize(
-        self,
-        revision: str = OLD,
-        headers: Headers | None = None,
-        **capabilities: Any,
+        self, revision: str = OLD, headers: Headers | None = None, **capabilities: object
     ) -> "Session":
         """A session, after the handshake; `headers` go with each of its requests."""
         response = await self.post(hello(revision, **capabilities), headers)
@@ -247,22 +246,20 @@ class Session:
         self.site = site
         self.revision = revision
         self.id = id
-        self.headers: Headers = {
-            "mcp-session-id": id,
-            "mcp-protocol-version": revision,
-            **more,
-        }
+        self.headers: Headers = {"mcp-session-id": id, "mcp-protocol-version": revision, **more}
 
-    async def post(self, message: Any, headers: Headers | None = None) -> httpx2.Response:
+    async def post(self, message: object, headers: Headers | None = None) -> httpx2.Response:
         """Post a message in this session."""
         return await self.site.post(message, {**self.headers, **(headers or {})})
 
-    async def call(self, name: str, id: Any = 1, **params: Any) -> httpx2.Response:
+    async def call(self, name: str, id: object = 1, **params: object) -> httpx2.Response:
         """Call a tool."""
         return await self.post(request("tools/call", id, name=name, **params))
 
     @asynccontextmanager
-    async def calling(self, name: str, id: Any = 1, **params: Any) -> AsyncGenerator[Events, None]:
+    async def calling(
+        self, name: str, id: object = 1, **params: object
+    ) -> AsyncGenerator[Events, None]:
         """Call a tool whose answer is read as it comes."""
         message = request("tools/call", id, name=name, **params)
         async with self.site.stream(message, self.headers) as events:
@@ -293,7 +290,7 @@ def merged(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, byt
     }
 
 
-def posted(message: Any, headers: Headers | None) -> dict[str, Any]:
+def posted(message: object, headers: Headers | None) -> JsonObject:
     """What a POST of a message consists of."""
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
     return {"headers": merged(POSTED, headers), "content": body}
@@ -301,11 +298,11 @@ def posted(message: Any, headers: Headers | None) -> dict[str, Any]:
 
 def asked(
     method: str,
-    id: Any = 1,
-    meta: Mapping[str, Any] = META,
+    id: object = 1,
+    meta: Mapping[str, object] = META,
     headers: Headers | None = None,
-    **params: Any,
-) -> tuple[dict[str, Any], Headers]:
+    **params: object,
+) -> tuple[JsonObject, Headers]:
     """A request of the stateless era, and the header fields that repeat what it says."""
     message = request(method, id, **{"_meta": dict(meta), **params})
     mirrored: dict[str, str | bytes | None] = {
@@ -320,7 +317,7 @@ def asked(
 
 def outcome(response: httpx2.Response) -> tuple[int, int | None]:
     """The status of a response, and the code of the error in it."""
-    body: dict[str, Any] = response.json() if response.content else {}
+    body: JsonObject = response.json() if response.content else {}
     return response.status_code, body["error"]["code"] if "error" in body else None
 
 

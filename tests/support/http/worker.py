@@ -11,6 +11,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    ReadResourceRequestParams,
+)
+
+from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import models, pkg, server
 
@@ -28,23 +35,25 @@ class FileStore:
             " primary key (session, stream, number))"
         )
 
-    async def save(self, id: str, record: Any, lifetime: float) -> None:
+    async def save(self, id: str, record: pkg.SessionRecord, lifetime: float) -> None:
         self._db.execute(
             "insert or replace into sessions values (?, ?)", (id, json.dumps(asdict(record)))
         )
 
-    async def load(self, id: str) -> Any:
+    async def load(self, id: str) -> pkg.SessionRecord | None:
         found = self._db.execute("select record from sessions where id = ?", (id,)).fetchone()
         return None if found is None else pkg.SessionRecord(**json.loads(found[0]))
 
     async def delete(self, id: str) -> None:
         self._db.execute("delete from sessions where id = ?", (id,))
 
-    async def append(self, session: str, stream: str, event: Any) -> None:
+    async def append(self, session: str, stream: str, event: pkg.StoredEvent) -> None:
         row = (session, stream, event.number, event.message)
         self._db.execute("insert into events values (?, ?, ?, ?)", row)
 
-    async def after(self, session: str, stream: str, number: int) -> Sequence[Any] | None:
+    async def after(
+        self, session: str, stream: str, number: int
+    ) -> Sequence[pkg.StoredEvent] | None:
         rows = self._db.execute(
             "select number, message from events where session = ? and stream = ?"
             " and number >= ? order by number",
@@ -57,9 +66,9 @@ class FileStore:
         self._db.execute("delete from events where session = ?", (session,))
 
 
-async def on_call_tool(self: Any, session: Any, params: Any) -> Any:
+async def on_call_tool(self: Any, session: Session, params: CallToolRequestParams) -> object:
     m = models(STATELESS)
-    given: dict[str, Any] = params.arguments or {}
+    given: JsonObject = params.arguments or {}
     said = str(os.getpid())
     if params.name == "publish":
         # Whoever calls does not know which process answers.
@@ -75,12 +84,14 @@ async def on_call_tool(self: Any, session: Any, params: Any) -> Any:
     return m.CallToolResult(content=[m.TextContent(text=said)])
 
 
-async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
+async def on_read_resource(
+    self: object, session: Session, params: ReadResourceRequestParams
+) -> object:
     m = models(STATELESS)
     return m.ReadResourceResult(contents=[m.TextResourceContents(uri=params.uri, text="")])
 
 
-def made() -> Any:
+def made() -> pkg.HttpApp:
     """The application."""
     store = os.environ.get("WORKER_STORE")
     kept = None if store is None else FileStore(store)

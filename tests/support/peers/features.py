@@ -7,6 +7,18 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from mcp_revisions import Progress
+from mcp_revisions.v2025_11_25.models import (
+    CreateMessageRequestParams,
+    ElicitRequestFormParams,
+    LoggingMessageNotificationParams,
+    NotificationParams,
+    RequestParams,
+    ResourceUpdatedNotificationParams,
+)
+
+from support.json_types import JsonObject
+
 URI: Final = "file:///a"
 
 
@@ -16,28 +28,28 @@ def client_of(mcp: Any) -> Any:
 
     class Everything(mcp.Client):  # type: ignore[misc]
         def __init__(self) -> None:
-            self.logs: list[Any] = []
+            self.logs: list[object] = []
             self.changes: list[str] = []
 
-        async def on_create_message(self, params: Any) -> Any:
+        async def on_create_message(self, params: CreateMessageRequestParams) -> object:
             text = m.TextContent(text="sampled")
             return m.CreateMessageResult(role="assistant", model="model", content=text)
 
-        async def on_list_roots(self, params: Any) -> Any:
+        async def on_list_roots(self, params: RequestParams) -> object:
             return m.ListRootsResult(roots=[m.Root(uri="file:///root")])
 
-        async def on_logging_message(self, params: Any) -> None:
+        async def on_logging_message(self, params: LoggingMessageNotificationParams) -> None:
             self.logs.append(params.data)
 
-        async def on_resource_updated(self, params: Any) -> None:
+        async def on_resource_updated(self, params: ResourceUpdatedNotificationParams) -> None:
             self.changes.append("resource")
 
-        async def on_tool_list_changed(self, params: Any) -> None:
+        async def on_tool_list_changed(self, params: NotificationParams) -> None:
             self.changes.append("tools")
 
     if hasattr(mcp.Client, "on_elicit"):
 
-        async def on_elicit(self: Any, params: Any) -> Any:
+        async def on_elicit(self: object, params: ElicitRequestFormParams) -> object:
             fields = params.requested_schema.to_wire()["properties"]
             known = {name: field for name, field in fields.items() if name in _ENTERED}
             content = {name: _entered(name, field) for name, field in known.items()}
@@ -50,7 +62,7 @@ def client_of(mcp: Any) -> Any:
 _ENTERED: Final = {"name": "ada", "color": "red", "sizes": "s, m", "taste": "none of them"}
 
 
-def _entered(name: str, field: Any) -> Any:
+def _entered(name: str, field: JsonObject) -> object:
     """What is put into a field of a form; choices of several in whatever way the form has them."""
     return ["s", "m"] if field["type"] == "array" else _ENTERED[name]
 
@@ -69,39 +81,39 @@ class Use:
         result = await self.client.call_tool(params, **options)
         return " ".join(getattr(block, "text", block.type) for block in result.content)
 
-    async def tools(self) -> Any:
+    async def tools(self) -> object:
         return [tool.name async for tool in self.client.iter_tools()][:2]
 
-    async def pages(self) -> Any:
+    async def pages(self) -> object:
         """The names of all tools, and whether they came on more than one page."""
         first = await self.client.list_tools()
         names = [tool.name async for tool in self.client.iter_tools()]
         return names, len(names) > len(first.tools) > 0
 
-    async def structured(self) -> Any:
+    async def structured(self) -> object:
         params = self.m.CallToolRequestParams(name="media", arguments={})
         return (await self.client.call_tool(params)).structured_content
 
-    async def poll(self) -> Any:
+    async def poll(self) -> object:
         return await self.text("poll")
 
-    async def call(self) -> Any:
+    async def call(self) -> object:
         return await self.text("echo")
 
-    async def content(self) -> Any:
+    async def content(self) -> object:
         return await self.text("media")
 
-    async def progress(self) -> Any:
-        seen: list[Any] = []
+    async def progress(self) -> object:
+        seen: list[Progress] = []
         await self.text("count", on_progress=seen.append)
         return [tuple(one) for one in seen]
 
-    async def resources(self) -> Any:
+    async def resources(self) -> object:
         listed = await self.client.list_resources()
         params = self.m.ReadResourceRequestParams(uri=listed.resources[0].uri)
         return (await self.client.read_resource(params)).contents[0].text
 
-    async def errors(self) -> Any:
+    async def errors(self) -> object:
         """Whether the code for a resource that is not there is that of the client's revision."""
         try:
             params = self.m.ReadResourceRequestParams(uri="file:///none")
@@ -109,33 +121,34 @@ class Use:
         except Exception as error:
             wanted = -32002 if hasattr(self.client, "ping") else -32602
             return getattr(error, "code", error) == wanted
+        return None
 
-    async def prompts(self) -> Any:
+    async def prompts(self) -> object:
         params = self.m.GetPromptRequestParams(name="greet", arguments={"name": "ada"})
         return (await self.client.get_prompt(params)).messages[0].content.text
 
-    async def completion(self) -> Any:
+    async def completion(self) -> object:
         argument = self.m.CompleteRequestParamsArgument(name="name", value="a")
         reference = self.m.PromptReference(name="greet")
         params = self.m.CompleteRequestParams(ref=reference, argument=argument)
         return (await self.client.complete(params)).completion.values
 
-    async def sampling(self) -> Any:
+    async def sampling(self) -> object:
         return await self.text("sample")
 
-    async def roots(self) -> Any:
+    async def roots(self) -> object:
         return await self.text("roots")
 
-    async def elicitation(self) -> Any:
+    async def elicitation(self) -> object:
         return await self.text("ask")
 
-    async def single_select(self) -> Any:
+    async def single_select(self) -> object:
         return await self.text("ask", form="color")
 
-    async def multi_select(self) -> Any:
+    async def multi_select(self) -> object:
         return await self.text("ask", form="sizes")
 
-    async def wrong_choice(self) -> Any:
+    async def wrong_choice(self) -> object:
         """Whether an answer outside the choices is refused as such."""
         try:
             return await self.text("ask", form="taste")
@@ -144,7 +157,7 @@ class Use:
                 raise
             return "refused"
 
-    async def logging(self) -> Any:
+    async def logging(self) -> object:
         meta = None
         if hasattr(self.client, "set_level"):
             await self.client.set_level(self.m.SetLevelRequestParams(level="info"))
@@ -154,7 +167,7 @@ class Use:
         await self.text("log", meta=meta)
         return self.client.logs[-1]
 
-    async def changes(self) -> Any:
+    async def changes(self) -> object:
         self.client.changes.clear()
         if hasattr(self.client, "subscribe"):
             await self.client.subscribe(self.m.SubscribeRequestParams(uri=URI))
@@ -174,13 +187,14 @@ class Use:
         stream.cancel()
         await asyncio.gather(stream, return_exceptions=True)
 
-    async def cancellation(self) -> Any:
+    async def cancellation(self) -> object:
         try:
             await asyncio.wait_for(self.text("sleep"), 0.2)
         except TimeoutError:
             return await self.text("echo")
+        return None
 
-    async def ping(self) -> Any:
+    async def ping(self) -> object:
         if hasattr(self.client, "ping"):
             await self.client.ping()
         return "alive"
@@ -216,9 +230,9 @@ FEATURES: Final = (
 )
 
 
-async def outcome(use: Use, feature: str) -> Any:
+async def outcome(use: Use, feature: str) -> object:
     """What a feature gives, or the error it ends with."""
-    work: Callable[[], Awaitable[Any]] = getattr(use, feature)
+    work: Callable[[], Awaitable[object]] = getattr(use, feature)
     try:
         return await asyncio.wait_for(work(), 10)
     except Exception as error:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from support.folders import TESTS, environment
+from support.json_types import JsonObject
 from support.peers.http_wire import Wire, wire_to
 from support.peers.places import PROGRAMS
 
@@ -135,7 +136,7 @@ class Visit:
     A client that has failed has seen nothing; `why` is what it wrote.
     """
 
-    seen: dict[str, Any]
+    seen: JsonObject
     wire: Wire
     errors: str
     why: str = ""
@@ -158,7 +159,7 @@ def visit(
             url = f"http://127.0.0.1:{wire.port}{path}"
             code, output, why = await ended([*client, url])
         assert (code != 0) == fails, why
-        seen: dict[str, Any] = {} if fails else json.loads(output)
+        seen: JsonObject = {} if fails else json.loads(output)
         return Visit(seen, wire, server.errors, why)
 
     return asyncio.run(main())

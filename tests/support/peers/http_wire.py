@@ -11,7 +11,9 @@ from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from support.json_types import Json
 
 _REQUEST: Final = re.compile(rb"(POST|GET|DELETE) (\S+) HTTP/1\.1\r\n((?:[^\r\n]+\r\n)*)\r\n")
 _RESPONSE: Final = re.compile(rb"HTTP/1\.1 (\d{3})[^\r\n]*\r\n((?:[^\r\n]+\r\n)*)\r\n")
@@ -35,7 +37,7 @@ class Exchange(NamedTuple):
     answer: bytes
 
     @property
-    def message(self) -> Any:
+    def message(self) -> Json:
         """What was posted."""
         return json.loads(self.body)
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 import mcp_revisions as pkg
 
 from support.folders import GENERATED, ROOT
+from support.json_types import JsonObject
 from support.peers.features import FEATURES, Use, client_of, outcome
 from support.peers.places import PROGRAMS
 
@@ -41,7 +42,7 @@ class Run:
 
     server: str
     client: str
-    seen: dict[str, Any] = field(default_factory=dict[str, Any])
+    seen: JsonObject = field(default_factory=JsonObject)
     lost: set[str] = field(default_factory=set[str])
 
 
@@ -53,7 +54,7 @@ async def run(kind: Kind, server: str, client: str) -> Run:
         if line.startswith("LOST "):
             done.lost.add(line.strip().removeprefix("LOST "))
 
-    def told(lost: Any) -> None:
+    def told(lost: pkg.Loss) -> None:
         place = "/".join("*" if step.isdigit() else step for step in lost.pointer.split("/"))
         heard(f"LOST {lost.method} {place} {lost.why}")
 
@@ -114,7 +115,7 @@ def verdicts(found: Iterable[Run]) -> dict[tuple[str, str, str], Verdict]:
     }
 
 
-def _verdict(seen: Any, native: Any) -> Verdict:
+def _verdict(seen: object, native: object) -> Verdict:
     if native == "not asked":
         return "absent"
     if isinstance(seen, Exception):

@@ -5,19 +5,17 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from support.folders import environment
-from support.peers.places import (
-    PROGRAMS,
-)
+from support.json_types import JsonObject
+from support.peers.places import PROGRAMS
 
 OUR_SERVER: tuple[str | Path, ...] = (
     *("env", f"PYTHONPATH={environment()['PYTHONPATH']}"),
     *(sys.executable, PROGRAMS / "our_server.py"),
 )
 
-EXPECTED: dict[str, Any] = {
+EXPECTED: JsonObject = {
     "server": "everything",
     "instructions": "Call whatever you like.",
     "tools": [
@@ -53,12 +51,12 @@ EXPECTED: dict[str, Any] = {
 """What every client sees, in every revision that has it."""
 
 
-def seen_by(client: Sequence[str | Path], *arguments: str) -> tuple[dict[str, Any], str]:
+def seen_by(client: Sequence[str | Path], *arguments: str) -> tuple[JsonObject, str]:
     """What a client that talked to our server saw, and what our server wrote to standard error."""
     done = subprocess.run(
         [*client, *OUR_SERVER, *arguments], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
-    seen: dict[str, Any] = json.loads(done.stdout)
+    seen: JsonObject = json.loads(done.stdout)
     assert "errors" not in seen
     return seen, done.stderr

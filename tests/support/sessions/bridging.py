@@ -1,10 +1,15 @@
 """Bridges for tests, and a client of the stateless era that is played by hand."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from mcp_revisions._runtime.core.revision import Revision
+from mcp_revisions.v2025_11_25 import Server
+from mcp_revisions.v2025_11_25.models import ElicitRequestFormParams
+
+from support.json_types import Json, JsonObject
 from support.revisions import OLD
 from support.sessions.talking import (
     CAPABILITIES,
@@ -16,14 +21,14 @@ from support.sessions.talking import (
     pkg,
     runtime,
 )
-from support.sessions.wiretap import FORM
+from support.sessions.wiretap import FORM, ClientT
 
-ASKED: dict[str, Any] = {**META, CAPABILITIES: {"elicitation": {}}}
+ASKED: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
 
 
 @asynccontextmanager
 async def bridged(
-    theirs: Any, server_revisions: Any = None, **options: Any
+    theirs: Accepting | Server, server_revisions: Iterable[Revision] | None = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
     """The client's end of a bridge to a server, which has ended when this has."""
     ours, middle = runtime("transports.memory").memory_pair()
@@ -39,32 +44,37 @@ async def bridged(
 
 
 @asynccontextmanager
-async def through(ours: Any, theirs: Any, **options: Any) -> AsyncGenerator[Any, None]:
+async def through(
+    ours: ClientT, theirs: Accepting | Server, **options: Any
+) -> AsyncGenerator[ClientT, None]:
     """A client that speaks to a server through a bridge; both speak their own revision only."""
     async with bridged(theirs, **options) as hand:
 
-        async def open() -> Any:
+        async def open() -> pkg.Transport:
             return hand.transport
 
         async with pkg.connect(open, ours) as one:
             yield one
 
 
-def form(message: str, revision: str = OLD) -> Any:
-    return models(revision).ElicitRequestFormParams(message=message, requested_schema=FORM)
+def form(message: str, revision: str = OLD) -> ElicitRequestFormParams:
+    params: ElicitRequestFormParams = models(revision).ElicitRequestFormParams(
+        message=message, requested_schema=FORM
+    )
+    return params
 
 
-def called(id: int, name: str = "x", **members: Any) -> dict[str, Any]:
+def called(id: int, name: str = "x", **members: Json) -> JsonObject:
     return modern("tools/call", id, name=name, _meta=ASKED, **members)
 
 
-def answered(asked: Any, x: str = "y") -> dict[str, Any]:
+def answered(asked: JsonObject, x: str = "y") -> JsonObject:
     """What a client sends back to all the questions of a result."""
     given = {key: {"action": "accept", "content": {"x": x}} for key in asked["inputRequests"]}
     return {"inputResponses": given, "requestState": asked["requestState"]}
 
 
-async def asked_for(hand: Hand, id: int, **members: Any) -> Any:
+async def asked_for(hand: Hand, id: int, **members: Json) -> Json:
     """Call the tool; the result, which asks for input."""
     await hand.send(called(id, **members))
     result = (await hand.take())["result"]

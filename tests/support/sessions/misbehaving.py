@@ -9,10 +9,11 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 MODE, COUNTER = sys.argv[1], Path(sys.argv[2])
 OLD = "2025-11-25"
+Message: TypeAlias = dict[str, Any]
 ERRORS = {"-32601", "-32602", "-32600", "-32000"}
 
 COUNTER.write_bytes((COUNTER.read_bytes() if COUNTER.exists() else b"") + b"x")
@@ -24,17 +25,21 @@ def write(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def send(message: Any) -> None:
+def send(message: Message) -> None:
     write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
 
-def welcome(asked: Any, version: str = OLD) -> None:
+def welcome(asked: Message, version: str = OLD) -> None:
     info = {"name": "misbehaving", "version": "1"}
-    result: Any = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+    result: Message = {
+        "protocolVersion": version,
+        "capabilities": {"tools": {}},
+        "serverInfo": info,
+    }
     send({"id": asked["id"], "result": result})
 
 
-def probed(asked: Any) -> None:
+def probed(asked: Message) -> None:
     """Something modern was asked of a server that is not."""
     if MODE in ERRORS:
         send({"id": asked["id"], "error": {"code": int(MODE), "message": "no"}})
@@ -48,7 +53,7 @@ def probed(asked: Any) -> None:
         send({"id": asked["id"], "error": {"code": -32601, "message": "no"}})
 
 
-def initialize(asked: Any) -> None:
+def initialize(asked: Message) -> None:
     match MODE:
         case "wrong version":
             welcome(asked, "1999-01-01")
@@ -66,8 +71,8 @@ def initialize(asked: Any) -> None:
             welcome(asked)
 
 
-def call(asked: Any) -> None:
-    answer: Any = {"id": asked["id"], "result": {"content": []}}
+def call(asked: Message) -> None:
+    answer: Message = {"id": asked["id"], "result": {"content": []}}
     match MODE:
         case "huge line":
             write(b'{"jsonrpc":"2.0","id":%d,"result":"' % asked["id"])
@@ -129,7 +134,7 @@ for line in sys.stdin.buffer:
             COUNTER.with_suffix(".slow").touch()
             continue
         if MODE == "modern after all":
-            result: Any = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
+            result: Message = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
             send({"id": message["id"], "result": result})
             continue
         probed(message)

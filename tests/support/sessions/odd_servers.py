@@ -4,14 +4,25 @@ import asyncio
 import json
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import pytest
+from mcp_revisions.v2025_11_25 import Client
 
+from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.talking import client, discovered, named, pkg, run, runtime, welcome
+from support.sessions.talking import (
+    client,
+    content_of,
+    discovered,
+    named,
+    pkg,
+    run,
+    runtime,
+    welcome,
+)
 
 AT_ONCE = pkg.Reconnection(min_wait=0.001)
 
@@ -29,7 +40,7 @@ class Request:
     body: bytes
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Json:
         """The message that was posted."""
         return json.loads(self.body)
 
@@ -39,7 +50,7 @@ class Request:
         return self.value.get("method", "") if self.body else ""
 
     @property
-    def id(self) -> Any:
+    def id(self) -> Json:
         """The id of the message."""
         return self.value.get("id")
 
@@ -53,7 +64,7 @@ class Reply:
         self.closing = False
 
     async def send(
-        self, status: int, value: Any = None, media: str = JSON, **headers: str | None
+        self, status: int, value: object = None, media: str = JSON, **headers: str | None
     ) -> None:
         """The whole answer; bytes and text go as they are."""
         body = value if isinstance(value, bytes) else b""
@@ -64,7 +75,7 @@ class Reply:
         self._writer.write(body)
         await self._writer.drain()
 
-    async def result(self, request: Request, result: Any, **headers: str | None) -> None:
+    async def result(self, request: Request, result: JsonObject, **headers: str | None) -> None:
         """A result as JSON."""
         await self.send(200, answer(request, result), JSON, **headers)
 
@@ -74,7 +85,7 @@ class Reply:
         self._head(200, {"content_type": EVENTS, "connection": "close", **headers})
         await self._writer.drain()
 
-    async def event(self, value: Any = None, **given: Any) -> None:
+    async def event(self, value: object = None, **given: Any) -> None:
         """One event; without a value its data is empty."""
         data = b"" if value is None else json.dumps(value).encode()
         await self.raw(runtime("http.sse").written(data, **given))
@@ -100,6 +111,7 @@ class Reply:
         self._writer.write("\r\n".join([*lines, "", ""]).encode())
 
 
+Raised = TypeVar("Raised", bound=BaseException)
 Play: TypeAlias = Callable[[Request, Reply], Awaitable[None]]
 
 
@@ -110,7 +122,7 @@ class OddServer:
     play: Play
     url: str = ""
     requests: list[Request] = field(default_factory=list[Request])
-    tasks: set["asyncio.Task[Any]"] = field(default_factory=set["asyncio.Task[Any]"])
+    tasks: set["asyncio.Task[object]"] = field(default_factory=set["asyncio.Task[object]"])
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Answer what comes on one connection."""
@@ -162,12 +174,12 @@ async def odd_server(play: Play, path: str = "/mcp") -> AsyncGenerator[OddServer
         await asyncio.gather(*server.tasks, return_exceptions=True)
 
 
-def answer(request: Request, result: Any) -> dict[str, Any]:
+def answer(request: Request, result: JsonObject) -> JsonObject:
     """A result as a message."""
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
 
-TEXT: dict[str, Any] = {"content": [{"type": "text", "text": "done"}]}
+TEXT: JsonObject = {"content": [{"type": "text", "text": "done"}]}
 
 
 class Handshaking:
@@ -222,29 +234,29 @@ async def done(request: Request, reply: Reply) -> None:
     await reply.result(request, complete(request, TEXT))
 
 
-def complete(request: Request, result: dict[str, Any]) -> dict[str, Any]:
+def complete(request: Request, result: JsonObject) -> JsonObject:
     """A result, with what the stateless era adds to it."""
     modern = "mcp-method" in request.headers
     return {**result, "resultType": "complete"} if modern else result
 
 
 def connecting(
-    url: str, *revisions: str, options: dict[str, Any] | None = None, **more: Any
-) -> Any:
+    url: str, *revisions: str, options: JsonObject | None = None, **more: Any
+) -> AbstractAsyncContextManager[Client]:
     """A connection of plain clients of these revisions, or else of both eras."""
     clients = [client(revision) for revision in revisions or ERAS]
-    connect_http: Any = runtime("http.client.connect").connect_http
     more = {"reconnection": AT_ONCE, **more}
-    return connect_http(url, *clients, options=pkg.Options(**(options or {})), **more)
+    connected = pkg.connect_http(url, *clients, options=pkg.Options(**(options or {})), **more)
+    return cast(AbstractAsyncContextManager[Client], connected)
 
 
-def http_error(status: int) -> Any:
+def http_error(status: int) -> pytest.RaisesExc[pkg.HttpError]:
     """What is raised for a status."""
 
-    def has_status(error: Any) -> bool:
+    def has_status(error: pkg.HttpError) -> bool:
         return bool(error.status == status)
 
-    return pytest.raises(runtime("core.errors").HttpError, check=has_status)
+    return pytest.raises(pkg.HttpError, check=has_status)
 
 
 BOTH = pytest.mark.parametrize("revision", ERAS)
@@ -258,17 +270,19 @@ def calling(play: Play, revision: str = OLD, **more: Any) -> list[Request]:
         async with odd_server(play) as server:
             async with connecting(server.url, **more) as ours:
                 result = await ours.call_tool(named(revision, "x"))
-                assert result.content[0].text == "done"
+                assert content_of(result)[0].text == "done"
             seen.extend(server.requests)
 
     run(script())
     return seen
 
 
-def failing(play: Play, raises: Any, revision: str = OLD, **more: Any) -> tuple[Any, list[Request]]:
+def failing(
+    play: Play, raises: pytest.RaisesExc[Raised], revision: str = OLD, **more: Any
+) -> tuple[Raised, list[Request]]:
     """Call a tool in vain; the error, and what the server was asked."""
     seen: list[Request] = []
-    raised: list[Any] = []
+    raised: list[Raised] = []
 
     async def script() -> None:
         async with odd_server(play) as server, connecting(server.url, **more) as ours:
@@ -291,11 +305,11 @@ def either(call: Play, revision: str) -> Play:
     return Modern(call) if revision == STATELESS else Handshaking(call)
 
 
-def over(url: str, ours: Any) -> Any:
+def over(url: str, ours: Client) -> AbstractAsyncContextManager[Client]:
     """A connection of this client."""
-    return runtime("http.client.connect").connect_http(url, ours, reconnection=AT_ONCE)
+    return pkg.connect_http(url, ours, reconnection=AT_ONCE)
 
 
-def with_roots() -> Any:
+def with_roots() -> Client:
     """A client that may say that its roots have changed."""
     return client(OLD, DECLARES={"roots": {"listChanged": True}})

@@ -5,63 +5,68 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import Any, cast
+from types import ModuleType
+from typing import Any, TypeAlias, TypeVar, cast
 
+import mcp_revisions
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions._runtime.core.revision import Revision
+from mcp_revisions._runtime.server.base import ServerBase
+from mcp_revisions.v2025_11_25 import Client, Server, Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+
+from support.coroutines import run as run
+from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 
-pkg: Any = import_module("mcp_revisions")
+AnyServer: TypeAlias = ServerBase[Any] | type[ServerBase[Any]]
+Servers: TypeAlias = AnyServer | Iterable[AnyServer]
+Tool: TypeAlias = (
+    Callable[[Session, CallToolRequestParams], Awaitable[object]]
+    | Callable[[stateless.Session, stateless.models.CallToolRequestParams], Awaitable[object]]
+)
+T = TypeVar("T")
+
+pkg = mcp_revisions
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
-META: dict[str, Any] = {VERSION: STATELESS, CAPABILITIES: {}}
+META: JsonObject = {VERSION: STATELESS, CAPABILITIES: {}}
 
 
-def runtime(module: str) -> Any:
+def runtime(module: str) -> ModuleType:
     """A module of the runtime that came with the package."""
     return import_module(f"mcp_revisions._runtime.{module}")
 
 
-def models(revision: str) -> Any:
+def models(revision: str) -> ModuleType:
     """The models of a revision."""
-    return pkg.load(revision).models
+    return cast(ModuleType, pkg.load(revision).models)
 
 
-def run(script: Awaitable[None], within: float = 10) -> None:
-    """Run a test's coroutine; it has to end in time, and to leave no task behind."""
-
-    async def main() -> None:
-        async with asyncio.timeout(within):
-            await script
-        # What was cancelled last has one more step to take.
-        await asyncio.sleep(0)
-        assert len(asyncio.all_tasks()) == 1, asyncio.all_tasks()
-
-    asyncio.run(main())
-
-
-def stub(base: Any, **members: Any) -> Any:
+def stub(base: type[T], **members: object) -> T:
     """An instance of a stub that has these handlers and attributes."""
-    return type("Ours", (base,), members)()
+    return cast(type[T], type("Ours", (base,), members))()
 
 
-def server(revision: str, **members: Any) -> Any:
+def server(revision: str, **members: object) -> Server:
     """A server of a revision with these handlers and attributes."""
-    return stub(pkg.load(revision).Server, **members)
+    return stub(cast(type[Server], pkg.load(revision).Server), **members)
 
 
-def client(revision: str, **members: Any) -> Any:
+def client(revision: str, **members: object) -> Client:
     """A client of a revision with these handlers and attributes."""
-    return stub(pkg.load(revision).Client, **members)
+    return stub(cast(type[Client], pkg.load(revision).Client), **members)
 
 
-def tools(revision: str, call: Callable[[Any, Any], Awaitable[Any]], **members: Any) -> Any:
+def tools(revision: str, call: Tool, **members: object) -> Server:
     """A server whose tools are all `call`, which gets the session and the params.
 
     What it gives as text is the text of the result.
     """
     m = models(revision)
 
-    async def on_call_tool(self: Any, session: Any, params: Any) -> Any:
+    async def on_call_tool(self: object, session: Json, params: Json) -> object:
         said = await call(session, params)
         if not isinstance(said, str):
             return said
@@ -70,34 +75,40 @@ def tools(revision: str, call: Callable[[Any, Any], Awaitable[Any]], **members: 
     return server(revision, on_call_tool=on_call_tool, **members)
 
 
-def named(revision: str, name: str, **members: Any) -> Any:
+def named(revision: str, name: str, **members: object) -> CallToolRequestParams:
     """The params of a tool call."""
-    return models(revision).CallToolRequestParams(name=name, **members)
+    params: CallToolRequestParams = models(revision).CallToolRequestParams(name=name, **members)
+    return params
+
+
+def content_of(result: object) -> Json:
+    """The content of a result, of whichever revision it is."""
+    return cast(Any, result).content
 
 
 class Hand:
     """One end of a connection, played by hand in JSON."""
 
-    def __init__(self, transport: Any) -> None:
+    def __init__(self, transport: pkg.Transport) -> None:
         self.transport = transport
-        self._come: list[Any] = []
+        self._come: list[Json] = []
 
-    async def send(self, *messages: Any) -> None:
+    async def send(self, *messages: object) -> None:
         """Send messages; bytes go as they are."""
         await self.transport.send(
             [one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages]
         )
 
-    async def take(self) -> Any:
+    async def take(self) -> Json:
         """The next message; None at the end."""
         while not self._come:
             received = await self.transport.receive()
             if not received:
                 return None
-            self._come += map(json.loads, received)
+            self._come += [json.loads(one) for one in received if isinstance(one, bytes)]
         return self._come.pop(0)
 
-    async def ask(self, method: str, id: Any = 1, **params: Any) -> Any:
+    async def ask(self, method: str, id: object = 1, **params: object) -> Json:
         """Send a request and take the next message."""
         await self.send(request(method, id, **params))
         return await self.take()
@@ -112,24 +123,24 @@ class Hand:
         return False
 
 
-def request(method: str, id: Any = 1, **params: Any) -> dict[str, Any]:
+def request(method: str, id: object = 1, **params: object) -> JsonObject:
     """A request as JSON."""
-    message: dict[str, Any] = {"jsonrpc": "2.0", "id": id, "method": method}
+    message: JsonObject = {"jsonrpc": "2.0", "id": id, "method": method}
     return {**message, "params": params} if params else message
 
 
-def notification(method: str, **params: Any) -> dict[str, Any]:
+def notification(method: str, **params: object) -> JsonObject:
     """A notification as JSON."""
     message = {"jsonrpc": "2.0", "method": method}
     return {**message, "params": params} if params else message
 
 
-def modern(method: str, id: Any = 1, revision: str = STATELESS, **params: Any) -> dict[str, Any]:
+def modern(method: str, id: object = 1, revision: str = STATELESS, **params: object) -> JsonObject:
     """A request of the stateless era as JSON."""
     return request(method, id, **{"_meta": {**META, VERSION: revision}, **params})
 
 
-def hello(version: str = OLD, id: Any = 0, **capabilities: Any) -> dict[str, Any]:
+def hello(version: str = OLD, id: object = 0, **capabilities: object) -> JsonObject:
     """`initialize` as JSON."""
     info = {"name": "hand", "version": "1"}
     return request(
@@ -142,13 +153,12 @@ INITIALIZED = notification("notifications/initialized")
 
 @asynccontextmanager
 async def served(
-    servers: Any, *, revisions: Any = None, **options: Any
+    servers: Servers, *, revisions: Iterable[Revision] | None = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
     """The client's end of a connection to servers, before anything was said."""
     ours, theirs = runtime("transports.memory").memory_pair()
-    listed = cast(Any, servers) if isinstance(servers, Iterable) else [servers]
     chosen = pkg.Options(**options)
-    serving = asyncio.create_task(pkg.serve(listed, theirs, revisions=revisions, options=chosen))
+    serving = asyncio.create_task(pkg.serve(servers, theirs, revisions=revisions, options=chosen))
     try:
         yield Hand(ours)
     finally:
@@ -157,7 +167,9 @@ async def served(
 
 
 @asynccontextmanager
-async def shaken(servers: Any, version: str = OLD, **options: Any) -> AsyncGenerator[Hand, None]:
+async def shaken(
+    servers: Servers, version: str = OLD, **options: Any
+) -> AsyncGenerator[Hand, None]:
     """The same after a handshake."""
     async with served(servers, **options) as hand:
         await hand.send(hello(version, elicitation={}, sampling={}, roots={}))
@@ -173,7 +185,7 @@ class Accepting:
         self.play = play
         self.opened = 0
 
-    async def __call__(self) -> Any:
+    async def __call__(self) -> pkg.Transport:
         ours, theirs = runtime("transports.memory").memory_pair()
         self.opened += 1
 
@@ -184,17 +196,17 @@ class Accepting:
                 await theirs.close()
 
         ours.serving = asyncio.create_task(playing())
-        return ours
+        return cast(pkg.Transport, ours)
 
 
-def welcome(id: Any, version: str = OLD, **capabilities: Any) -> dict[str, Any]:
+def welcome(id: object, version: str = OLD, **capabilities: object) -> JsonObject:
     """The result of `initialize` as JSON."""
     info = {"name": "hand", "version": "1"}
     result = {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
-def discovered(id: Any, *versions: str, **capabilities: Any) -> dict[str, Any]:
+def discovered(id: object, *versions: str, **capabilities: object) -> JsonObject:
     """The result of `server/discover` as JSON."""
     result = {
         "resultType": "complete",
@@ -206,7 +218,7 @@ def discovered(id: Any, *versions: str, **capabilities: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
-def error(id: Any, code: int, message: str = "no", data: Any = None) -> dict[str, Any]:
+def error(id: object, code: int, message: str = "no", data: object = None) -> JsonObject:
     """An error as JSON."""
     described = {"code": code, "message": message}
     return {

@@ -2,10 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, TypeVar
 
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import Client, Server
+
+from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
     Accepting,
@@ -28,56 +32,58 @@ ELICIT, SET_LEVEL = "elicitation/create", "logging/setLevel"
 FORM = {"type": "object", "properties": {"x": {"type": "string"}}}
 
 
-class Wire(list[Any]):
+ClientT = TypeVar("ClientT", Client, stateless.Client)
+
+
+class Wire(list[Json]):
     """Everything that went over the wire; a tap."""
 
     def __call__(self, sender: str, data: bytes) -> None:
         self.append(json.loads(data))
 
-    def calls(self, method: str) -> list[Any]:
+    def calls(self, method: str) -> list[Json]:
         """The params of all messages of a method."""
         return [one.get("params") for one in self if one.get("method") == method]
 
 
 def over(
-    ours: Any, theirs: Any, wire: Wire | None = None, **options: Any
-) -> AbstractAsyncContextManager[Any]:
+    ours: ClientT, theirs: Accepting | Server, wire: Wire | None = None, **options: Any
+) -> AbstractAsyncContextManager[ClientT]:
     """A connection on which `theirs` speaks its own revision only; all that is to do is ours."""
-    opener: Any = theirs
-    if not isinstance(theirs, Accepting):
-        opener = runtime("testing").in_memory(theirs, tap=wire)
-    talk: AbstractAsyncContextManager[Any] = pkg.connect(
-        opener, ours, revisions=pkg.REVISIONS, options=pkg.Options(**options)
+    opener = (
+        theirs if isinstance(theirs, Accepting) else runtime("testing").in_memory(theirs, tap=wire)
     )
-    return talk
+    return pkg.connect(opener, ours, revisions=pkg.REVISIONS, options=pkg.Options(**options))
 
 
-def noting(told: list[Any], of: Callable[[Any], Any]) -> Any:
+def noting(
+    told: list[Json], of: Callable[[Json], object]
+) -> Callable[[object, Json], Awaitable[None]]:
     """A handler that writes down something of what it is told."""
 
-    async def note(self: Any, params: Any) -> None:
+    async def note(self: object, params: Json) -> None:
         told.append(of(params))
 
     return note
 
 
-def result(id: Any, **members: Any) -> dict[str, Any]:
+def result(id: object, **members: object) -> JsonObject:
     return {"jsonrpc": "2.0", "id": id, "result": members}
 
 
-async def agree(hand: Hand, **capabilities: Any) -> None:
+async def agree(hand: Hand, **capabilities: object) -> None:
     """Play a server of the stateless era that declares these."""
     await hand.send(discovered((await hand.take())["id"], **capabilities))
 
 
-async def shake(hand: Hand, **capabilities: Any) -> None:
+async def shake(hand: Hand, **capabilities: object) -> None:
     """Play a server of the handshake era that declares these."""
     await hand.send(error((await hand.take())["id"], -32601))
     await hand.send(welcome((await hand.take())["id"], OLD, **capabilities))
     assert (await hand.take())["method"] == "notifications/initialized"
 
 
-async def answer(hand: Hand, method: str, **members: Any) -> Any:
+async def answer(hand: Hand, method: str, **members: object) -> Json:
     """Take a request of that method, which is answered; its params."""
     asked = await hand.take()
     assert asked is not None and asked["method"] == method, asked
@@ -85,7 +91,7 @@ async def answer(hand: Hand, method: str, **members: Any) -> Any:
     return asked["params"]
 
 
-async def stream(hand: Hand, *besides: Any) -> tuple[int, Any]:
+async def stream(hand: Hand, *besides: object) -> tuple[int, Json]:
     """Take a listen request and acknowledge it, with more in the same breath; its id and filter."""
     asked = await hand.take()
     assert asked["method"] == LISTEN, asked
@@ -95,7 +101,7 @@ async def stream(hand: Hand, *besides: Any) -> tuple[int, Any]:
     return id, wanted
 
 
-def acknowledged(id: int, wanted: Any) -> Any:
+def acknowledged(id: int, wanted: object) -> JsonObject:
     name = "notifications/subscriptions/acknowledged"
     return notification(name, _meta={ID: id}, notifications=wanted)
 
@@ -108,13 +114,13 @@ async def cancelled(hand: Hand) -> int:
     return id
 
 
-def questions(*asked: Any, **members: Any) -> Any:
+def questions(*asked: object, **members: object) -> JsonObject:
     """A result that asks."""
     inputs = {f"{number}": one for number, one in enumerate(asked)}
     return {"resultType": "input_required", "inputRequests": inputs, **members}
 
 
-def uri(name: str) -> Any:
+def uri(name: str) -> Json:
     return m.SubscribeRequestParams(uri=name)
 
 

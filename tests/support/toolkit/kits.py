@@ -2,39 +2,47 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
-from mcp_revisions import (
-    CheckedResults,
-    InvalidParams,
-    LocalError,
-    McpError,
-    MissingCapability,
-    RemoteError,
-    ResourceNotFound,
-    ToolError,
-    Toolkit,
-    UriTemplate,
-    handles,
-    prompt,
-    resource,
-    tool,
-)
-from mcp_revisions import v2025_11_25 as mcp
-from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions import CheckedResults as CheckedResults
+from mcp_revisions import InvalidParams as InvalidParams
+from mcp_revisions import LocalError as LocalError
+from mcp_revisions import McpError as McpError
+from mcp_revisions import MissingCapability as MissingCapability
+from mcp_revisions import RemoteError as RemoteError
+from mcp_revisions import ResourceNotFound as ResourceNotFound
+from mcp_revisions import ToolError as ToolError
+from mcp_revisions import Toolkit as Toolkit
+from mcp_revisions import UriTemplate as UriTemplate
+from mcp_revisions import handles as handles
+from mcp_revisions import prompt as prompt
+from mcp_revisions import resource as resource
+from mcp_revisions import tool as tool
+from mcp_revisions import v2025_11_25, v2026_07_28
 
+from support.json_types import Json, JsonObject
 from support.revisions import HANDSHAKE, OLD
-from support.sessions.talking import Hand, modern, pkg, run, served, shaken
+from support.sessions.talking import Hand, Servers, modern
+from support.sessions.talking import pkg as pkg
+from support.sessions.talking import run as run
+from support.sessions.talking import served as served
+from support.sessions.talking import shaken as shaken
 
-Ask = Callable[..., Awaitable[Any]]
+mcp = v2025_11_25
+stateless = v2026_07_28
+Ask = Callable[..., Awaitable[Json]]
 
 
-def kit(revision: str = OLD, /, **members: Any) -> Any:
+class Kit(Toolkit, mcp.Server):
+    """A server that uses a toolkit."""
+
+
+def kit(revision: str = OLD, /, **members: object) -> type[Kit]:
     """A class of a revision with these members, most of which are marked."""
-    return type("Kit", (Toolkit, pkg.load(revision).Server), members)
+    return cast(type[Kit], type("Kit", (Toolkit, pkg.load(revision).Server), members))
 
 
-def text_of(result: Any) -> str:
+def text_of(result: Json) -> str:
     """The text of a result's only block."""
     (block,) = result["content"]
     assert block["type"] == "text"
@@ -43,7 +51,7 @@ def text_of(result: Any) -> str:
 
 @asynccontextmanager
 async def asking(
-    server: Any, revision: str = OLD, *, bridged: bool = False, **options: Any
+    server: Servers, revision: str = OLD, *, bridged: bool = False, **options: Any
 ) -> AsyncGenerator[Ask, None]:
     """Asks a server in a revision; gives the result, or raises the error as `Refused`."""
     revisions = pkg.REVISIONS if bridged else None
@@ -54,7 +62,7 @@ async def asking(
     )
     async with connected as hand:
 
-        async def ask(method: str, **params: Any) -> Any:
+        async def ask(method: str, **params: object) -> Json:
             ask.id += 1  # type: ignore[attr-defined]
             id = ask.id  # type: ignore[attr-defined]
             return outcome(await asked(hand, revision, method, id, **params))
@@ -63,7 +71,7 @@ async def asking(
         yield ask
 
 
-async def asked(hand: Hand, revision: str, method: str, id: int, **params: Any) -> Any:
+async def asked(hand: Hand, revision: str, method: str, id: int, **params: object) -> Json:
     """The next message after a request."""
     if revision in HANDSHAKE:
         return await hand.ask(method, id, **params)
@@ -74,23 +82,23 @@ async def asked(hand: Hand, revision: str, method: str, id: int, **params: Any) 
 class Refused(Exception):
     """An error that a server answered with."""
 
-    def __init__(self, error: Any) -> None:
+    def __init__(self, error: JsonObject) -> None:
         super().__init__(error["message"])
         self.code = error["code"]
         self.message = error["message"]
-        self.data = error.get("data")
+        self.data: Json = error.get("data")
 
 
-def outcome(message: Any) -> Any:
+def outcome(message: JsonObject) -> Json:
     """The result in an answer; raises `Refused`."""
     if "error" in message:
         raise Refused(message["error"])
     return message["result"]
 
 
-def answers(server: Any, revision: str, *requests: tuple[str, dict[str, Any]]) -> list[Any]:
+def answers(server: Servers, revision: str, *requests: tuple[str, JsonObject]) -> list[Json]:
     """What a server answers to requests: results, and `Refused` where it refuses."""
-    found: list[Any] = []
+    found: list[Json] = []
 
     async def script() -> None:
         async with asking(server, revision) as ask:
@@ -104,45 +112,13 @@ def answers(server: Any, revision: str, *requests: tuple[str, dict[str, Any]]) -
     return found
 
 
-def call(server: Any, name: str, revision: str = OLD, /, **arguments: Any) -> Any:
+def call(server: Servers, name: str, revision: str = OLD, /, **arguments: object) -> Json:
     """What a server answers to the call of a tool."""
     (answer,) = answers(server, revision, ("tools/call", {"name": name, "arguments": arguments}))
     return answer
 
 
-def listed_tools(server: Any, revision: str = OLD) -> dict[str, Any]:
+def listed_tools(server: Servers, revision: str = OLD) -> JsonObject:
     """The tools of a server, by name, as it lists them."""
     (answer,) = answers(server, revision, ("tools/list", {}))
     return {tool["name"]: tool for tool in answer["tools"]}
-
-
-__all__ = [
-    "CheckedResults",
-    "InvalidParams",
-    "LocalError",
-    "McpError",
-    "MissingCapability",
-    "Refused",
-    "RemoteError",
-    "ResourceNotFound",
-    "ToolError",
-    "Toolkit",
-    "UriTemplate",
-    "answers",
-    "asked",
-    "asking",
-    "call",
-    "handles",
-    "kit",
-    "listed_tools",
-    "mcp",
-    "pkg",
-    "prompt",
-    "resource",
-    "run",
-    "served",
-    "shaken",
-    "stateless",
-    "text_of",
-    "tool",
-]
