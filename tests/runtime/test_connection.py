@@ -185,7 +185,7 @@ class TestBatches:
     BATCH = b'[{"jsonrpc":"2.0","id":1,"method":"ping"}, 5, {"jsonrpc":"2.0","id":9,"result":{}}]'
 
     def test_give_an_event_for_each_member(self) -> None:
-        events = received(client(batching=True), self.BATCH)
+        events: Event | list[Event] = received(client(batching=True), self.BATCH)
         assert isinstance(events, list)
         assert [type(event) for event in events] == [Request, Refusal, Ignored]
 
