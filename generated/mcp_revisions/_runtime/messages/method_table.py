@@ -16,7 +16,6 @@ from ..core.errors import (
     InvalidRequest,
     LocalError,
     MethodNotFound,
-    ProtocolError,
     RequestId,
     Untranslatable,
 )
@@ -24,7 +23,7 @@ from ..core.json import JSONObject
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
 from ..core.spec import ERAS, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
-from .jsonrpc import Answer, Batch, Call, write_call, write_error, write_result
+from .jsonrpc import Answer, Call, write_call, write_error, write_result
 from .parsed import (
     Error,
     Message,
@@ -149,16 +148,6 @@ class MethodTable:
             found = _problems(error, result, "/result")
         return InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
 
-    def check_batch(self, batch: Batch) -> None:
-        """Raise `InvalidRequest` for an empty batch, and for any where the revision has none.
-
-        2025-03-26, basic, "Batching"; JSON-RPC 2.0, section 6.
-        """
-        if not self.rules.batching:
-            raise InvalidRequest(f"{self.revision} has no batches")
-        if not batch.values:
-            raise InvalidRequest("a batch cannot be empty")
-
     def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
         """Read one message, as `interpret` does; raise `RemoteError`."""
         return understood(self.interpret(single(data), sender, pending))
@@ -251,13 +240,9 @@ class MethodTable:
         """Return a value of the type `name` of this revision as it goes over the wire."""
         return value
 
-    def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
-        """Return capabilities that came, as this side's own revision has them."""
-        return capabilities
-
-    def called(self, info: JSONObject) -> JSONObject:
-        """Return what the peer calls itself, as this side's own revision has it."""
-        return info
+    def inward(self, name: str, value: JSONObject) -> JSONObject:
+        """Return a value of the type `name` that came, as this side's own revision has it."""
+        return value
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "MethodTable":
         """Return the table for a connection all of whose requests have these members in `_meta`."""
@@ -277,17 +262,6 @@ class MethodTable:
     def code_that_came(self, method: str, code: int) -> int:
         """Return the code, in this side's own revision, of an error that answered a method."""
         return code
-
-    def refusal(self, method: str, id: RequestId | None, error: ProtocolError) -> bytes | None:
-        """Return the error that answers a method; None if the revision cannot say it."""
-        code = self.code_to_send(method, error.code)
-        try:
-            return self.serialise_error(id, code, error.message, error.data)
-        except LocalError:
-            if id is None:
-                return None
-            # What a handler put beside its error has no JSON form; the error itself still has.
-            return self.serialise_error(id, code, error.message)
 
     def serialise_error(
         self, id: RequestId | None, code: int, message: str, data: Any = None

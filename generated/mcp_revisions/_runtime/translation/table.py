@@ -264,13 +264,8 @@ class TranslatingTable(MethodTable):
     def outward(self, name: str, value: JSONObject) -> JSONObject:
         return self._run(self._outward.of_type(name), value, name, name)
 
-    def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
-        name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
-        return self._run(self._inward.of_type(name), capabilities, name, name)
-
-    def called(self, info: JSONObject) -> JSONObject:
-        name = "Implementation"
-        return self._run(self._inward.of_type(name), info, name, name)
+    def inward(self, name: str, value: JSONObject) -> JSONObject:
+        return self._run(self._inward.of_type(name), value, name, name)
 
     def admit(self, method: str, sender: Role) -> None:
         spec = self._wire.requests.get(method) or self._wire.notifications.get(method)
