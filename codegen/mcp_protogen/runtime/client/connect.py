@@ -4,6 +4,7 @@ import asyncio
 from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from importlib import import_module
 from itertools import count
 from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
@@ -11,7 +12,7 @@ from ..connection.connection import INITIALIZED, Connection
 from ..core.errors import Disconnected, InvalidAnswer, RemoteError
 from ..core.json import JSONObject, is_object
 from ..core.options import Options
-from ..core.revision import Revision, siblings
+from ..core.revision import Revision
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
 from ..rpc.endpoint import Endpoint
@@ -97,7 +98,8 @@ def connect(
     """
     if as_ is not None:
         clients = (*clients, as_.Client())
-        revisions = siblings(as_.__name__) if revisions is None else revisions
+        if revisions is None:
+            revisions = import_module(as_.__name__.rpartition(".")[0]).REVISIONS
     by_revision = {client.TABLE.revision: client for client in clients}
     if len(by_revision) < len(clients) or not clients:
         raise ValueError("connect needs at least one client, and one for a revision at most")

@@ -94,7 +94,6 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
         self._objects: dict[Role, Mapping[str, Any] | bytes] = dict(objects or {})
 
     def keep(self, role: Role, declared: Mapping[str, Any]) -> None:
-        """Keep an object as text."""
         self._objects[role] = json_text(declared)
 
     def __setitem__(self, role: Role, declared: Mapping[str, Any]) -> None:
@@ -263,7 +262,6 @@ class Connection:
         return id in self._open
 
     def discard(self, id: RequestId) -> None:
-        """Note that the peer waits no longer for the answer to its request `id`."""
         self._open.pop(id, None)
 
     def answer(self, request: Request[Any], result: Any) -> bytes | None:
@@ -337,14 +335,11 @@ class Connection:
 
     def _fault(self, error: RemoteError) -> Event:
         if not isinstance(error, InvalidAnswer):
-            return Refusal(error.id if self._may_answer(error.id) else None, error)
+            # The first request of that id is still to be answered, and no id is answered twice.
+            return Refusal(None if error.id in self._open else error.id, error)
         if error.id is None or self._asked.pop(error.id, None) is None:
             return Ignored(error)
         return Failure(error.id, error)
-
-    def _may_answer(self, id: RequestId | None) -> bool:
-        # The first request of that id is still to be answered, and no id is answered twice.
-        return id not in self._open
 
     def _answered(self, answer: Result[Any] | Error) -> Event:
         pending = None if answer.id is None else self._asked.pop(answer.id, None)

@@ -147,7 +147,6 @@ def _check_error(error: object, id: RequestId | None) -> None:
 def _id_in(
     message: JSONObject, refusal: type[InvalidRequest] | type[InvalidAnswer]
 ) -> RequestId | None:
-    """Return the id of a message; None if it has no such member."""
     id = id_of(message)
     if id is None and "id" in message:
         most = f"of {LONGEST} characters or digits at most"

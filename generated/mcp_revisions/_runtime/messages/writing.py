@@ -27,7 +27,6 @@ _CLASHING: Final = ("_meta", "meta")
 
 @cache
 def method_text(spec: CallSpec[Any]) -> bytes:
-    """Return the name of a method as JSON text."""
     return to_json(spec.method)
 
 
@@ -74,7 +73,6 @@ def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
 
 
 def written(model: WireModel | None, members: bytes) -> bytes:
-    """Return a model, or an empty object, as `spliced` does."""
     if model is None:
         return _joined(members, _EMPTY)
     extra = model.__pydantic_extra__
