@@ -130,6 +130,7 @@ class Negotiation:
         if not offer.eras:
             raise ValueError("a client needs at least one revision")
         self._offer = offer
+        self._allowed = f"the client allows {', '.join(offer.all)}"
         self._over_http = over_http
         self._modern_errors = _MODERN_OVER_HTTP if over_http else _MODERN_ERRORS
         fits = known is not None and known.revision in offer.of(known.era)
@@ -243,18 +244,16 @@ class Negotiation:
         return self._nothing_in_common(supported)
 
     def _nothing_in_common(self, supported: Sequence[str]) -> Fail:
-        ours = ", ".join(self._offer.all)
         theirs = ", ".join(supported) or "none that it names"
-        message = f"no revision in common: the client allows {ours}; the server supports {theirs}"
+        message = f"no revision in common: {self._allowed}; the server supports {theirs}"
         return Fail(NegotiationError(message, self._offer.all, supported))
 
     # The handshake era.
 
     def _old(self, because: str = "") -> Step:
         if not self._offer.handshake:
-            ours = ", ".join(self._offer.all)
-            message = f"the server knows only revisions with a handshake; the client allows {ours}"
-            return Fail(NegotiationError(message + because, self._offer.all))
+            message = f"the server knows only revisions with a handshake; {self._allowed}{because}"
+            return Fail(NegotiationError(message, self._offer.all))
         return self._ask(Initialize(self._offer.handshake[0]))
 
     def _initialized(self, outcome: Outcome) -> Step:

@@ -111,9 +111,9 @@ class MethodTable:
         return _allowed(self.notifications.get(method), sender)
 
     def interpret(self, message: Call | Answer, sender: Role, pending: Pending) -> Outcome:
-        """Return what a message sent by `sender` comes to. Never raises.
+        """Return what a message of `sender` comes to; `pending` finds what an answer is for.
 
-        `pending` gives the request that is waiting for an answer with an id, if there is one.
+        Never raises.
         """
         if isinstance(message, Answer):
             asked = None if message.id is None else pending(message.id)
@@ -202,8 +202,8 @@ class MethodTable:
     ) -> bytes:
         """Return a request as JSON text; raise `LocalError`.
 
-        Params of None are left out where the method can do without. `meta` holds members, as JSON
-        text, that its `_meta` is to have beside those of `params`.
+        `params` of None are left out where the method can do without. `meta` holds further members
+        of their `_meta`, as JSON text.
         """
         if self.requests.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a request of {self.revision}")
@@ -249,7 +249,7 @@ class MethodTable:
         return value
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "MethodTable":
-        """Return the table for a connection all of whose requests have these members in `_meta`."""
+        """Return the table for a connection whose requests all have these members in `_meta`."""
         return self
 
     def admit(self, method: str, sender: Role) -> None:

@@ -20,10 +20,7 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 @final
 class Request(NamedTuple, Generic[P]):
-    """A request that was understood; `raw` and `meta` are its params and their `_meta` as received.
-
-    Those are of the revision on the wire.
-    """
+    """An understood request; `raw` and `meta` are its params and their `_meta` on the wire."""
 
     id: RequestId
     spec: RequestSpec[P, Any]

@@ -82,7 +82,6 @@ def applies(conditions: Iterable[Condition], params: object) -> bool:
 
 @cache
 def _names(cls: type[WireModel]) -> Mapping[str, str]:
-    """Return the names of the members in Python, by their names on the wire."""
     return {field.alias or name: name for name, field in cls.model_fields.items()}
 
 
