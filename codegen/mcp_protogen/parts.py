@@ -95,10 +95,7 @@ CONTENTS: Final = (
         frozenset({_ROLES}),
         {
             "connection": (),
-            "core": (
-                *("forms", "losses", "options", "pagination"),
-                *("stored_json", "tasks", "throttle"),
-            ),
+            "core": ("forms", "losses", "options", "pagination", "tasks", "throttle"),
             "messages": (),
             "rpc": (),
             "rules": ("handlers", "lifecycle", "server_negotiation"),

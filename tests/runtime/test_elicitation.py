@@ -69,6 +69,13 @@ def test_it_says_where_and_what() -> None:
             assert [tuple(one) for one in problems_of(content, schema, "/at")] == expected
 
 
+def test_a_boolean_has_no_bounds() -> None:
+    for keyword in ("", "minimum", "maxLength"):
+        with case(keyword):
+            schema = form({"p": {"type": "boolean", keyword: "x"}}, set(), None)
+            assert problems_of({"p": True}, schema, "") == []
+
+
 def test_nothing_comes_back_from_a_url() -> None:
     answer = {"action": "accept", "content": {"password": "x"}, "_meta": {}}
     asked = {"mode": "url", "message": "?", "url": "https://a"}

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.connection.connection import Connection
 from mcp_protogen.runtime.core.errors import (
     InvalidAnswer,
     InvalidParams,
@@ -243,12 +244,13 @@ class TestBatches:
 
     def test_are_refused_where_the_revision_has_none(self) -> None:
         with pytest.raises(InvalidRequest, match="has no batches"):
-            TABLE.check_batch(jsonrpc.Batch([1]))
+            Connection(TABLE, "server", {}).check_batch(jsonrpc.Batch([1]))
 
     def test_are_taken_where_it_has_unless_they_are_empty(self) -> None:
-        self.BATCHING.check_batch(jsonrpc.Batch([1, "x"]))
+        connection = Connection(self.BATCHING, "server", {})
+        connection.check_batch(jsonrpc.Batch([1, "x"]))
         with pytest.raises(InvalidRequest, match="empty"):
-            self.BATCHING.check_batch(jsonrpc.Batch([]))
+            connection.check_batch(jsonrpc.Batch([]))
 
     def test_are_not_single_messages_anywhere(self) -> None:
         for table in (TABLE, self.BATCHING):

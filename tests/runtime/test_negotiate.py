@@ -10,13 +10,13 @@ from mcp_protogen.runtime.core.errors import (
     InvalidRequest,
     MethodNotFound,
     RemoteError,
-    UnsupportedVersion,
 )
 from mcp_protogen.runtime.messages.jsonrpc import Call, Malformed, message_of
 from mcp_protogen.runtime.rules.server_negotiation import (
     Offer,
     Route,
     UnsupportedInHandshake,
+    UnsupportedVersion,
     answer_initialize,
     route,
 )

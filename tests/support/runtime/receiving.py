@@ -13,7 +13,7 @@ def received(connection: Any, data: bytes | str, now: float = 0.0) -> Any:
         message = jsonrpc.read(data)
         if not isinstance(message, jsonrpc.Batch):
             return connection.take(message, now)
-        connection.table.check_batch(message)
+        connection.check_batch(message)
     except import_module(f"{runtime}.core.errors").RemoteError as error:
         return import_module(f"{runtime}.connection.events").Refusal(error.id, error)
     return [connection.take(member, now) for member in message.members]

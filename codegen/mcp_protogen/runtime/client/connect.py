@@ -4,6 +4,7 @@ import asyncio
 from asyncio import CancelledError
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from importlib import import_module
 from itertools import count
 from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
@@ -11,7 +12,7 @@ from ..connection.connection import INITIALIZED, Connection
 from ..core.errors import Disconnected, InvalidAnswer, RemoteError
 from ..core.json import JSONObject, is_object
 from ..core.options import Options
-from ..core.revision import Revision, siblings
+from ..core.revision import Revision
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
 from ..rpc.endpoint import Endpoint
@@ -97,7 +98,8 @@ def connect(
     """
     if as_ is not None:
         clients = (*clients, as_.Client())
-        revisions = siblings(as_.__name__) if revisions is None else revisions
+        if revisions is None:
+            revisions = import_module(as_.__name__.rpartition(".")[0]).REVISIONS
     by_revision = {client.TABLE.revision: client for client in clients}
     if len(by_revision) < len(clients) or not clients:
         raise ValueError("connect needs at least one client, and one for a revision at most")
@@ -140,7 +142,7 @@ def _connection(
         raise InvalidAnswer(problems[0].message, problems)
     opening = table.requests[table.era.opened_by]
     result: JSONObject = table.read_result(opening, adopted.result).to_wire()
-    declared = table.declared_by("server", result["capabilities"])
+    declared = table.inward("ServerCapabilities", result["capabilities"])
     connection = Connection(
         table,
         "client",
@@ -151,7 +153,7 @@ def _connection(
     connection.identity["client"] = view.identity
     info = result.get("serverInfo") or result.get("_meta", {}).get(SERVER_INFO)
     if is_object(info):
-        connection.identity["server"] = table.called(info)
+        connection.identity["server"] = table.inward("Implementation", info)
     if not table.era.remembers_client:
         envelope = client_envelope(table.revision, view.declared, view.identity)
         connection.envelope = members(envelope)

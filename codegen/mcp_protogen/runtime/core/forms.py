@@ -117,6 +117,8 @@ def _faults(value: Any, schema: Schema) -> Iterator[str]:
     if not is_one(value):
         yield f"Input should be {named}"
         return
+    if isinstance(value, bool):
+        return
     size = len(value) if isinstance(value, str) or is_array(value) else value
     if size < schema.get(lower, size):
         yield f"Should {be} at least {schema[lower]}{unit}"

@@ -1,10 +1,14 @@
 """Decoded JSON: plain dictionaries, lists and scalars."""
 
-from typing import Any, TypeAlias, TypeGuard
+from functools import partial
+from typing import Any, Final, TypeAlias, TypeGuard
 
 from pydantic_core import from_json, to_json
 
 JSONObject: TypeAlias = dict[str, Any]
+
+OBJECT: Final[type[JSONObject]] = dict
+"""The exact type of a decoded object, for the tests that every message meets."""
 
 
 def is_object(value: object) -> TypeGuard[JSONObject]:
@@ -15,25 +19,16 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def read_json(data: bytes | str) -> Any:
-    """Read one JSON text; raise `ValueError`.
+read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
+"""Read one JSON text, of bytes or of characters that have a UTF-8 form; raise `ValueError`.
 
-    NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. If a
-    member occurs twice, the last one counts, as in most readers (RFC 8259, section 4).
-    """
-    try:
-        return from_json(data, allow_inf_nan=False, cache_strings="keys")
-    except TypeError:
-        # Text with a lone surrogate has no UTF-8 form, which is a TypeError here.
-        if isinstance(data, str):
-            raise ValueError("not Unicode text") from None
-        raise
+NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. If a member
+occurs twice, the last one counts, as in most readers (RFC 8259, section 4).
+"""
 
+json_text: Final = partial(to_json, inf_nan_mode="null")
+"""Return a value as JSON text.
 
-def json_text(value: object) -> bytes:
-    """Return a value as JSON text.
-
-    NaN and infinities become null, as in JavaScript; a number that is too large becomes an
-    infinity. Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
-    """
-    return to_json(value, inf_nan_mode="null")
+NaN and infinities become null, as in JavaScript; a number that is too large becomes an infinity.
+Raises `pydantic_core.PydanticSerializationError` for a value without a JSON form.
+"""

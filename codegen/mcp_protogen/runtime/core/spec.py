@@ -27,24 +27,24 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Era:
-    """How the revisions of an era differ from those of the other."""
+    """What distinguishes the revisions of an era."""
 
     name: EraName
     opened_by: str
-    """The request whose answer says what the server declares and is called."""
+    """The request that the server answers with its capabilities and name."""
     has_handshake: bool
     """Whether a connection has to be opened before most messages may pass."""
     remembers_client: bool
-    """Whether what a client declares, is called and wants logged holds for its connection.
+    """Whether a client's capabilities, name and log level hold for its connection.
 
-    Otherwise each request says it in its `_meta`.
+    Otherwise the `_meta` of each request has them.
     """
     has_listen_streams: bool
-    """Whether changes go to the streams that asked for them, and not to each connection."""
+    """Whether changes go to the streams that asked for them, not to each connection."""
     signs_results: bool
-    """Whether the `_meta` of each result says what the server is called."""
+    """Whether the `_meta` of each result has the name of the server."""
     names_missing_capabilities: bool
-    """Whether an error of its own says which capability a client has not declared."""
+    """Whether an error of its own names the capabilities that a client lacks."""
 
 
 HANDSHAKE_ERA: Final = Era(

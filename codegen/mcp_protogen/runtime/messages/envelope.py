@@ -8,7 +8,7 @@ here: the models have said by then whether a message is valid.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..core.json import is_object, json_text
+from ..core.json import OBJECT, is_object, json_text
 
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
@@ -29,8 +29,8 @@ def meta_in(params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def client_capabilities(meta: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what the sender of a request declares in its `_meta`."""
-    declared = meta.get(CLIENT_CAPABILITIES)
-    return declared if is_object(declared) else _NOTHING
+    declared = meta.get(CLIENT_CAPABILITIES, _NOTHING)
+    return declared if type(declared) is OBJECT else _NOTHING
 
 
 def client_envelope(

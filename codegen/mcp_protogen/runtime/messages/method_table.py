@@ -16,15 +16,14 @@ from ..core.errors import (
     InvalidRequest,
     LocalError,
     MethodNotFound,
-    ProtocolError,
     RequestId,
     Untranslatable,
 )
 from ..core.json import JSONObject
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
-from ..core.spec import ERAS, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
-from .jsonrpc import Answer, Batch, Call, write_call, write_error, write_result
+from ..core.spec import ERAS, CallSpec, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
+from .jsonrpc import Answer, Call, write_call, write_error, write_result
 from .parsed import (
     Error,
     Message,
@@ -90,29 +89,35 @@ class MethodTable:
         self.input_requests = input_requests or {}
         self.rules = rules
         self.era = ERAS[rules.era]
-        self._requests = {role: MethodSpecs(requests, role) for role in _ROLES}
-        self._notifications = {role: MethodSpecs(notifications, role) for role in _ROLES}
+        self._find_readers()
+
+    def _find_readers(self) -> None:
+        read = self._params_reader
+        self._requests = {role: MethodSpecs(self.requests, role, read) for role in _ROLES}
+        self._notifications = {role: MethodSpecs(self.notifications, role, read) for role in _ROLES}
+
+    def _params_reader(self, spec: CallSpec[Any]) -> Validate:
+        return validator_of(spec.params)
 
     @property
     def wire(self) -> "MethodTable":
-        """Return the table of the revision on the wire: this one, unless it translates."""
+        """The table of the revision on the wire: this one, unless it translates."""
         return self
 
     def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
-        """Return the request of that name that `sender` may send, if there is one."""
         return _allowed(self.requests.get(method), sender)
 
     def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
-        """Return the notification of that name that `sender` may send, if there is one."""
         return _allowed(self.notifications.get(method), sender)
 
     def interpret(self, message: Call | Answer, sender: Role, pending: Pending) -> Outcome:
-        """Return what a message sent by `sender` comes to. Never raises.
+        """Return what a message of `sender` comes to; `pending` finds what an answer is for.
 
-        `pending` gives the request that is waiting for an answer with an id, if there is one.
+        Never raises.
         """
         if isinstance(message, Answer):
-            return self._interpret_answer(message, pending)
+            asked = None if message.id is None else pending(message.id)
+            return self._interpret_answer(message, asked)
         id, method, params, meta, whole = message
         calls: MethodSpecs[Any] = (self._notifications if id is None else self._requests)[sender]
         known = calls.known.get(method) or calls.find(method)
@@ -134,11 +139,10 @@ class MethodTable:
             return Notification(spec, value, meta)
         return Request(id, spec, value, params, meta)
 
-    def _interpret_answer(self, answer: Answer, pending: Pending) -> Outcome:
+    def _interpret_answer(self, answer: Answer, spec: RequestSpec[Any, Any] | None) -> Outcome:
         id, result, failure = answer
         if failure is not None:
             return Error(id, failure["code"], failure["message"], failure.get("data"))
-        spec = None if id is None else pending(id)
         if id is None or spec is None:
             return InvalidAnswer("a result for a request that is not pending", id=id)
         try:
@@ -148,16 +152,6 @@ class MethodTable:
         except (ValidationError, Untranslatable) as error:
             found = _problems(error, result, "/result")
         return InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
-
-    def check_batch(self, batch: Batch) -> None:
-        """Raise `InvalidRequest` for an empty batch, and for any where the revision has none.
-
-        2025-03-26, basic, "Batching"; JSON-RPC 2.0, section 6.
-        """
-        if not self.rules.batching:
-            raise InvalidRequest(f"{self.revision} has no batches")
-        if not batch.values:
-            raise InvalidRequest("a batch cannot be empty")
 
     def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
         """Read one message, as `interpret` does; raise `RemoteError`."""
@@ -184,19 +178,18 @@ class MethodTable:
         message = single(data)
         if not isinstance(message, Answer):
             raise InvalidAnswer("not an answer")
-        outcome = understood(self._interpret_answer(message, lambda _: spec))
+        outcome = understood(self._interpret_answer(message, spec))
         assert isinstance(outcome, (Result, Error))
         return outcome
 
     def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
         """Read the decoded result of a request made with `spec`; raise `InvalidAnswer`."""
-        outcome = understood(self._interpret_answer(Answer(0, result), lambda _: spec))
+        outcome = understood(self._interpret_answer(Answer(0, result), spec))
         assert isinstance(outcome, Result)
         value: R = outcome.value
         return value
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
-        """Return the function that reads the decoded results of `spec`."""
         return result_reader(spec, self.rules)
 
     def serialise_request(
@@ -209,8 +202,8 @@ class MethodTable:
     ) -> bytes:
         """Return a request as JSON text; raise `LocalError`.
 
-        Params of None are left out where the method can do without. `meta` holds members, as JSON
-        text, that its `_meta` is to have beside those of `params`.
+        `params` of None are left out where the method can do without. `meta` holds further members
+        of their `_meta`, as JSON text.
         """
         if self.requests.get(spec.method) is not spec:
             raise LocalError(f"{spec.method} is not a request of {self.revision}")
@@ -244,23 +237,19 @@ class MethodTable:
         return response
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """Return params or a result as the wire has them; raise `Untranslatable`."""
+        """Return params or a result as on the wire; raise `Untranslatable`."""
         return value
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
-        """Return a value of the type `name` of this revision as it goes over the wire."""
+        """Return a value of the type `name` as on the wire."""
         return value
 
-    def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
-        """Return capabilities that came, as this side's own revision has them."""
-        return capabilities
-
-    def called(self, info: JSONObject) -> JSONObject:
-        """Return what the peer calls itself, as this side's own revision has it."""
-        return info
+    def inward(self, name: str, value: JSONObject) -> JSONObject:
+        """Return a value of the type `name` from the wire, in this side's own revision."""
+        return value
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "MethodTable":
-        """Return the table for a connection all of whose requests have these members in `_meta`."""
+        """Return the table for a connection whose requests all have these members in `_meta`."""
         return self
 
     def admit(self, method: str, sender: Role) -> None:
@@ -271,23 +260,10 @@ class MethodTable:
         raise error
 
     def code_to_send(self, method: str, code: int) -> int:
-        """Return the code on the wire of an error that answers a method."""
         return code
 
     def code_that_came(self, method: str, code: int) -> int:
-        """Return the code, in this side's own revision, of an error that answered a method."""
         return code
-
-    def refusal(self, method: str, id: RequestId | None, error: ProtocolError) -> bytes | None:
-        """Return the error that answers a method; None if the revision cannot say it."""
-        code = self.code_to_send(method, error.code)
-        try:
-            return self.serialise_error(id, code, error.message, error.data)
-        except LocalError:
-            if id is None:
-                return None
-            # What a handler put beside its error has no JSON form; the error itself still has.
-            return self.serialise_error(id, code, error.message)
 
     def serialise_error(
         self, id: RequestId | None, code: int, message: str, data: Any = None

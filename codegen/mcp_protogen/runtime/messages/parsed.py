@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, final
 
 from ..core.errors import InvalidRequest, RemoteError, RequestId
-from ..core.models.base import Validate, validator_of
+from ..core.models.base import Validate
 from ..core.spec import CallSpec, NotificationSpec, RequestSpec, Role
 from .jsonrpc import Answer, Batch, Call, Malformed, read
 
@@ -20,10 +20,7 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 @final
 class Request(NamedTuple, Generic[P]):
-    """A request that was understood; `raw` and `meta` are its params and their `_meta` as received.
-
-    Those are of the revision on the wire.
-    """
+    """An understood request; `raw` and `meta` are its params and their `_meta` on the wire."""
 
     id: RequestId
     spec: RequestSpec[P, Any]
@@ -72,7 +69,6 @@ class MethodSpecs(Generic[SpecT]):
     """The requests, or the notifications, that one side may send.
 
     `known` holds those that came before, so that the models of other methods are never built.
-    `reader` makes what reads the params of one.
     """
 
     __slots__ = ("_reader", "_sender", "_specs", "known")
@@ -81,7 +77,7 @@ class MethodSpecs(Generic[SpecT]):
         self,
         specs: Mapping[str, SpecT],
         sender: Role,
-        reader: Callable[[SpecT], Validate] | None = None,
+        reader: Callable[[SpecT], Validate],
     ) -> None:
         self._specs = specs
         self._sender: Role = sender
@@ -93,8 +89,7 @@ class MethodSpecs(Generic[SpecT]):
         spec = self._specs.get(method)
         if spec is None or self._sender not in spec.senders:
             return None
-        read = validator_of(spec.params) if self._reader is None else self._reader(spec)
-        found = self.known[method] = (spec, read)
+        found = self.known[method] = (spec, self._reader(spec))
         return found
 
 

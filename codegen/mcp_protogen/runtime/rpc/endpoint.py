@@ -177,7 +177,7 @@ class Endpoint:
     def _check_batch(self, batch: Batch) -> None:
         """Raise `RemoteError` if there may be no such batch; what it was to answer fails then."""
         try:
-            self.connection.table.check_batch(batch)
+            self.connection.check_batch(batch)
         except RemoteError as error:
             self._calls.fail_all(batch.values, error)
             raise

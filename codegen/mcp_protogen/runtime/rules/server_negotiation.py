@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from ..core.errors import (
     INVALID_PARAMS,
+    UNSUPPORTED_VERSION,
     InvalidParams,
     InvalidRequest,
     MethodNotFound,
     RemoteError,
     RequestId,
-    UnsupportedVersion,
 )
 from ..core.models.validation_errors import escaped
 from ..core.spec import HANDSHAKE_ERA, STATELESS_ERA, EraName
@@ -61,7 +61,17 @@ class Offer:
         return self.of(HANDSHAKE_ERA.name, STATELESS_ERA.name)
 
 
-class UnsupportedInHandshake(RemoteError):
+class UnsupportedVersion(RemoteError):
+    """The peer asked for a revision that is not supported (2026-07-28, basic/versioning)."""
+
+    CODE = UNSUPPORTED_VERSION
+
+    def __init__(self, requested: str, offer: Offer, id: RequestId | None) -> None:
+        data = {"supported": list(offer.all), "requested": requested}
+        super().__init__("Unsupported protocol version", id=id, data=data)
+
+
+class UnsupportedInHandshake(UnsupportedVersion):
     """The error that no revision can be had by a handshake (basic/lifecycle, "Error Handling")."""
 
     CODE = INVALID_PARAMS
@@ -79,8 +89,7 @@ def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | N
     if requested in offer.handshake:
         return requested
     if not offer.handshake:
-        data = {"supported": list(offer.all), "requested": requested}
-        raise UnsupportedInHandshake("Unsupported protocol version", id=id, data=data)
+        raise UnsupportedInHandshake(requested, offer, id)
     return offer.handshake[0]
 
 
@@ -130,7 +139,7 @@ def named(call: Call) -> str:
 def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
     """Raise `UnsupportedVersion` for a revision of the stateless era that is not on offer."""
     if version not in offer.stateless:
-        raise UnsupportedVersion(version, offer.all, id=id)
+        raise UnsupportedVersion(version, offer, id)
 
 
 def _unmarked(call: Call, offer: Offer, handshaken: bool) -> Route:
@@ -156,7 +165,7 @@ def _unmarked(call: Call, offer: Offer, handshaken: bool) -> Route:
 def no_handshake(call: Call, offer: Offer) -> UnsupportedVersion:
     """Return what answers an `initialize` where no revision begins with a handshake."""
     version = call.params.get("protocolVersion")
-    return UnsupportedVersion(version if isinstance(version, str) else "", offer.all, id=call.id)
+    return UnsupportedVersion(version if isinstance(version, str) else "", offer, call.id)
 
 
 def _missing(keys: list[str], id: RequestId | None) -> InvalidParams:

@@ -90,7 +90,7 @@ class _CarryingCalls(MethodSpecs[Any]):
         sender: Role,
         unlisted: Callable[[str], AnySpec] | None,
     ) -> None:
-        super().__init__(specs, sender)
+        super().__init__(specs, sender, lambda spec: validator_of(spec.params))
         self._table = table
         self._unlisted = unlisted
 

@@ -16,22 +16,24 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any, Final, TypeVar
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from ..core.errors import (
     InvalidAnswer,
+    InvalidParams,
     InvalidRequest,
     LocalError,
+    MethodNotFound,
     ProtocolError,
     RemoteError,
     RequestId,
 )
+from ..core.json import json_text
 from ..core.options import FOREVER, CallOptions, Patience
-from ..core.spec import NotificationSpec, RequestSpec, Role
-from ..core.stored_json import StoredJSON
+from ..core.spec import NotificationSpec, RequestSpec, Requirement, Role
 from ..messages import jsonrpc
 from ..messages.envelope import PROGRESS_TOKEN, client_capabilities
-from ..messages.jsonrpc import Malformed, Parsed
+from ..messages.jsonrpc import Batch, Malformed, Parsed
 from ..messages.method_table import MethodTable
 from ..messages.parsed import Error, Notification, Request, Result
 from ..rules import capabilities
@@ -77,6 +79,35 @@ class Pending:
         """The seconds for which an answer is waited for, as it stands."""
         patience = self._patience
         return patience.max_timeout if self.due == self._limit else patience.timeout
+
+
+class StoredJSON(Mapping[Role, Mapping[str, Any]]):
+    """JSON objects by the side that declared them, decoded or as text.
+
+    Text takes as many bytes as were received; the decoded value may take twenty times as many. A
+    server may have many clients, so it keeps text, and decodes it at each access.
+    """
+
+    __slots__ = ("_objects",)
+
+    def __init__(self, objects: Mapping[Role, Mapping[str, Any]] | None = None) -> None:
+        self._objects: dict[Role, Mapping[str, Any] | bytes] = dict(objects or {})
+
+    def keep(self, role: Role, declared: Mapping[str, Any]) -> None:
+        self._objects[role] = json_text(declared)
+
+    def __setitem__(self, role: Role, declared: Mapping[str, Any]) -> None:
+        self._objects[role] = declared
+
+    def __getitem__(self, role: Role) -> Mapping[str, Any]:
+        kept = self._objects[role]
+        return from_json(kept) if isinstance(kept, bytes) else kept
+
+    def __iter__(self) -> Iterator[Role]:
+        return iter(self._objects)
+
+    def __len__(self) -> int:
+        return len(self._objects)
 
 
 class Connection:
@@ -231,7 +262,6 @@ class Connection:
         return id in self._open
 
     def discard(self, id: RequestId) -> None:
-        """Note that the peer waits no longer for the answer to its request `id`."""
         self._open.pop(id, None)
 
     def answer(self, request: Request[Any], result: Any) -> bytes | None:
@@ -254,16 +284,36 @@ class Connection:
         if self._open.get(request.id) is not request and not self.shared:
             return None
         self._open.pop(request.id, None)
-        return self.table.refusal(request.spec.method, request.id, error)
+        return self._refusal(request.spec.method, request.id, error)
 
     def reject(self, id: RequestId | None, error: ProtocolError) -> bytes | None:
         """Return the error that answers what is no request to answer otherwise.
 
         None if the revision cannot say it.
         """
-        return self.table.refusal("", id, error)
+        return self._refusal("", id, error)
+
+    def _refusal(self, method: str, id: RequestId | None, error: ProtocolError) -> bytes | None:
+        code = self.table.code_to_send(method, error.code)
+        try:
+            return self.table.serialise_error(id, code, error.message, error.data)
+        except LocalError:
+            if id is None:
+                return None
+            # What a handler put beside its error has no JSON form; the error itself still has.
+            return self.table.serialise_error(id, code, error.message)
 
     # What comes.
+
+    def check_batch(self, batch: Batch) -> None:
+        """Raise `InvalidRequest` for an empty batch, and for any where the revision has none.
+
+        2025-03-26, basic, "Batching"; JSON-RPC 2.0, section 6.
+        """
+        if not self.table.rules.batching:
+            raise InvalidRequest(f"{self.table.revision} has no batches")
+        if not batch.values:
+            raise InvalidRequest("a batch cannot be empty")
 
     def take(self, message: Parsed, now: float = 0.0) -> Event:
         """Return the event that a message comes to. Never raises."""
@@ -285,14 +335,11 @@ class Connection:
 
     def _fault(self, error: RemoteError) -> Event:
         if not isinstance(error, InvalidAnswer):
-            return Refusal(error.id if self._may_answer(error.id) else None, error)
+            # The first request of that id is still to be answered, and no id is answered twice.
+            return Refusal(None if error.id in self._open else error.id, error)
         if error.id is None or self._asked.pop(error.id, None) is None:
             return Ignored(error)
         return Failure(error.id, error)
-
-    def _may_answer(self, id: RequestId | None) -> bool:
-        # The first request of that id is still to be answered, and no id is answered twice.
-        return id not in self._open
 
     def _answered(self, answer: Result[Any] | Error) -> Event:
         pending = None if answer.id is None else self._asked.pop(answer.id, None)
@@ -310,18 +357,19 @@ class Connection:
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
         if spec.requires:
             # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
-            by_request = self._declared_by_request and capabilities.asks_of("client", spec)
-            declared = self._declared_in(request) if by_request else self.declared
+            declared = self._declared_for(request) if self._declared_by_request else self.declared
             need = capabilities.unmet(spec.requires, self.peer, request.params, declared)
             if need is not None:
-                return Refusal(id, capabilities.undeclared(spec.method, need, id))
+                return Refusal(id, _undeclared(spec.method, need, id))
         if not self.shared:
             self._open[id] = request
         return request
 
-    def _declared_in(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
+    def _declared_for(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
+        if all(need.capability.role != "client" for need in request.spec.requires):
+            return self.declared
         declared = dict(client_capabilities(request.meta))
-        return {**self.declared, "client": self.table.declared_by("client", declared)}
+        return {**self.declared, "client": self.table.inward("ClientCapabilities", declared)}
 
     def _notified(self, notification: Notification[Any], now: float) -> Event:
         spec, params, _ = notification
@@ -348,3 +396,13 @@ class Connection:
             return Ended(id, notification)
         # Late, or never asked: "fire and forget" (basic/utilities/cancellation, "Error Handling").
         return Ignored(InvalidRequest("cancels a request that is not open"))
+
+
+def _undeclared(method: str, need: Requirement, id: RequestId) -> RemoteError:
+    # A missing feature hides the whole method; a missing mode of it makes the params wrong
+    # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
+    if not need.when:
+        return MethodNotFound(method, id=id)
+    return InvalidParams(
+        f"{method} needs {need.capability.name} here, which is not declared", id=id
+    )

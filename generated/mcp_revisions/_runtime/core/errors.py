@@ -143,18 +143,6 @@ class MissingClientCapability(RemoteError):
         self.required: Final = required
 
 
-class UnsupportedVersion(RemoteError):
-    """The peer asked for a revision that is not supported (2026-07-28, basic/versioning)."""
-
-    CODE = UNSUPPORTED_VERSION
-
-    def __init__(
-        self, requested: str, supported: Sequence[str], *, id: RequestId | None = None
-    ) -> None:
-        data = {"supported": list(supported), "requested": requested}
-        super().__init__("Unsupported protocol version", id=id, data=data)
-
-
 class NegotiationError(ProtocolError):
     """The two sides have no revision in common, or the peer refused to agree on one.
 

@@ -57,7 +57,6 @@ class Report(NamedTuple):
     thorough: bool = True
 
     def lose(self, place: Place, what: What, why: str, *, harmless: bool = False) -> None:
-        """Note a loss at `place`."""
         if self.thorough or not harmless:
             self.losses.append(Loss(_pointer(place), what, why, harmless))
 

@@ -32,11 +32,3 @@ class Revision:
 
     def __repr__(self) -> str:
         return f"Revision({self.id!r}, era={self.era!r}, module={self.module!r})"
-
-
-def siblings(module: str) -> tuple[Revision, ...]:
-    """Return the revisions of the package that the module of one revision belongs to."""
-    from importlib import import_module
-
-    found: tuple[Revision, ...] = import_module(module.rpartition(".")[0]).REVISIONS
-    return found

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from pydantic_core import to_json
 
 from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
-from ..core.json import JSONObject, is_object, json_text, read_json
+from ..core.json import OBJECT, JSONObject, is_object, json_text, read_json
 
 VERSION: Final = "2.0"
 
@@ -22,8 +22,6 @@ _TOO_LARGE: Final = 10**LONGEST
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
-# Every message is tested for these more than once, and decoded JSON has exact types.
-_OBJECT: Final[type[JSONObject]] = dict
 _ARRAY: Final[type[list[Any]]] = list
 
 
@@ -75,7 +73,7 @@ class Batch:
 def parse(data: bytes | str) -> Any:
     """Read one JSON text; raise `ParseError`, which names the place, and none of the text."""
     try:
-        return read_json(data)
+        return read_json(data.encode() if isinstance(data, str) else data)
     except ValueError as error:
         raise ParseError(f"Parse error: {error}") from None
 
@@ -91,13 +89,13 @@ def message_of(value: Any) -> Parsed:
 
     An id that was written as 1.0 becomes 1.
     """
-    if type(value) is not _OBJECT:
+    if type(value) is not OBJECT:
         return Malformed(InvalidRequest("a message has to be an object"))
     message: JSONObject = value
     given = message.get("params", _NOTHING)
-    params: Mapping[str, Any] = given if type(given) is _OBJECT else _NOTHING
+    params: Mapping[str, Any] = given if type(given) is OBJECT else _NOTHING
     given = params.get("_meta", _NOTHING)
-    meta: Mapping[str, Any] = given if type(given) is _OBJECT else _NOTHING
+    meta: Mapping[str, Any] = given if type(given) is OBJECT else _NOTHING
     try:
         if "method" not in message:
             return _answer(message)
@@ -149,7 +147,6 @@ def _check_error(error: object, id: RequestId | None) -> None:
 def _id_in(
     message: JSONObject, refusal: type[InvalidRequest] | type[InvalidAnswer]
 ) -> RequestId | None:
-    """Return the id of a message; None if it has no such member."""
     id = id_of(message)
     if id is None and "id" in message:
         most = f"of {LONGEST} characters or digits at most"

@@ -102,7 +102,6 @@ def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
 
 
 def _alternative(arm: type[WireModel], others: Sequence[type[WireModel]]) -> _Alternative | None:
-    """Return by what a result is recognised as `arm`; None if nothing tells it from `others`."""
     for member, constant in required_constants(arm).items():
         if all(required_constants(other).get(member) != constant for other in others):
             return _Alternative(member, constant, validator_of(arm))

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 
 from ..core.errors import LocalError
-from ..core.json import is_object, json_text, read_json
+from ..core.json import OBJECT, json_text, read_json
 from ..core.models.base import WireModel, declared, supplied
 from ..core.spec import CallSpec
 
@@ -27,7 +27,6 @@ _CLASHING: Final = ("_meta", "meta")
 
 @cache
 def method_text(spec: CallSpec[Any]) -> bytes:
-    """Return the name of a method as JSON text."""
     return to_json(spec.method)
 
 
@@ -74,7 +73,6 @@ def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
 
 
 def written(model: WireModel | None, members: bytes) -> bytes:
-    """Return a model, or an empty object, as `spliced` does."""
     if model is None:
         return _joined(members, _EMPTY)
     extra = model.__pydantic_extra__
@@ -95,7 +93,7 @@ def spliced(wire: dict[str, Any], members: bytes | None) -> bytes:
     if members is None:
         return json_text(wire)
     given = wire.get("_meta")
-    if is_object(given) and given:
+    if given and type(given) is OBJECT:
         return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})
     if "_meta" in wire:
         wire = {name: value for name, value in wire.items() if name != "_meta"}

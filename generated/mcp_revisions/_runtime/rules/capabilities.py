@@ -9,17 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from ..core.errors import (
-    InvalidParams,
-    LocalError,
-    MethodNotFound,
-    MissingCapability,
-    RemoteError,
-    RequestId,
-)
+from ..core.errors import LocalError, MissingCapability
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
-from ..core.spec import CallSpec, Capability, Condition, RequestSpec, Requirement, Role
+from ..core.spec import CallSpec, Capability, Condition, Requirement, Role
 
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
 
@@ -89,25 +82,7 @@ def applies(conditions: Iterable[Condition], params: object) -> bool:
 
 @cache
 def _names(cls: type[WireModel]) -> Mapping[str, str]:
-    """Return the names of the members in Python, by their names on the wire."""
     return {field.alias or name: name for name, field in cls.model_fields.items()}
-
-
-def undeclared(method: str, need: Requirement, id: RequestId) -> RemoteError:
-    """Return the error that answers a request which needs what is not declared."""
-    # A missing feature hides the whole method; a missing mode of it makes the params wrong
-    # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
-    if not need.when:
-        return MethodNotFound(method, id=id)
-    return InvalidParams(
-        f"{method} needs {need.capability.name} here, which is not declared", id=id
-    )
-
-
-@cache
-def asks_of(role: Role, spec: RequestSpec[Any, Any]) -> bool:
-    """Return whether a request needs something that `role` has to declare."""
-    return any(need.capability.role == role for need in spec.requires)
 
 
 def needed(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:

@@ -130,6 +130,7 @@ class Negotiation:
         if not offer.eras:
             raise ValueError("a client needs at least one revision")
         self._offer = offer
+        self._allowed = f"the client allows {', '.join(offer.all)}"
         self._over_http = over_http
         self._modern_errors = _MODERN_OVER_HTTP if over_http else _MODERN_ERRORS
         fits = known is not None and known.revision in offer.of(known.era)
@@ -243,31 +244,25 @@ class Negotiation:
         return self._nothing_in_common(supported)
 
     def _nothing_in_common(self, supported: Sequence[str]) -> Fail:
-        ours = ", ".join(self._offer.all)
         theirs = ", ".join(supported) or "none that it names"
-        message = f"no revision in common: the client allows {ours}; the server supports {theirs}"
+        message = f"no revision in common: {self._allowed}; the server supports {theirs}"
         return Fail(NegotiationError(message, self._offer.all, supported))
 
     # The handshake era.
 
     def _old(self, because: str = "") -> Step:
         if not self._offer.handshake:
-            ours = ", ".join(self._offer.all)
-            message = f"the server knows only revisions with a handshake; the client allows {ours}"
-            return Fail(NegotiationError(message + because, self._offer.all))
+            message = f"the server knows only revisions with a handshake; {self._allowed}{because}"
+            return Fail(NegotiationError(message, self._offer.all))
         return self._ask(Initialize(self._offer.handshake[0]))
 
     def _initialized(self, outcome: Outcome) -> Step:
-        match outcome:
-            case Answered(result):
-                return self._adopted(result)
-            case Refused():
-                return self._refused(outcome)
-            case _:
-                # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
-                return self._unanswered(outcome)
-
-    def _adopted(self, result: object) -> Step:
+        if isinstance(outcome, Refused):
+            return self._refused(outcome)
+        if not isinstance(outcome, Answered):
+            # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
+            return self._unanswered(outcome)
+        result = outcome.result
         agreed = result.get("protocolVersion") if is_object(result) else None
         if not isinstance(agreed, str):
             problem = ("/result/protocolVersion", "Input should be a string")
@@ -294,17 +289,14 @@ class Negotiation:
 
 def _is_refusal(error: Exception) -> bool:
     """Return whether the server has answered in a way that the stateless era does not know."""
-    if isinstance(error, InvalidAnswer):
-        return True
-    # 401 and 403 are about who asks, and would answer any request alike.
-    if not isinstance(error, HttpError) or error.status in (401, 403):
-        return False
-    # A success without a message is no answer of the stateless era either.
-    return 200 <= error.status < 300 or 400 <= error.status < 500
+    if isinstance(error, HttpError):
+        # A success without a message is no answer of that era. 401 and 403 are about who asks, and
+        # would answer any request alike.
+        return error.status // 100 in (2, 4) and error.status not in (401, 403)
+    return isinstance(error, InvalidAnswer)
 
 
 def _names(value: object, member: str) -> Sequence[str] | None:
-    """Return a member that is a list of names; None if it is anything else."""
     names = value.get(member) if is_object(value) else None
     if is_array(names) and all(isinstance(name, str) for name in names):
         return names

@@ -17,10 +17,9 @@ from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatabl
 from ..core.json import JSONObject, json_text
 from ..core.losses import Loss, LossReport, Place, Report
 from ..core.models.base import Validate, validator_of
-from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..core.spec import CallSpec, NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_call, write_result
 from ..messages.method_table import MethodTable, Part
-from ..messages.parsed import MethodSpecs
 from ..messages.results import forgiver
 from ..messages.writing import body_text, method_text, params_text, spliced
 from .translator import Run, translator
@@ -34,7 +33,6 @@ SpecT = TypeVar("SpecT", RequestSpec[Any, Any], NotificationSpec[Any])
 _LIFECYCLE = frozenset({"initialize", "notifications/initialized"})
 
 _PARAMS: Place = (None, "params")
-_ROLES: tuple[Role, ...] = ("client", "server")
 
 
 class TranslatingTable(MethodTable):
@@ -68,12 +66,6 @@ class TranslatingTable(MethodTable):
         self._presumed: Callable[[], Mapping[str, Any]] | None = None
         self._readers: dict[str, Validate] = {}
         self._writers: dict[tuple[str, type], Run | None] = {}
-        self._find_readers()
-
-    def _find_readers(self) -> None:
-        read, notifications = self._params_reader, self.notifications
-        self._requests = {role: MethodSpecs(self.requests, role, read) for role in _ROLES}
-        self._notifications = {role: MethodSpecs(notifications, role, read) for role in _ROLES}
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "TranslatingTable":
         # There may be many such connections: they share everything else.
@@ -98,7 +90,7 @@ class TranslatingTable(MethodTable):
 
     # Reading.
 
-    def _params_reader(self, spec: RequestSpec[Any, Any] | NotificationSpec[Any]) -> Validate:
+    def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         method, native, read = spec.method, self._native(spec.method), validator_of(spec.params)
         if spec is native:
             return read
@@ -264,13 +256,8 @@ class TranslatingTable(MethodTable):
     def outward(self, name: str, value: JSONObject) -> JSONObject:
         return self._run(self._outward.of_type(name), value, name, name)
 
-    def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
-        name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
-        return self._run(self._inward.of_type(name), capabilities, name, name)
-
-    def called(self, info: JSONObject) -> JSONObject:
-        name = "Implementation"
-        return self._run(self._inward.of_type(name), info, name, name)
+    def inward(self, name: str, value: JSONObject) -> JSONObject:
+        return self._run(self._inward.of_type(name), value, name, name)
 
     def admit(self, method: str, sender: Role) -> None:
         spec = self._wire.requests.get(method) or self._wire.notifications.get(method)

@@ -51,7 +51,7 @@ def is_constant(field: FieldInfo) -> bool:
 
 
 def is_implied(field: FieldInfo) -> bool:
-    """Return whether a member is required on the wire, but need not be given by callers."""
+    """Return whether a member is required on the wire, but not of callers."""
     return is_constant(field) or Implied in field.metadata
 
 

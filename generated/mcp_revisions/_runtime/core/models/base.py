@@ -95,7 +95,7 @@ class WireModel(BaseModel):
             except ValidationError:
                 pass  # The error may be in the first of two members, which does not count.
         try:
-            value = read_json(data)
+            value = read_json(data.encode() if isinstance(data, str) else data)
         except ValueError as error:
             line: InitErrorDetails = {
                 "type": "json_invalid",
@@ -235,7 +235,7 @@ _shared: dict[type, WireModel] = {}
 
 
 def supplied(value: object) -> bool:
-    """Return whether a value is the shared one of a member that was not given (see `SUPPLIED`)."""
+    """Return whether a value is the shared one of a member that was not given: `SUPPLIED`."""
     return value is not None and _shared.get(type(value)) is value
 
 
@@ -252,7 +252,7 @@ def _leave_out(model: WireModel, name: str) -> None:
 
 
 def _namesakes(model: WireModel) -> set[str]:
-    """Return the undeclared members that are called in JSON what a declared one is in Python."""
+    """Return undeclared members with the Python name of a declared one."""
     extra = model.__pydantic_extra__
     return extra.keys() & type(model).model_fields.keys() if extra else set()
 
@@ -260,7 +260,7 @@ def _namesakes(model: WireModel) -> set[str]:
 def declared(model: object, name: str) -> Any:
     """Return the declared member called `name` in Python; None if it is absent or not declared.
 
-    For members that only some classes declare: an attribute may also be an undeclared member.
+    An attribute may also be an undeclared member.
     """
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
 
@@ -298,11 +298,10 @@ def _rules_of(cls: type[WireModel]) -> _Rules:
     optional: dict[str, str] = {}
     renamed: dict[str, str] = {}
     for name, field in cls.model_fields.items():
-        wire_name = field.alias or name
+        wire_name, default = field.alias or name, field.default
         if wire_name != name:
             renamed[wire_name] = name
         if is_implied(field):
-            default = field.default
             if default is SUPPLIED:
                 default = _share(cast(type[WireModel], field.annotation))
             implied.append((name, wire_name, default))
@@ -314,9 +313,9 @@ def _rules_of(cls: type[WireModel]) -> _Rules:
 
 @cache
 def validator_of(expression: Any) -> Validate:
-    """Return a function that reads decoded JSON as a model, a union or any other type.
+    """Return a function that reads decoded JSON as any type; it raises `ValidationError`.
 
-    It raises `pydantic.ValidationError`. Raises `TypeError` if `expression` cannot be hashed.
+    Raises `TypeError` if `expression` cannot be hashed.
     """
     with BUILDING:
         if isinstance(expression, type) and issubclass(expression, WireModel):

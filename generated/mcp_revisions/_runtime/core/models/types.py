@@ -4,10 +4,8 @@ JSON has one number type. An `Integer` is a number without a fraction, however i
 `Number` keeps its form, so that 3 does not come back as 3.0. Neither accepts a boolean, a string,
 NaN or an infinity.
 
-A union of content stays readable when a later revision adds an arm. One member that every arm
-requires (`type`) tells the arms apart. A block with a known tag is validated by the rules of its
-arm. A block with any other tag becomes the arm that leaves the tag open, and is written back
-unchanged.
+A union of content stays readable when a later revision adds an arm: a block with an unknown tag
+becomes the arm that leaves the tag open, and is written back unchanged.
 """
 
 from collections.abc import Callable
@@ -93,7 +91,7 @@ class UnknownContent(WireModel):
 
 @dataclass(frozen=True, slots=True)
 class OpenUnion:
-    """A mark of a union of models as discriminated by the member `tag`, and open to unknown tags.
+    """A mark of a union of models whose arms differ in the member `tag`, open to unknown tags.
 
     `Annotated[TextContent | ImageContent | UnknownContent, OpenUnion("type")]`: the arm whose tag
     is not a constant takes every tag that no other arm names.

@@ -131,10 +131,8 @@ def _has(value: Any, step: int | str) -> bool:
 
 
 def pointer_to(steps: Iterable[int | str]) -> str:
-    """Return the pointer of a place, from its members and indices."""
     return "".join("/" + escaped(str(step)) for step in steps)
 
 
 def escaped(step: str) -> str:
-    """Return the name of a member, escaped for a pointer."""
     return step.replace("~", "~0").replace("/", "~1")
