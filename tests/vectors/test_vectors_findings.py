@@ -81,10 +81,10 @@ def test_what_is_refused_in_the_same_words_for_the_same_reason_is_one_finding_of
     silent = result("Root/valid/undeclared", Verdict.REFUSED)
     one, *rest = found(*refusals, other, silent)
     assert one.places == (
-        *("JSONRPCRequest.x-undeclared", "VectorResult", "Tool.x-undeclared"),
+        *("JSONRPCRequest.x-undeclared", "Result", "Tool.x-undeclared"),
         "tools/list:request:client.x-undeclared",
     )
-    assert "4 vectors, also VectorResult, Tool.x-undeclared" in one.after
+    assert "4 vectors, also Result, Tool.x-undeclared" in one.after
     assert one.severity[Reader.CLIENT] is Severity.BREAKING
     assert [change.item for change in rest] == ["Prompt.x-undeclared", "Root.x-undeclared"]
     assert all(change.places == () for change in rest)
