@@ -27,6 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     tables.configure(config)
+    # Processes that tests start would compile all that they import, each time anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if not hasattr(config, "workerinput"):
         # Workers inherit the name.
         folder = TemporaryDirectory(prefix="made-once-")

@@ -25,10 +25,10 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
 }
-"""The parts that can be asked for, and the sides of a connection that each of them needs."""
+"""The parts that can be asked for, and the roles that each of them needs."""
 
-_ROLES: Final = "sides"
-"""A side of a connection, whichever."""
+_ROLES: Final = "roles"
+"""A client or a server, whichever."""
 _SEVERAL: Final = "several"
 """More than one revision."""
 

@@ -383,6 +383,20 @@ def test_a_member_of_a_base_class_is_told_once(tmp_path: Path) -> None:
     assert extra == ["RequestParams.colour"]
 
 
+def test_an_annotation_that_json_does_not_explain_is_shown_as_it_is(tmp_path: Path) -> None:
+    source = f"""{PYDANTIC}
+    class Colour:
+        pass
+
+    class Root(BaseModel):
+        model_config = ConfigDict(arbitrary_types_allowed=True)
+        uri: str
+        colours: list[Colour] | None = None
+    """
+    change = findings(audited(tmp_path, source))["field-extra", "Root.colours"]
+    assert ".Colour'>]" in change.after
+
+
 def test_severities_follow_who_sends_the_type(tmp_path: Path) -> None:
     """Servers send tools and read roots: what is hard to read and what to write hurts others."""
     source = f"""{PYDANTIC}

@@ -168,12 +168,12 @@ def test_what_somebody_puts_there_meanwhile_is_not_replaced(
 ) -> None:
     from mcp_protogen import generate
 
-    default_revisions = generate.generate
+    usual = generate.generate
 
     def interrupted(options: GenerationOptions) -> Package:
         (tmp_path / "clock").mkdir()
         (tmp_path / "clock" / "mine").write_text("mine")
-        return default_revisions(options)
+        return usual(options)
 
     monkeypatch.setattr(generate, "generate", interrupted)
     assert mcp_gen("new", "clock").code == 2

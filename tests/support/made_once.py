@@ -29,9 +29,9 @@ _names: Final[dict[int, str]] = {}
 
 def generated_once(options: GenerationOptions) -> Package:
     """The package for options, and for what the files they name hold now."""
-    told = _told(options)
-    package: Package = _once(f"package {told}", lambda: generate(options))
-    _names[id(package)] = told
+    inputs = _inputs(options)
+    package: Package = _once(f"package {inputs}", lambda: generate(options))
+    _names[id(package)] = inputs
     return package
 
 
@@ -45,20 +45,20 @@ def required_once(package: Package) -> None:
 
 def vectors_once(revision: str, options: GenerationOptions | None = None) -> VectorSet:
     """The vectors of a revision, likewise."""
-    told = _told(options or GenerationOptions((revision,)))
-    vectors: VectorSet = _once(f"vectors {revision} {told}", lambda: make(revision, options))
+    inputs = _inputs(options or GenerationOptions((revision,)))
+    vectors: VectorSet = _once(f"vectors {revision} {inputs}", lambda: make(revision, options))
     return vectors
 
 
 @cache
-def side_once(
+def compared_once(
     revision: str, given: GivenFile | None, *, title: str, as_published: bool
 ) -> ComparedRevision:
-    """A side of a comparison, which nobody changes."""
+    """A revision or a file to compare, which nobody changes."""
     return compared_file(revision, given, title=title, as_published=as_published)
 
 
-def _told(options: GenerationOptions) -> str:
+def _inputs(options: GenerationOptions) -> str:
     return f"{options} {read_inputs(options)}"
 
 
@@ -77,6 +77,6 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the command line use these."""
     monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
     monkeypatch.setattr("mcp_protogen.output.trial.require_importable", required_once)
-    monkeypatch.setattr("mcp_protogen.compare.naming.compared_file", side_once)
+    monkeypatch.setattr("mcp_protogen.compare.naming.compared_file", compared_once)
     for user in ("vectors.making", "vectors.writing", "audit.behaviour"):
         monkeypatch.setattr(f"mcp_protogen.{user}.make", vectors_once)

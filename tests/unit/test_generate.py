@@ -223,7 +223,6 @@ def elsewhere(folder: Path, surroundings: dict[str, str], how: str) -> list[str]
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
-        "PYTHONDONTWRITEBYTECODE": "1",
         **surroundings,
     }
     done = subprocess.run(

@@ -1,9 +1,11 @@
 """Methods, capabilities, errors and rules of the IR."""
 
+from dataclasses import replace
 from typing import Any
 
 from mcp_protogen.base.names import ClassName
-from mcp_protogen.ir import LeniencyIR, MethodIR, Ref, RevisionIR, Scalar
+from mcp_protogen.emit.views import handling, purpose
+from mcp_protogen.ir import LeniencyIR, MessageKind, MethodIR, Ref, RevisionIR, Scalar
 from support import tables
 from support.unit import schemas
 from support.unit.schemas import PAGE, STRING, Json, record, ref, union
@@ -199,3 +201,23 @@ def test_leniency_comes_from_the_facts() -> None:
         LeniencyIR("text", "absent", ""),
         LeniencyIR("weight", "negative", 0),
     )
+
+
+def test_the_text_of_a_stub_says_what_it_does_if_that_is_known() -> None:
+    ping = replace(method(derived(), "ping"), requires=())
+    rows: tuple[tuple[MessageKind, str, str, str], ...] = (
+        ("request", "", "Send `ping`.", "Handle `ping`."),
+        ("request", "Deprecated.", "Send `ping`. Deprecated.", "Handle `ping`. Deprecated."),
+        ("request", "Say hello.", "Say hello (`ping`).", "Say hello (`ping`)."),
+        ("notification", "Deprecated.", "Send `ping`. Deprecated.", "Handle `ping`. Deprecated."),
+        (
+            "notification",
+            "Say hello. Deprecated.",
+            "Say hello (`ping`). Deprecated.",
+            "Handle `ping`.\n\nIt is sent to say hello. Deprecated.",
+        ),
+    )
+    for kind, doc, sent, handled in rows:
+        with tables.case((kind, doc)):
+            one = replace(ping, kind=kind, doc=doc)
+            assert (purpose(one), handling(one)) == (sent, handled)

@@ -144,7 +144,7 @@ def _table(entry: Json) -> TargetTable:
 
 def _type(key: str, entry: Json) -> TargetType:
     values = entry.get("values")
-    resolve = of_json(entry["type"]) if "type" in entry else None
+    aliased = of_json(entry["type"]) if "type" in entry else None
     return TargetType(
         key=key,
         kind=entry["kind"],
@@ -154,7 +154,7 @@ def _type(key: str, entry: Json) -> TargetType:
         members=tuple(map(_member, entry.get("members", ()))),
         extra=entry.get("extra", "unknown"),
         bases=tuple(entry.get("bases", ())),
-        type=resolve if values is None else LiteralOf(tuple(values)),
+        type=aliased if values is None else LiteralOf(tuple(values)),
         labels=dict(zip(entry.get("labels", ()), values or (), strict=False)),
     )
 

@@ -71,10 +71,8 @@ def audit(target: Target, revision: str | None, options: AuditOptions | None = N
         target, revision, mapping=options.mapping, timeout=options.timeout
     )
     revision = wanted.ir.id
-    audited, other_revisions = AuditedTarget(wanted, description, matching), OtherRevisions(
-        revision
-    )
-    walk = TypeWalk(audited, other_revisions)
+    audited = AuditedTarget(wanted, description, matching)
+    walk = TypeWalk(audited, OtherRevisions(revision))
     walk.types()
     found = [*walk.findings, *coverage(walk)]
     changes: list[Change] = [rated(finding) for finding in found]

@@ -48,7 +48,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """The matches, by type of the schema; `modules` are those of this revision.
+    """The matches, by type of the schema; `modules` are the target's modules of this revision.
 
     `left_out` are types that the user has excluded.
     """

@@ -4,17 +4,24 @@ A `Ref` names a definition of the schema, or a class, an enumeration or an alias
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 from mcp_protogen.ir import Anything, ListOf, LiteralOf, MapOf, OneOf, Ref, Scalar, TypeExpr
 
 Json = dict[str, Any]
 
-
 NULL = Scalar("null")
 # A boolean is an integer to Python, hence the order.
 _PYTHON: Mapping[type, str] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 _WIDER: Mapping[str, str] = {"integer": "number"}
+
+
+@dataclass(frozen=True, slots=True)
+class OtherAnnotation(Anything):
+    """An annotation that JSON does not explain, and which may stand for any value."""
+
+    text: str
 
 
 _FROM_JSON: Mapping[str, Callable[[Any], TypeExpr]] = {
@@ -24,7 +31,7 @@ _FROM_JSON: Mapping[str, Callable[[Any], TypeExpr]] = {
     "list": lambda item: ListOf(of_json(item)),
     "map": lambda value: MapOf(of_json(value)),
     "union": lambda arms: OneOf(tuple(map(of_json, arms))),
-    "any": lambda _: Anything(),
+    "any": OtherAnnotation,
 }
 
 
@@ -49,6 +56,8 @@ def text(shape: TypeExpr) -> str:
             return f"map<{text(value)}>"
         case OneOf(arms):
             return " | ".join(map(text, arms))
+        case OtherAnnotation(annotation):
+            return annotation
         case Anything():
             return "any"
         case _:
@@ -88,7 +97,7 @@ def _kinds(leaf: TypeExpr) -> Iterator[str]:
 def leaves(shape: TypeExpr, resolve: Callable[[str], TypeExpr | None]) -> Iterator[TypeExpr]:
     """Yield the alternatives of a shape, with unions and aliases resolved.
 
-    `resolve` returns the meaning of a name; None for an object, which stays as it is.
+    `resolve` returns the type that a name stands for; None for an object, which stays as it is.
     """
     yield from _leaves(shape, resolve, frozenset())
 

@@ -73,7 +73,7 @@ def diff(
         LeastSeverity | None, typer.Option(help="Leave out less severe changes.")
     ] = None,
     fail_on: Annotated[
-        FailOn | None, typer.Option(help="Exit with 1 if a change is so severe, or more.")
+        FailOn | None, typer.Option(help="Exit with 1 if a change is at least this severe.")
     ] = None,
     baseline: BaselineFile = None,
     write_baseline: WriteBaseline = False,

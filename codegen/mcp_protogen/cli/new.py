@@ -98,17 +98,17 @@ def _choices(
     return Choices(name, kind, transport, written, every)
 
 
-def _one_of(question: str, default_revisions: Chosen, asking: bool) -> Chosen:
-    names = ", ".join(type(default_revisions))
+def _one_of(question: str, default: Chosen, asking: bool) -> Chosen:
+    names = ", ".join(type(default))
 
     def read(answer: str) -> Chosen:
         try:
-            return type(default_revisions)(answer.lower())
+            return type(default)(answer.lower())
         except ValueError:
             message = f"{answer!r:.40} is not one of {names}"
             raise ProblemError(Problem("wrong-usage", message, question)) from None
 
-    return ask(f"{question} ({names})", default_revisions, read) if asking else default_revisions
+    return ask(f"{question} ({names})", default, read) if asking else default
 
 
 def _summary(choices: Choices, folder: Path) -> str:

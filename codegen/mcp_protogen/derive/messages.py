@@ -64,7 +64,7 @@ def _unlike(found: Sequence[skeleton.Use], definitions: Json) -> str | None:
     if all(schema == schemas[0] for schema in schemas):
         return None
     if not all("$ref" in schema for schema in schemas):
-        return "their params have no named types, and cannot be told apart"
+        return "their params have no named types, and cannot be distinguished"
     if len({use.sender for use in found}) > 1:
         return "the params depend on the sender"
     return None

@@ -11,7 +11,7 @@ from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.emit import formatting, verify, views
 from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
-from mcp_protogen.ir import Era, RevisionIR
+from mcp_protogen.ir import ROLES, Era, RevisionIR
 from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile
 from mcp_protogen.parts import OF_REVISIONS, Selection, missing_names
 from mcp_protogen.plans.tables import PairTables
@@ -65,7 +65,7 @@ def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -
     context = {
         **views.revision_context(ir),
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
-        "sides": [role for role in ("client", "server") if role in selection.modules],
+        "roles": [role for role in ROLES if role in selection.modules],
         "missing": missing_names(selection),
     }
     sources = {

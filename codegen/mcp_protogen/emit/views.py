@@ -58,17 +58,25 @@ def documentation(method: MethodIR) -> str:
 
 def purpose(method: MethodIR) -> str:
     """Return the text of a stub: what it does, in the imperative, and the name of the method."""
+    if not _says_what_for(method):
+        return _with_needs(f"Send `{method.method}`. {method.doc}".rstrip(), method)
     first, end, rest = method.doc.partition(".")
-    named = f"{first} (`{method.method}`){end}{rest}" if first else f"Send `{method.method}`."
-    return _with_needs(named, method)
+    return _with_needs(f"{first} (`{method.method}`){end}{rest}", method)
 
 
 def handling(method: MethodIR) -> str:
     """Return the text of a stub that handles a message; a request asks for what the stub does."""
-    if method.kind != "notification" and method.doc:
+    handle = f"Handle `{method.method}`."
+    if not _says_what_for(method):
+        return _with_needs(f"{handle} {method.doc}".rstrip(), method)
+    if method.kind != "notification":
         return purpose(method)
-    sent_to = f"\n\nIt is sent to {method.doc[0].lower()}{method.doc[1:]}" if method.doc else ""
-    return _with_needs(f"Handle `{method.method}`.{sent_to}", method)
+    return _with_needs(f"{handle}\n\nIt is sent to {method.doc[0].lower()}{method.doc[1:]}", method)
+
+
+def _says_what_for(method: MethodIR) -> bool:
+    """Return whether there is a text about a method, and not only that it is deprecated."""
+    return method.doc not in ("", "Deprecated.")
 
 
 def _with_needs(text: str, method: MethodIR) -> str:

@@ -275,7 +275,7 @@ class Walk:
 
     def _arrays(self, ours: Sequence[TypeExpr], theirs: ByKind, at: str) -> Step | None:
         if len(ours) > 1 and not all(array in theirs.arrays for array in ours):
-            self._undecide(at, "the arrays cannot be told apart")
+            self._undecide(at, "the arrays cannot be distinguished")
         if theirs.arrays:
             return self.between(ours[0], theirs.arrays[0], at)
         self._undecide(at, f"an array is not allowed here in {self.target.id}")
@@ -306,7 +306,7 @@ class Walk:
             else:
                 cases.append((*mark, step))
         if len(otherwise) > 1 and any(works(step, self.plans) for step in otherwise):
-            self._undecide(at, "the alternatives cannot be told apart")
+            self._undecide(at, "the alternatives cannot be distinguished")
         last = otherwise[0] if len(otherwise) == 1 else None
         return When(tuple(cases), last) if cases else last
 

@@ -224,10 +224,10 @@ def others() -> Path:
         for path, content in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
-        default_revisions = [f"{name}={value}" for name, value in FIRST.items()]
+        settings = [f"{name}={value}" for name, value in FIRST.items()]
         setup = ["make", "-C", str(folder), "setup", f"PYTHON={sys.executable}"]
         try:
-            run_command(["env", *default_revisions, "PIP_CONSTRAINT=constraints.txt", *setup])
+            run_command(["env", *settings, "PIP_CONSTRAINT=constraints.txt", *setup])
         except RuntimeError as error:
             # Where pip reaches no index, nothing can be tried; else it is a fault of the project.
             assert _GAVE_UP.search(str(error)), error

@@ -24,7 +24,7 @@ def constants(modules: list[ModuleType]) -> list[dict[str, Any]]:
 
 
 def known_methods(modules: list[ModuleType], wanted: list[str]) -> list[str]:
-    """Return the wanted words that occur in constants, tables and enumerations of the modules."""
+    """Return the wanted methods that occur in constants, tables and enumerations of the modules."""
     found: set[str] = set()
     for module in modules:
         for name, value in vars(module).items():
