@@ -32,8 +32,7 @@ from ...server.connection import ServerConnection
 from ...server.serve import Server, by_revision
 from ...server.state import BoundServer, ServerState
 from ...translation.revision_view import RevisionViews
-from .asgi import HttpExchange, HttpRefusal
-from .bodies import Bodies
+from .asgi import Bodies, HttpExchange, HttpRefusal
 from .event_stream import KeepAlive
 from .options import HttpOptions
 from .param_header_check import ToolHeaders
@@ -63,7 +62,7 @@ class HttpState:
         self.shared = ServerState(views, self.tasks, options)
         self.shared.ids = own_ids()
         self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
-        self.bodies = Bodies(http)
+        self.bodies = Bodies(http.max_body, http.max_bodies, http.body_timeout)
         events = http.events or MemoryEventStore() if http.resumable else None
         self.sessions = SessionRegistry(self.shared, http, events)
         self.tool_headers = ToolHeaders(http.header_lifetime)
