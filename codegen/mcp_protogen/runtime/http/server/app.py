@@ -151,7 +151,7 @@ class OriginGuard:
     def __init__(self, hosts: Collection[str], origins: Collection[str]) -> None:
         self._hosts = frozenset(host.lower() for host in hosts or _LOOPBACK)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
-        # What passed before; clients come back with the same.
+        # What has passed before.
         self._known: set[tuple[bytes, bytes | None]] = set()
 
     def check(self, host: bytes | None, origin: bytes | None) -> None:

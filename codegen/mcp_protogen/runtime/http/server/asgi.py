@@ -53,6 +53,8 @@ _SINGLE: Final = frozenset(
 )
 _OURS: Final = b"mcp-"
 
+_NO_WEIGHT: Final = ("0", "0.0", "0.00", "0.000")
+
 
 class HttpRefusal(Exception):
     """The refusal of an HTTP request: its status, and a JSON-RPC error with the reason."""
@@ -108,11 +110,11 @@ class HttpExchange:
     principal: str | None = None
     """The id of who was authenticated."""
     taken: int = 0
-    """The bytes that are taken for the body; see `Bodies`."""
+    """The bytes that `Bodies` counts for it."""
     closed: bool = False
     """Whether whatever is sent from now on is lost."""
     stuck: bool = False
-    """Whether the client is still there, and does not read."""
+    """Whether the client is there, and does not read."""
 
     def read_head(self, max_headers: int) -> None:
         """Read all but the body; raise `HttpRefusal` for too many or contradictory fields."""
@@ -211,16 +213,14 @@ def check_json(content_type: bytes) -> None:
 def check_accept(accept: bytes, *kinds: str) -> None:
     """Raise `HttpRefusal` for an `Accept` without all of these, each by name or by a range."""
     ranges = {
-        headers.media_type(one) for one in accept.decode("latin-1").split(",") if _wanted(one)
+        headers.media_type(one)
+        for one in accept.decode("latin-1").split(",")
+        # Without those of no weight (RFC 9110, section 12.4.2).
+        if one.replace(" ", "").lower().partition(";q=")[2] not in _NO_WEIGHT
     }
     for kind in kinds:
         if ranges.isdisjoint({kind, f"{kind.partition('/')[0]}/*", "*/*"}):
             raise HttpRefusal(406, f"Accept has to list {' and '.join(kinds)}")
-
-
-def _wanted(one: str) -> bool:
-    """Return whether a part of an `Accept` does not say `q=0` (RFC 9110, section 12.4.2)."""
-    return one.replace(" ", "").lower().partition(";q=")[2] not in ("0", "0.0", "0.00", "0.000")
 
 
 @coroutine
@@ -244,7 +244,7 @@ def resumed(work: Coroutine[Any, Any, T], waiting: Any) -> Generator[Any, Any, T
 
 @dataclass(eq=False, slots=True)
 class _Incoming:
-    """A body that is being read: its request, its greatest size, and its time limit."""
+    """A body that is being read, of at most `expected` bytes."""
 
     exchange: HttpExchange
     expected: int
@@ -361,12 +361,8 @@ class Bodies:
 
     def done(self, exchange: HttpExchange) -> None:
         """Give back what was taken for a body that is not kept, or has a limit of its own."""
-        self.taken -= self.handed_over(exchange)
-
-    def handed_over(self, exchange: HttpExchange) -> int:
-        """Return the bytes taken for a body, which the caller has to give back."""
-        held, exchange.taken = exchange.taken, 0
-        return held
+        self.taken -= exchange.taken
+        exchange.taken = 0
 
 
 def _piece(message: Mapping[str, Any], limit: int) -> bytes:
