@@ -13,7 +13,7 @@ from support.json_types import Json, JsonObject
 from support.revisions import OLD
 from support.sessions.talking import INITIALIZED, hello, notification, pkg, runtime, stub
 
-BODIES = runtime("http.server.bodies")
+BODIES = runtime("http.server.asgi")
 KIB = 1024
 LIMITS = {"max_body": 100 * KIB, "max_bodies": 200 * KIB}
 FIELDS = {

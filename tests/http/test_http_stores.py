@@ -82,12 +82,16 @@ class FailingEvents:
         self.fails = False
         self._store = pkg.MemoryEventStore()
         self.after = self._store.after
-        self.forget = self._store.forget
 
     async def append(self, session: str, stream: str, event: Any) -> None:
         if self.fails:
             raise LookupError("the store is away")
         await self._store.append(session, stream, event)
+
+    async def forget(self, session: str) -> None:
+        if self.fails:
+            raise LookupError("the store is away")
+        await self._store.forget(session)
 
 
 async def next_said(events: Events) -> Event:
@@ -244,6 +248,18 @@ class TestFailingRecords:
 
 class TestFailingEvents:
     """Who is connected is served, also while nothing can be kept for later."""
+
+    async def test_all_sessions_end_whose_events_cannot_be_deleted(self) -> None:
+        store, server = FailingEvents(), ours()
+        async with serving(server, events=store) as site:
+            one, two = await site.initialize(), await site.initialize()
+            async with one.get() as first, two.get() as second:
+                assert await first.event() is not None
+                assert await second.event() is not None
+                store.fails = True
+                await site.app.close()
+                assert [await first.all(), await second.all()] == [[], []]
+            assert not server.sessions
 
     async def test_a_stream_brings_what_cannot_be_kept(self) -> None:
         store, server = FailingEvents(), ours()

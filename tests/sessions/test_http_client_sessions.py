@@ -198,7 +198,7 @@ class TestSession:
     def test_a_session_is_ended_whatever_the_server_says(
         self, how: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.session"), "_FAREWELL", 0.05)
+        monkeypatch.setattr(runtime("http.client.transport"), "_FAREWELL", 0.05)
 
         class Leaving(Handshaking):
             async def __call__(self, request: Request, reply: Reply) -> None:

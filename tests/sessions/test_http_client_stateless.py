@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import ssl
 import sys
 from collections.abc import Callable, Generator
 from types import SimpleNamespace
@@ -497,6 +498,28 @@ class TestClient:
 
         using(Modern(), use)
         assert [one.is_closed for one in made] == [True]
+
+    def test_all_of_our_own_share_one_context_which_verifies(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        contexts: list[ssl.SSLContext] = []
+
+        class Noted(httpx2.AsyncClient):
+            def __init__(self, *, verify: Any = None, **chosen: Any) -> None:
+                super().__init__(verify=verify, **chosen)
+                contexts.append(verify)
+
+        monkeypatch.setattr(httpx2, "AsyncClient", Noted)
+
+        async def use(ours: Any) -> None:
+            await ours.call_tool(named(STATELESS, "x"))
+
+        using(Modern(), use)
+        using(Modern(), use)
+        first, second = contexts
+        assert first is second
+        assert first.check_hostname
+        assert first.verify_mode is ssl.CERT_REQUIRED
 
     async def test_what_its_authentication_raises_reaches_the_caller(self) -> None:
         class Refused(Exception):

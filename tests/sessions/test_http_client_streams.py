@@ -279,7 +279,7 @@ class TestListener:
     async def test_it_waits_longer_and_longer_while_that_fails(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, "session")
+        waited = noted(monkeypatch, "transport")
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.send(503 if len(waited) < 8 else 405)
@@ -292,7 +292,7 @@ class TestListener:
     async def test_it_waits_longer_and_longer_while_there_are_ids_and_no_messages(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, "session")
+        waited = noted(monkeypatch, "transport")
         come: list[Request] = []
 
         async def listen(request: Request, reply: Reply) -> None:

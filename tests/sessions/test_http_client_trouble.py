@@ -129,7 +129,7 @@ class TestStreams:
     def test_a_server_that_does_not_say_whether_it_has_one_is_not_waited_for(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(runtime("http.client.session"), "_LISTENING", 0.01)
+        monkeypatch.setattr(runtime("http.client.transport"), "_LISTENING", 0.01)
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.gone()

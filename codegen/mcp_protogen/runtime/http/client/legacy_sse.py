@@ -10,9 +10,9 @@ from typing import Final
 from ...core.errors import Disconnected, RemoteError
 from .. import headers as fields
 from ..sse import Event
-from .http_client import URL
+from .http_client import URL, HttpReply
 from .outgoing import POSTED, Message
-from .response_rules import HttpReply, http_error
+from .request import http_error
 from .state import ClientState
 
 # The timeout for the event with the endpoint, in seconds.

@@ -7,6 +7,7 @@ comes back with the last one it saw gets what followed on that stream, and on no
 
 import re
 from asyncio import FIRST_COMPLETED, Future, Lock, TimerHandle, create_task, get_running_loop, wait
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,7 +33,8 @@ _FIELDS: Final[tuple[Field, ...]] = (
 # A comment, which readers pass over (HTML standard, "Event streams").
 _COMMENT: Final = b":\n\n"
 
-_STANDALONE: Final = "~"
+STANDALONE: Final = "~"
+"""How the names begin of streams that belong to no request."""
 _ID: Final = re.compile(r"(~?[A-Za-z0-9_-]{1,32})\.([0-9]{1,15})")
 
 # Messages that wait before one stream.
@@ -55,7 +57,7 @@ class EventResponse:
     _writing: bool = False
     open: bool = True
     ended: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
-    """A future that is done once the response is over."""
+    """Done once the response is over."""
 
     async def write(self, data: bytes) -> None:
         """Write a piece after the header; it is lost if the client is gone."""
@@ -190,15 +192,6 @@ def parsed(event_id: str) -> tuple[str, int] | None:
     """Return the stream and the number that an id names; None if it is none of ours."""
     match = _ID.fullmatch(event_id)
     return None if match is None else (match[1], int(match[2]))
-
-
-def standalone_name() -> str:
-    """Return a new name for a stream that belongs to no request, in this process."""
-    return _STANDALONE + token_urlsafe(9)
-
-
-def is_standalone(name: str) -> bool:
-    return name.startswith(_STANDALONE)
 
 
 @dataclass(eq=False, slots=True)
@@ -346,16 +339,15 @@ class _Kept(NullSink):
 
     def __init__(self) -> None:
         super().__init__()
-        self.messages: list[bytes] = []
+        self.messages = deque[bytes](maxlen=_KEPT)
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         self.put(message)
 
     def put(self, message: bytes) -> None:
-        self.messages.append(message)
-        if len(self.messages) > _KEPT:
-            del self.messages[0]
+        if len(self.messages) == _KEPT:
             _log.debug("nobody listens: a message of the server is lost")
+        self.messages.append(message)
 
 
 @dataclass(eq=False, slots=True)

@@ -1,8 +1,7 @@
-"""The transport of 2024-11-05, HTTP with SSE, for clients that know no other.
+"""HTTP with SSE, which later revisions call deprecated; off unless asked for.
 
 A GET opens a stream, whose first event names where to post; whatever the server says comes over the
-stream (2024-11-05, basic/transports, "HTTP with SSE"). Off unless asked for: later revisions call
-it deprecated.
+stream (2024-11-05, basic/transports, "HTTP with SSE").
 """
 
 from asyncio import Event, wait
@@ -56,7 +55,6 @@ class LegacySse:
             del self._transports[id]
 
     async def post(self, exchange: HttpExchange) -> None:
-        """Take in one message; raise `HttpRefusal`."""
         check_json(exchange.fields.get(b"content-type", b""))
         (id,) = parse_qs(exchange.query).get(_QUERY, [""])[:1]
         transport = self._transports.get(id)

@@ -1,18 +1,8 @@
 """The state that all parts of one application share while an event loop runs it.
 
-How things end: `close()` is orderly and awaited, `abort()` is at once.
-
-| what | who calls it | when |
-|---|---|---|
-| `HttpState.close` | `HttpApp.close` | the application is shut down |
-| `SessionRegistry.close` | `HttpState.close` | handlers have ended, or took too long |
-| `HttpSession.close` | `SessionRegistry` | it was deleted or idle for long, or makes room |
-| `Endpoint.cancel_all` | `HttpSession.close` | the session ends |
-| `Endpoint.cancel_all` | `HttpState.close` | requests outside of sessions took too long |
-| `KeepAlive.close` | `HttpState.close` | last, for responses that are still open |
-| `HttpResponse.close`, `abort` | `HttpResponse.serve` | the request was served, or that failed |
-| `Stream.close`, `abort` | its `StreamQueue`, or who has it | the response or session ends |
-| `EventResponse.close`, `abort` | its `Stream`, or who has it | all is written, or nobody reads |
+How things end: `close()` is orderly and awaited, `abort()` is at once. `HttpState.close` gives
+handlers time to end; then it closes all sessions, cancels what is left, and completes the responses
+that are still open.
 """
 
 from asyncio import Task, get_running_loop, timeout
@@ -25,15 +15,13 @@ from typing import Any
 from ...core.errors import Disconnected
 from ...core.options import Options
 from ...core.revision import Revision
-from ...core.spec import ERAS
 from ...core.tasks import Signal, Tasks
 from ...server.base import ServerBase
 from ...server.connection import ServerConnection
 from ...server.serve import Server, by_revision
 from ...server.state import BoundServer, ServerState
 from ...translation.revision_view import RevisionViews
-from .asgi import HttpExchange, HttpRefusal
-from .bodies import Bodies
+from .asgi import Bodies, HttpExchange, HttpRefusal
 from .event_stream import KeepAlive
 from .options import HttpOptions
 from .param_header_check import ToolHeaders
@@ -63,7 +51,7 @@ class HttpState:
         self.shared = ServerState(views, self.tasks, options)
         self.shared.ids = own_ids()
         self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
-        self.bodies = Bodies(http)
+        self.bodies = Bodies(http.max_body, http.max_bodies, http.body_timeout)
         events = http.events or MemoryEventStore() if http.resumable else None
         self.sessions = SessionRegistry(self.shared, http, events)
         self.tool_headers = ToolHeaders(http.header_lifetime)
@@ -91,17 +79,14 @@ class HttpState:
 
         Raise `HttpRefusal` if no such revision is spoken.
         """
+        known = self.offer.handshake
+        if not known:
+            raise HttpRefusal(404, "No revision is spoken that this transport belongs to")
         servers, spoken = by_revision(self._servers), self._revisions
         if spoken is None:
-            servers = {
-                revision: server
-                for revision, server in servers.items()
-                if server.TABLE.era.has_handshake
-            }
+            servers = {revision: one for revision, one in servers.items() if revision in known}
         else:
-            spoken = tuple(one for one in spoken if ERAS[one.era].has_handshake)
-        if not (servers if spoken is None else spoken):
-            raise HttpRefusal(404, "No revision is spoken that this transport belongs to")
+            spoken = tuple(one for one in spoken if one.id in known)
         return RevisionViews(servers, spoken, self.options.on_loss)
 
     def check_room(self) -> None:
@@ -121,7 +106,8 @@ class HttpState:
     def go_on(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
         """Count a request and its body until all of its handlers have ended."""
         self.working += 1
-        left, held = set(handlers), self.bodies.handed_over(exchange)
+        left, held = set(handlers), exchange.taken
+        exchange.taken = 0
 
         def ended(task: Task[None]) -> None:
             left.discard(task)

@@ -12,7 +12,7 @@ from ...rules import server_negotiation
 from ...server.connection import ServerConnection
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
-from .event_stream import EventLog, EventResponse, StandaloneStream, Stream, is_standalone, parsed
+from .event_stream import STANDALONE, EventLog, EventResponse, StandaloneStream, Stream, parsed
 from .response import HANDSHAKE, HttpResponse, single_request
 from .sessions import HttpSession, new_id
 from .state import HttpState
@@ -202,7 +202,7 @@ class StatefulHttp:
                 raise _unknown_event()
             if live is not None:
                 return live
-            if not is_standalone(name):
+            if not name.startswith(STANDALONE):
                 await stream.close()
                 return None
             # Another process has begun it; from here on it is this one's.

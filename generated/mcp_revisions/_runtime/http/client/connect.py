@@ -1,6 +1,7 @@
 """Connections to a server over HTTP, by its URL."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final, TypeVar, Unpack, overload
 
 from ...client.base import ClientBase
@@ -65,11 +66,17 @@ def open_http(
             # Each stream takes a connection, so their number is not limited here.
             limits = package.Limits(max_keepalive_connections=20)
             patience = package.Timeout(None, connect=_CONNECT)
-            client = package.AsyncClient(timeout=patience, limits=limits)
+            client = package.AsyncClient(verify=_trust(), timeout=patience, limits=limits)
         owned = http is None
         return HttpTransport(HttpWire(client, target, headers or {}, limit, owned), reconnection)
 
     return open
+
+
+@cache
+def _trust() -> Any:
+    """Return the TLS context of the process: to read all certificates takes long."""
+    return httpx2().create_ssl_context()
 
 
 @overload

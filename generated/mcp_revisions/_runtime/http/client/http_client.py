@@ -10,12 +10,11 @@ type checkers.
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from ...core.errors import Disconnected, RemoteError
 from .. import headers as fields
 from .. import sse
-from .response_rules import HttpReply
 
 # These are classes of httpx2.
 URL: TypeAlias = Any
@@ -45,6 +44,15 @@ def httpx2() -> Any:
         return import_module("httpx2")
     except ImportError:
         raise ImportError("HTTP needs the package httpx2: pip install httpx2") from None
+
+
+class HttpReply(NamedTuple):
+    """An HTTP answer that is not a stream of events."""
+
+    status: int
+    media: str = ""
+    body: bytes = b""
+    session: str | None = None
 
 
 class Incoming:
@@ -94,7 +102,7 @@ class Incoming:
 
 
 class HttpWire:
-    """A sender of requests to one origin; `owned` if the client is to be closed with it."""
+    """A sender of requests to one origin; closes its client if that is `owned`."""
 
     __slots__ = ("_client", "_headers", "_limit", "_named", "_owned", "url")
 
@@ -158,7 +166,6 @@ class HttpWire:
         return url if _origin(url) == _origin(self.url) else None
 
     async def close(self) -> None:
-        """Close the client, unless it belongs to the user."""
         if self._owned:
             await self._client.aclose()
 

@@ -8,7 +8,7 @@ Metadata"; 2025-11-25, basic/transports, "Session Management", "Protocol Version
 import re
 from collections.abc import Mapping
 from logging import getLogger
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple
 
 from ...core.errors import RequestId
 from ...core.json import JSONObject, is_array, is_object, json_text
@@ -36,14 +36,12 @@ POSTED: Final[Mapping[str, str]] = {
 # 2025-11-25, basic/transports, "Session Management"
 _SESSION_ID: Final = re.compile(r"[!-~]+")
 
-Kind: TypeAlias = Literal["request", "notification", "response"]
-
 
 class Message(NamedTuple):
     """A message on its way to the server."""
 
     body: bytes
-    kind: Kind
+    kind: Literal["request", "notification", "response"]
     method: str
     """The method; empty for a response."""
     params: Mapping[str, Any]
@@ -115,7 +113,6 @@ class ProtocolState:
         return message
 
     def post_headers(self, message: Message) -> dict[str, str]:
-        """Return the header fields for the POST of a message."""
         if message.revision is None:
             # The handshake has neither revision nor session yet.
             own = {} if message.method == INITIALIZE else self.session_headers()
@@ -195,6 +192,5 @@ class ProtocolState:
 
 
 def _result_in(value: object, id: RequestId) -> JSONObject:
-    """Return the result that answers a request, or an empty object."""
     result = (answer_in(value, id) or {}).get("result")
     return result if is_object(result) else {}

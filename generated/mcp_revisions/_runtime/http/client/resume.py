@@ -57,7 +57,6 @@ class Cursor:
         self._opened = clock()
 
     def opens(self) -> None:
-        """Note that a connection is being made."""
         self._opened = self._clock()
 
     def passed(self, event: Event) -> bytes | None:
@@ -80,12 +79,11 @@ class Cursor:
 
     @property
     def is_given_up(self) -> bool:
-        """Return whether too many connections in a row have failed."""
         return self._failures > self._reconnection.max_attempts
 
     @property
     def wait(self) -> float:
-        """Seconds to wait before the next connection; longer after repeated failures."""
+        """The seconds before the next connection."""
         bounds = self._reconnection
         asked = min(max(self._retry, bounds.min_wait), bounds.max_wait)
         # The exponent is limited, because a float would overflow.

@@ -60,12 +60,10 @@ class Inbox:
         return messages
 
     async def room(self) -> None:
-        """Wait until there is room for more messages."""
         while not self._ended and (len(self._messages) >= _CAPACITY or self._size >= _LARGEST):
             await self._changed.heard()
 
     def end(self, broken: Disconnected | None = None) -> None:
-        """End the inbox, with the reason if it is an error."""
         if not self._ended:
             self._ended = True
             self.broken = broken

@@ -4,7 +4,7 @@ It runs under any ASGI server, by itself or mounted inside another application.
 """
 
 from asyncio import get_running_loop
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from functools import partial
 from logging import getLogger
 from typing import Final, TypeAlias
@@ -19,7 +19,6 @@ from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
 from ...rules.server_negotiation import Offer
 from ...server.serve import Server
 from .. import headers
-from .access import OriginGuard
 from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_accept, check_json
 from .legacy_sse import LegacySse
 from .options import HttpOptions
@@ -31,6 +30,12 @@ _log: Final = getLogger(__name__)
 
 _USUAL: Final = Options()
 _USUAL_HTTP: Final = HttpOptions()
+
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
+_ANY: Final = "*"
+_KNOWN: Final = 1000
+_LONGEST: Final = 300
+_PORT: Final = len("65535")
 
 
 def http_app(
@@ -133,6 +138,54 @@ class HttpApp:
             allow = b"allow", ", ".join(handlers).encode()
             raise HttpRefusal(405, "Method not allowed", fields=[allow])
         return handle
+
+
+class OriginGuard:
+    """The check of `Host` and `Origin`; a web page at an allowed host may call as well.
+
+    A page in a browser can reach a server on its user's machine under a name that its author
+    controls (DNS rebinding). The name stays in `Host`, and the page in `Origin`
+    (2026-07-28, basic/transports/streamable-http, "Security & Endpoint").
+    """
+
+    def __init__(self, hosts: Collection[str], origins: Collection[str]) -> None:
+        self._hosts = frozenset(host.lower() for host in hosts or _LOOPBACK)
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        # What has passed before.
+        self._known: set[tuple[bytes, bytes | None]] = set()
+
+    def check(self, host: bytes | None, origin: bytes | None) -> None:
+        """Raise `HttpRefusal` for a request that is not meant for this server."""
+        if host is None:
+            raise HttpRefusal(400, "The header field Host is missing")
+        if (host, origin) in self._known:
+            return
+        if not self._is_allowed(host.decode("latin-1").strip(" \t").lower()):
+            raise HttpRefusal(421, "Not a host of this server; see allowed_hosts")
+        if origin is not None and not self._may_call(origin.decode("latin-1").strip(" \t").lower()):
+            raise HttpRefusal(403, "Not an origin that may call this server; see allowed_origins")
+        if len(host) + len(origin or b"") > _LONGEST:
+            return
+        if len(self._known) >= _KNOWN:
+            self._known.clear()
+        self._known.add((host, origin))
+
+    def _is_allowed(self, host: str) -> bool:
+        if _ANY in self._hosts or host in self._hosts:
+            return True
+        name, colon, port = host.rpartition(":")
+        is_port = bool(colon) and port.isascii() and port.isdigit() and len(port) <= _PORT
+        return is_port and name in self._hosts
+
+    def _may_call(self, origin: str) -> bool:
+        if _ANY in self._origins or origin in self._origins:
+            return True
+        scheme, _, host = origin.partition("://")
+        if scheme not in ("http", "https") or _ANY in self._hosts:
+            # A server that answers to any name has to say which pages it trusts.
+            return False
+        # With a path or a user name before it, a host is in no list.
+        return self._is_allowed(host)
 
 
 _Handler: TypeAlias = Callable[[HttpExchange], Awaitable[None]]

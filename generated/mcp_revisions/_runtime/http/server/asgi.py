@@ -1,10 +1,18 @@
-"""One HTTP request over ASGI 3, and the response to it.
+"""HTTP requests over ASGI 3: head, body, and the response.
 
 https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
-from asyncio import Task, create_task, timeout
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, MutableMapping
+from asyncio import Task, Timeout, create_task, get_running_loop, timeout
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Mapping,
+    MutableMapping,
+)
 from dataclasses import dataclass, field
 from functools import lru_cache
 from inspect import iscoroutine
@@ -27,11 +35,25 @@ Field: TypeAlias = tuple[bytes, bytes]
 _JSON: Final[Field] = (b"content-type", headers.JSON.encode())
 _MOST_FIELDS: Final = 200
 
+_LENGTH: Final = b"content-length"
+_DIGITS: Final = 20
+
+# ASGI servers read about as much ahead.
+_SMALL: Final = 16 * 1024
+
+# For a body to begin to come, in seconds; before, nobody is behind.
+_START: Final = 1.0
+
+# For it to go on.
+_PAUSE: Final = 1.0
+
 # Where a second value could mean something else to whoever looks at the first.
 _SINGLE: Final = frozenset(
     (b"authorization", b"content-length", b"content-type", b"host", b"last-event-id", b"origin")
 )
 _OURS: Final = b"mcp-"
+
+_NO_WEIGHT: Final = ("0", "0.0", "0.00", "0.000")
 
 
 class HttpRefusal(Exception):
@@ -88,11 +110,11 @@ class HttpExchange:
     principal: str | None = None
     """The id of who was authenticated."""
     taken: int = 0
-    """The bytes that are taken for the body; see `Bodies`."""
+    """The bytes that `Bodies` counts for it."""
     closed: bool = False
     """Whether whatever is sent from now on is lost."""
     stuck: bool = False
-    """Whether the client is still there, and does not read."""
+    """Whether the client is there, and does not read."""
 
     def read_head(self, max_headers: int) -> None:
         """Read all but the body; raise `HttpRefusal` for too many or contradictory fields."""
@@ -191,16 +213,14 @@ def check_json(content_type: bytes) -> None:
 def check_accept(accept: bytes, *kinds: str) -> None:
     """Raise `HttpRefusal` for an `Accept` without all of these, each by name or by a range."""
     ranges = {
-        headers.media_type(one) for one in accept.decode("latin-1").split(",") if _wanted(one)
+        headers.media_type(one)
+        for one in accept.decode("latin-1").split(",")
+        # Without those of no weight (RFC 9110, section 12.4.2).
+        if one.replace(" ", "").lower().partition(";q=")[2] not in _NO_WEIGHT
     }
     for kind in kinds:
         if ranges.isdisjoint({kind, f"{kind.partition('/')[0]}/*", "*/*"}):
             raise HttpRefusal(406, f"Accept has to list {' and '.join(kinds)}")
-
-
-def _wanted(one: str) -> bool:
-    """Return whether a part of an `Accept` does not say `q=0` (RFC 9110, section 12.4.2)."""
-    return one.replace(" ", "").lower().partition(";q=")[2] not in ("0", "0.0", "0.00", "0.000")
 
 
 @coroutine
@@ -220,3 +240,147 @@ def resumed(work: Coroutine[Any, Any, T], waiting: Any) -> Generator[Any, Any, T
                 waiting = work.send(sent)
         except StopIteration as done:
             return cast(T, done.value)
+
+
+@dataclass(eq=False, slots=True)
+class _Incoming:
+    """A body that is being read, of at most `expected` bytes."""
+
+    exchange: HttpExchange
+    expected: int
+    begun: float
+    limit: Timeout
+    latest: float
+    received: int = 0
+    put_off: bool = False
+
+    def is_behind(self, now: float, seconds: float) -> bool:
+        """Return whether it comes too slowly to be complete in time, or has stopped coming."""
+        passed = now - self.begun
+        is_slow = passed > _START and self.received * seconds < self.expected * passed
+        return is_slow or now - self.latest > _PAUSE
+
+
+class Bodies:
+    """The reader of all bodies, which counts the memory they take, and allows `most` bytes.
+
+    What takes no more than a connection does anyway is not counted, so that nobody is kept from
+    asking something small. Where there is no room for more, those make room who are behind the time
+    that a body has, in seconds: nobody keeps others out by being slow.
+    """
+
+    def __init__(self, largest: int, most: int, seconds: float) -> None:
+        self._largest = largest
+        self._most = most
+        self._seconds = seconds
+        self._incoming: dict[_Incoming, None] = {}
+        self.taken = 0
+        """The bytes taken for all bodies that count, until their requests are `done`."""
+
+    async def read(self, exchange: HttpExchange) -> bytes:
+        """Return a whole body; raise `HttpRefusal` if it is too large, too slow or cut off."""
+        length = exchange.fields.get(_LENGTH, b"0").strip(b" \t")
+        if not length.isdigit():
+            raise HttpRefusal(400, "Content-Length has to be a number")
+        if len(length) > _DIGITS or (expected := int(length)) > self._largest:
+            raise _too_large(self._largest)
+        if expected > _SMALL:
+            self._take(exchange, expected)
+        work = exchange.receive()
+        if iscoroutine(work):
+            try:
+                waiting = work.send(None)
+            except StopIteration as done:
+                # Mostly all of it is there.
+                message: Message = done.value
+                if not message.get("more_body"):
+                    piece = _piece(message, self._largest)
+                    if len(piece) > _SMALL:
+                        self._take(exchange, len(piece))
+                    return piece
+                work = _given(message)
+            else:
+                work = resumed(work, waiting)
+        return await self._rest(exchange, work, expected or self._largest)
+
+    async def _rest(
+        self, exchange: HttpExchange, work: Awaitable[Mapping[str, Any]], expected: int
+    ) -> bytes:
+        limit, now = timeout(self._seconds), get_running_loop().time
+        begun = now()
+        incoming = _Incoming(exchange, expected, begun, limit, latest=begun)
+        self._incoming[incoming] = None
+        try:
+            async with limit:
+                message = await work
+                # Pieces may be of one byte each, and an object for each would take far more.
+                body = bytearray(_piece(message, self._largest))
+                while message.get("more_body"):
+                    incoming.received, incoming.latest = len(body), now()
+                    self._take(exchange, len(body))
+                    message = await exchange.receive()
+                    body += _piece(message, self._largest - len(body))
+                self._take(exchange, len(body))
+                return bytes(body)
+        except TimeoutError:
+            if incoming.put_off:
+                raise _full() from None
+            raise HttpRefusal(408, "The body of the request did not come in time") from None
+        finally:
+            del self._incoming[incoming]
+
+    def _take(self, exchange: HttpExchange, size: int) -> None:
+        more = size - exchange.taken
+        if more <= 0 or size <= _SMALL:
+            return
+        lacking = self.taken + more - self._most
+        if lacking > 0 and not self._made_room(lacking, exchange):
+            raise _full()
+        exchange.taken += more
+        self.taken += more
+
+    def _made_room(self, lacking: int, exchange: HttpExchange) -> bool:
+        """Refuse bodies that come too slowly; return whether that makes enough room."""
+        now, seconds = get_running_loop().time(), self._seconds
+        behind = [
+            one
+            for one in self._incoming
+            if one.exchange is not exchange and one.exchange.taken and one.is_behind(now, seconds)
+        ]
+        if sum(one.exchange.taken for one in behind) < lacking:
+            return False
+        for one in behind:
+            lacking -= one.exchange.taken
+            self.done(one.exchange)
+            if not one.limit.expired():
+                one.put_off = True
+                one.limit.reschedule(now)
+            if lacking <= 0:
+                break
+        return True
+
+    def done(self, exchange: HttpExchange) -> None:
+        """Give back what was taken for a body that is not kept, or has a limit of its own."""
+        self.taken -= exchange.taken
+        exchange.taken = 0
+
+
+def _piece(message: Mapping[str, Any], limit: int) -> bytes:
+    if message["type"] == "http.disconnect":
+        raise HttpRefusal(400, "The request was not sent to its end")
+    piece: bytes = message.get("body", b"")
+    if len(piece) > limit:
+        raise _too_large(limit)
+    return piece
+
+
+async def _given(message: Message) -> Message:
+    return message
+
+
+def _too_large(limit: int) -> HttpRefusal:
+    return HttpRefusal(413, f"The body of the request is larger than {limit} bytes")
+
+
+def _full() -> HttpRefusal:
+    return HttpRefusal.for_now("Too many large requests at once")

@@ -53,9 +53,9 @@ class HttpOptions:
     retry: float = 1.0
     """The time after which a client should come back to a stream that was closed."""
     keep_alive: float = 15.0
-    """The longest time in which nothing is written to an open stream."""
+    """The longest silence of an open stream."""
     send_timeout: float = 30.0
-    """The time a client has to take in what is written to it, before it counts as gone."""
+    """The time a client has to take in what is written to it; then it counts as gone."""
     head_timeout: float = 10.0
     """The time the head of a request has to arrive; only `run_http` can enforce it."""
     body_timeout: float = 30.0
@@ -65,9 +65,8 @@ class HttpOptions:
     max_bodies: int = 64 * 1024 * 1024
     """The most bytes of all bodies that are being read or worked on, of those above 16 KiB.
 
-    When there is no room for one more, requests are answered with 503, so that their clients come
-    again: those that are sent too slowly to be complete in time, or else the new one. Of `old_sse`,
-    bodies count while they are being read.
+    Where there is no room for one more, those that come too slowly are answered with 503, or else
+    the new one is. Of `old_sse`, bodies count while they are being read.
     """
     max_headers: int = 64 * 1024
     """The largest size of all header fields of a request together."""
@@ -76,9 +75,9 @@ class HttpOptions:
     max_streams: int = 10_000
     """The most open streams of which no request is being worked on."""
     header_lifetime: float = 60.0
-    """The time for which it is remembered what a tool wants repeated in header fields.
+    """The time for which it is known what tools want repeated in header fields.
 
-    It is asked for anew at once when the server publishes `tools_list_changed`.
+    It ends when the server publishes `tools_list_changed`.
     """
     old_sse: bool = False
     """Whether to serve clients of the transport of 2024-11-05, HTTP with SSE, too."""

@@ -1,9 +1,8 @@
 """Serving HTTP from the main of a program, with uvicorn, whose connections get limits.
 
-uvicorn waits for the head of a request as long as a client likes, its parser in C holds as much of
-it as comes, and a connection that is to be closed stays until all is read that was written to it.
-An application learns of none of this, so `LimitedProtocol` stands before uvicorn's own protocol, of
-which it uses `cycle` and `transport`.
+uvicorn waits without a limit for the head of a request, of any size, and for clients that do not
+read before it closes a connection. An application learns of none of this, so `LimitedProtocol`
+stands before uvicorn's own protocol, of which it uses `cycle` and `transport`.
 """
 
 from asyncio import BaseTransport, Protocol, TimerHandle, Transport, get_running_loop
@@ -159,8 +158,7 @@ class LimitedProtocol(Protocol):
 
     def _wait_for_head(self) -> None:
         if self._head is None:
-            loop = get_running_loop()
-            self._head = loop.call_later(self.HEAD_TIMEOUT, self._head_is_late)
+            self._head = get_running_loop().call_later(self.HEAD_TIMEOUT, self._head_is_late)
 
     def _head_came(self) -> None:
         if self._head is not None:

@@ -19,7 +19,7 @@ from ...core.errors import Disconnected
 from ...server.connection import ServerConnection
 from ...server.state import BoundServer, ServerState
 from .asgi import HttpRefusal
-from .event_stream import EventLog, EventResponse, StandaloneStream, Stream, standalone_name
+from .event_stream import STANDALONE, EventLog, EventResponse, StandaloneStream, Stream
 from .options import HttpOptions
 from .stores import EventStore, SessionRecord
 
@@ -68,7 +68,6 @@ class HttpSession:
         return stream
 
     def to_record(self) -> SessionRecord:
-        """Return what another process has to know of it."""
         connection = self.connection.endpoint.connection
         return SessionRecord(
             revision=self.revision,
@@ -98,7 +97,11 @@ class HttpSession:
         for stream in list(self.streams.values()):
             stream.abort()
         if forget and self.store is not None:
-            await self.store.forget(self.id)
+            try:
+                await self.store.forget(self.id)
+            except Exception:
+                # The store is the application's. Other sessions have to end all the same.
+                _log.exception("the events of a session could not be deleted")
 
 
 class SessionRegistry:
@@ -115,7 +118,6 @@ class SessionRegistry:
         self._lifetime = http.session_lifetime
         self._store = http.session_store
         self.saved = self._store is not None
-        """Whether a store has to know of them."""
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         self._timer: TimerHandle | None = None
 
@@ -168,23 +170,15 @@ class SessionRegistry:
         """Begin a session; raise `HttpRefusal` if there is no room for one more."""
         self._make_room()
         store, now = self._events, get_running_loop().time()
-        log = None if store is None else EventLog(store, id, standalone_name())
+        log = None if store is None else EventLog(store, id, STANDALONE + token_urlsafe(9))
         standalone = StandaloneStream(self._shared.tasks, log)
         server_connection = ServerConnection(bound_server, connection, self._shared, standalone)
         server_connection.endpoint.principal = principal
         server_connection.register()
-        table = connection.table
-        retry = self._retry if table.rules.polling else None
+        revision = connection.table.revision
+        retry = self._retry if connection.table.rules.polling else None
         session = self._sessions[id] = HttpSession(
-            id,
-            principal,
-            table.revision,
-            server_connection,
-            standalone,
-            store,
-            retry,
-            used=now,
-            saved=now,
+            id, principal, revision, server_connection, standalone, store, retry, now, now
         )
         if self._timer is None:
             self._look_later()
