@@ -14,7 +14,8 @@ from typing import Final
 from mcp_protogen.findings.change import Category, Change, Reader, Severity
 from mcp_protogen.ir import OTHER, Role, Senders
 
-_LINE = re.compile(r"^\| (?P<code>[a-z]+(?:-[a-z]+)*) \| (?P<rest>.*\.) \|$", re.MULTILINE)
+# Each row of a table but its head.
+_LINE = re.compile(r"^\| (?!code \|)(?P<code>\S+) \| (?P<rest>.*) \|$", re.MULTILINE)
 _READERS: Final[Mapping[Role, Reader]] = {"client": Reader.CLIENT, "server": Reader.SERVER}
 
 
