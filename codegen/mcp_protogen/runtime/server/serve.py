@@ -3,7 +3,6 @@
 import asyncio
 from asyncio import CancelledError, Task
 from collections.abc import Iterable
-from contextlib import suppress
 from logging import getLogger
 from typing import Any, Final, TypeAlias
 
@@ -96,19 +95,14 @@ async def _read(router: Router, transport: Transport, writer: Task[None]) -> Non
 
 async def _close(router: Router, state: ServerState, queue: SendQueue, writer: Task[None]) -> None:
     """End what is under way, in order: calls, streams, handlers, and then the way out."""
-    gone = Disconnected("the client is gone")
+    gone, within = Disconnected("the client is gone"), 0.0
     try:
         for connection in router.connections:
             connection.abort(gone)
         async with asyncio.TaskGroup() as group:
             for connection in router.connections:
                 group.create_task(connection.endpoint.close(state.options.drain))
-        await state.tasks.cancel()
-        queue.close()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(writer), state.options.drain)
+        within = state.options.drain
     finally:
         await state.tasks.cancel()
-        writer.cancel()
-        with suppress(CancelledError):
-            await writer
+        await queue.close(writer, within)

@@ -97,9 +97,9 @@ class Jobs:
         "_discard",
         "_handle",
         "_limit",
-        "_room",
         "_tasks",
         "_turns",
+        "changed",
         "ended",
         "notification_tasks",
         "running",
@@ -120,7 +120,8 @@ class Jobs:
         self._tasks = tasks
         # Seldom used and never long, and there may be many connections.
         self._turns: list[Job] = []
-        self._room = Signal()
+        self.changed = Signal()
+        """Rings when fewer wait, or there is another reason to look whether to read on."""
         self.ended = False
         """Whether no more jobs are begun."""
         self.running: set[Job] = set()
@@ -178,7 +179,7 @@ class Jobs:
         if self._turns and self.working < self._limit:
             self.waiting -= 1
             self.start(self._turns.pop(0))
-            self._room.ring()
+            self.changed.ring()
 
     def find(self, id: RequestId) -> Job | None:
         jobs = (*self.running, *self._turns)
@@ -201,7 +202,7 @@ class Jobs:
         elif job in self._turns:
             self._turns.remove(job)
             self.waiting -= 1
-            self._room.ring()
+            self.changed.ring()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
         """Run the handler of a notification, `work`, beside the requests."""
@@ -211,16 +212,7 @@ class Jobs:
     def _ended_beside(self, task: Task[None]) -> None:
         self.notification_tasks -= {task}
         self.waiting -= 1
-        self._room.ring()
-
-    async def room(self, limit: int, reading_helps: Callable[[], bool]) -> None:
-        """Wait while `limit` jobs or more have to wait, unless only reading would let one end."""
-        while self.waiting >= limit and not reading_helps():
-            await self._room.heard()
-
-    def wake(self) -> None:
-        """Look again whether reading helps."""
-        self._room.ring()
+        self.changed.ring()
 
     async def close(self, within: float) -> list[Job]:
         """Begin no more jobs, wait for all, and return those that do not end in so many seconds."""

@@ -125,9 +125,7 @@ class ServerConnection:
             built_in.keep(self, request)
         return result
 
-    def _on_notification(
-        self, notification: Notification[Any], meta: Mapping[str, Any]
-    ) -> Awaitable[None] | None:
+    def _on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method = notification.spec.method
         if method == INITIALIZED:
             connection = self.endpoint.connection
@@ -136,7 +134,7 @@ class ServerConnection:
         handler = self._handlers.get(method)
         if handler is None:
             return None
-        context = RequestContext(self, meta=meta)
+        context = RequestContext(self, meta=notification.meta)
         return handler(context.session(), notification.params)
 
     async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:

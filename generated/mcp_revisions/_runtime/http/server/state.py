@@ -8,14 +8,14 @@ How things end: `close()` is orderly and awaited, `abort()` is at once.
 | `SessionRegistry.close` | `HttpState.close` | handlers have ended, or took too long |
 | `HttpSession.close` | `SessionRegistry` | it was deleted or idle for long, or makes room |
 | `Endpoint.cancel_all` | `HttpSession.close` | the session ends |
-| `Endpoint.cancel_all` | `HttpState.close` | requests outside of sessions took too long |
+| `Endpoint.close` | `HttpState.close` | requests outside of sessions took too long |
 | `KeepAlive.close` | `HttpState.close` | last, for responses that are still open |
 | `HttpResponse.close`, `abort` | `HttpResponse.serve` | the request was served, or that failed |
 | `Stream.close`, `abort` | its `StreamQueue`, or who has it | the response or session ends |
 | `EventResponse.close`, `abort` | its `Stream`, or who has it | all is written, or nobody reads |
 """
 
-from asyncio import Task, get_running_loop, timeout
+from asyncio import Task, gather, get_running_loop, timeout
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import count
@@ -144,8 +144,7 @@ class HttpState:
                 while self.working:
                     await self._idle.heard()
         await self.sessions.close()
-        for connection in self.connections:
-            connection.endpoint.cancel_all()
+        await gather(*(connection.endpoint.close(0) for connection in self.connections))
         await self.keep_alive.close(self.options.drain)
         await self.tasks.cancel()
 
