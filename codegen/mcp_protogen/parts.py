@@ -118,7 +118,7 @@ CONTENTS: Final = (
         {
             "core": ("subscriptions",),
             "server": (
-                *("base", "connection", "context", "input_required", "router"),
+                *("base", "connection", "context", "input_required"),
                 *("serve", "state"),
             ),
         },

@@ -103,7 +103,7 @@ class ServerConnection:
         request = job.request
         method = request.spec.method
         built_in = _BUILT_IN.get(method)
-        if built_in is not None and built_in.check is not None:
+        if built_in and built_in.check:
             built_in.check(self, request)
         handler = self._handlers.get(method)
         if handler is not None:
@@ -121,7 +121,7 @@ class ServerConnection:
             result = await built_in.answer(self, request)
         else:
             raise MethodNotFound(method)
-        if built_in is not None and built_in.keep is not None:
+        if built_in and built_in.keep:
             built_in.keep(self, request)
         return result
 
@@ -134,8 +134,7 @@ class ServerConnection:
         handler = self._handlers.get(method)
         if handler is None:
             return None
-        context = RequestContext(self, meta=notification.meta)
-        return handler(context.session(), notification.params)
+        return handler(RequestContext(self, meta=notification.meta).session(), notification.params)
 
     async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
         """Return a page of what the server lists to the sender of a call, as a JSON object."""
@@ -174,11 +173,10 @@ class ServerConnection:
         if connection.table.era.has_listen_streams:
             for id in self.listeners.matching(method, uri):
                 await self.endpoint.notify(spec, params, meta=members({SUBSCRIPTION_ID: id}))
-        elif connection.state is State.OPEN and self._wants(uri):
+        elif connection.state is State.OPEN and (
+            uri is None or (self._listeners is not None and self._listeners.wants(uri))
+        ):
             await self.endpoint.notify(spec, params)
-
-    def _wants(self, uri: str | None) -> bool:
-        return uri is None or (self._listeners is not None and self._listeners.wants(uri))
 
     def abort(self, error: Disconnected) -> None:
         """Begin to end: calls fail with `error`, and listen streams are told that it is over."""
@@ -220,6 +218,7 @@ class ListenStreams:
         Raise what answers a stream that is one too many, or too large.
         """
         id, endpoint = request.id, self._connection.endpoint
+        self._connection.register()
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
         wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
@@ -290,11 +289,6 @@ async def _discover(connection: ServerConnection, request: Request[Any]) -> Any:
     return connection.bound_server.introduction(result, supported_versions=supported)
 
 
-async def _listen(connection: ServerConnection, request: Request[Any]) -> Any:
-    connection.register()
-    return await connection.streams.serve(request)
-
-
 def _check_stream(connection: ServerConnection, request: Request[Any]) -> None:
     problems = connection.state.options.of_stream.problems("", {"params": request.raw})
     if problems:
@@ -325,5 +319,7 @@ _BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
         keep=lambda connection, request: connection.listeners.unsubscribe(request.params.uri)
     ),
     "server/discover": _BuiltIn(_discover),
-    "subscriptions/listen": _BuiltIn(_listen, _check_stream),
+    "subscriptions/listen": _BuiltIn(
+        lambda connection, request: connection.streams.serve(request), _check_stream
+    ),
 }

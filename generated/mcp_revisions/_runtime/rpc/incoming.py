@@ -9,6 +9,7 @@ to be known of a fault is in the log of this side.
 
 from asyncio import FIRST_COMPLETED, CancelledError, Task, current_task, get_running_loop, wait
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias
@@ -65,19 +66,17 @@ class Reply(Protocol):
     async def release(self) -> None: ...
 
 
+@dataclass(eq=False, slots=True)
 class Job:
     """A request of the peer, and where its answer goes."""
 
-    __slots__ = ("cancelled", "open", "reply", "request", "task")
-
-    def __init__(self, request: Request[Any], reply: Reply) -> None:
-        self.request = request
-        self.reply = reply
-        self.open = True
-        """Whether there is still an answer to give."""
-        self.cancelled = False
-        """Whether its task was cancelled for it."""
-        self.task: Task[Any] | None = None
+    request: Request[Any]
+    reply: Reply
+    open: bool = True
+    """Whether there is still an answer to give."""
+    cancelled: bool = False
+    """Whether its task was cancelled for it."""
+    task: Task[Any] | None = None
 
 
 Work: TypeAlias = Coroutine[Any, Any, None]

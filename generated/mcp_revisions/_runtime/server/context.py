@@ -8,6 +8,7 @@ cancelled.
 
 from asyncio import Task
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 
@@ -59,15 +60,14 @@ class RequestConnection(Protocol):
     def asking(self, request: Request[Any], principal: str | None) -> Asking: ...
 
 
+@dataclass(slots=True)
 class _Reports:
     """The progress that a client was told of, and what was held back since."""
 
-    __slots__ = ("at", "complete", "done", "held")
-
-    def __init__(self) -> None:
-        self.at = self.done = float("-inf")
-        self.held: Any = None
-        self.complete = False
+    at: float = float("-inf")
+    done: float = float("-inf")
+    held: Any = None
+    complete: bool = False
 
 
 class RequestContext:
@@ -78,11 +78,11 @@ class RequestContext:
 
     __slots__ = (
         "_connection",
-        "_handled_by",
         "_once",
         "_reply",
         "_request",
         "begun",
+        "handled_by",
         "inputs",
         "meta",
         "raw",
@@ -104,7 +104,8 @@ class RequestContext:
         # What most requests never need is not made for each of them.
         self.reports: _Reports | None = None
         self._once: Once | None = None
-        self._handled_by: Task[Any] | None = None
+        self.handled_by: Task[Any] | None = None
+        """The task of the handler, where its questions travel in the results of the request."""
         self.inputs: Inputs | None = None
         """The client's answers to the questions of the round before; None in the first one."""
         self.begun: Rounds | None = None
@@ -209,8 +210,7 @@ class RequestContext:
             return
         spec = self.table.notifications["notifications/message"]
         try:
-            params = spec.params(level=level, data=data, logger=logger)
-            await self.notify(spec, params)
+            await self.notify(spec, spec.params(level=level, data=data, logger=logger))
         except PydanticSerializationError as error:
             raise LocalError(f"a log entry cannot be written: {error}") from error
 
@@ -234,17 +234,13 @@ class RequestContext:
 
     # What the client is asked.
 
-    def in_rounds(self, task: Task[Any]) -> None:
-        """Let questions travel in the results of the request, which `task` handles."""
-        self._handled_by = task
-
     @property
     def rounds(self) -> Rounds | None:
         """The questions of the request, where they travel in its results."""
-        task = self._handled_by
+        task, endpoint = self.handled_by, self.endpoint
         if self.begun is None and task is not None:
-            tasks, limit = self.endpoint.tasks, self.endpoint.options.max_rounds
-            self.begun = Rounds(self.asker(), task, limit, Once(tasks))
+            once = Once(endpoint.tasks)
+            self.begun = Rounds(self.asker(), task, endpoint.options.max_rounds, once)
         return self.begun
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
@@ -270,8 +266,7 @@ class RequestContext:
             # A client that has just made a request is there.
             alive: R = spec.results[0]()
             return alive
-        declared: dict[Role, Mapping[str, Any]] = {"client": self.peer_declared(), "server": {}}
-        capabilities.check(spec, "server", params, declared)
+        capabilities.check(spec, "server", params, {"client": self.peer_declared(), "server": {}})
         if self.rounds is None:
             why = f"{spoken.revision} has no requests of a server, and nothing to answer with one"
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)

@@ -63,10 +63,6 @@ class LineReader:
         # With a byte for a carriage return, and one that shows that the line is too long.
         self._line += part[: self._limit + 2 - len(self._line)]
 
-    def end(self) -> list[Received]:
-        """Return the last line if no newline ended it; nothing more will come."""
-        return self.feed(b"\n")
-
 
 def frame(messages: Iterable[bytes]) -> bytes:
     """Return messages as lines; none of them may contain a newline."""
@@ -128,7 +124,8 @@ class LineProtocol(asyncio.Protocol):
         if not self._ended:
             self._ended = True
             self._error = error
-            self._messages += self._lines.end()
+            # A last line may have no newline.
+            self._messages += self._lines.feed(b"\n")
         self._changed.ring()
 
     def pause_writing(self) -> None:
@@ -155,7 +152,6 @@ class LineProtocol(asyncio.Protocol):
         return messages
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Write messages, and wait until there is room for more; raise `Disconnected`."""
         if self._sink is None or self._lost is not None:
             raise Disconnected(f"cannot be written to: {self._lost or 'not connected'}")
         self._sink.write(frame(messages))
