@@ -21,13 +21,13 @@ from .base import Received
 LONGEST: Final = 16 * 1024 * 1024
 """The default limit for a line, in bytes."""
 
-# So many bytes may have come that nobody has asked for before reading pauses.
+# Reading pauses when more bytes than these wait to be asked for.
 _HIGH_WATER: Final = 1024 * 1024
 
 # What is more than this goes the longer way, on which others get a turn.
 _AT_ONCE: Final = 100
 
-# How long what was written may take to leave, once the connection is closed, in seconds.
+# How long what was written may take to leave, in seconds.
 _CLOSE_TIMEOUT: Final = 2.0
 
 

@@ -134,10 +134,9 @@ class Endpoint:
         meta: bytes | None = None,
         via: MessageSink | None = None,
     ) -> None:
-        """Send a notification, by another way than the usual if one is given.
+        """Send a notification; report one as lost that the peer's revision has no words for.
 
-        One that the peer's revision has no words for is not sent, and reported as lost. Raise
-        `LocalError` and `Disconnected`.
+        Raise `LocalError` and `Disconnected`.
         """
         try:
             data = self.connection.notify(spec, params, meta=meta)
@@ -178,7 +177,6 @@ class Endpoint:
             self.receive(member, reply)
 
     def _check_batch(self, batch: Batch) -> None:
-        """Raise `RemoteError` if there may be no such batch; what it was to answer fails then."""
         try:
             self.connection.table.check_batch(batch)
         except RemoteError as error:
@@ -299,10 +297,7 @@ class Endpoint:
             self.jobs.cancel(job)
 
     def break_cycle(self) -> None:
-        """Break the ring of references that a connection is; it is not used any more.
-
-        Where each request has a connection of its own, rings would keep the collector busy.
-        """
+        """Spare the collector of garbage the rings of connections of one request."""
         del self._serve, self._on_notification, self.jobs, self._single
 
     def fail(self, id: RequestId, error: Exception) -> None:

@@ -88,8 +88,8 @@ Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
 class Jobs:
     """The jobs of one connection; `handle` is run for each, at most `limit` of them at a time.
 
-    Long-lived requests, such as listen streams, do not count: they wait rather than work. `discard`
-    gives the id back of a request that ends without an answer.
+    Long-lived requests, such as listen streams, wait rather than work, and do not count. `discard`
+    gives back the id of a request that is not answered.
     """
 
     __slots__ = (
@@ -125,11 +125,11 @@ class Jobs:
         """Whether no more jobs are begun."""
         self.running: set[Job] = set()
         self.working = 0
-        """The number of jobs that run and count."""
+        """The jobs that run and count."""
         self.waiting = 0
-        """The number of jobs that wait, and of other things to do before more should come."""
+        """The jobs that wait, and handlers of notifications."""
         self.notification_tasks: frozenset[Task[None]] = frozenset()
-        """The tasks in which handlers of notifications run."""
+        """The tasks of handlers of notifications."""
 
     @property
     def busy(self) -> bool:
@@ -148,9 +148,9 @@ class Jobs:
         job.task = self._tasks.start(self._handle(job), partial(self._end, job))
 
     async def run(self, job: Job, before: Work | None = None) -> None:
-        """Run a job in the task of the caller, who goes on when it has ended or was cancelled.
+        """Run a job, and what comes `before` it, in the task of the caller.
 
-        What is to be done `before` belongs to the job; its exceptions are the caller's.
+        The caller goes on when the job was cancelled, and gets the exceptions of `before`.
         """
         task = job.task = current_task()
         assert task is not None
@@ -214,7 +214,7 @@ class Jobs:
         self.changed.ring()
 
     async def close(self, within: float) -> list[Job]:
-        """Begin no more jobs, wait for all, and return those that do not end in so many seconds."""
+        """Begin no more jobs, and return those that do not end in so many seconds."""
         self.ended = True
         loop = get_running_loop()
         until = loop.time() + within
@@ -238,11 +238,7 @@ async def _notified(work: Awaitable[None], method: str) -> None:
 
 
 class SingleReply:
-    """The way back for all requests that came by themselves.
-
-    The only answer there is to give goes out at once; of many, those that are ready at the same
-    time go out together.
-    """
+    """The way back for all requests that came by themselves."""
 
     __slots__ = ("_jobs", "awaits", "beside", "principal")
 
@@ -254,16 +250,15 @@ class SingleReply:
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
         sink = self.beside
+        # Of many answers, those that are ready at the same time go out together.
         if self._jobs.working == 1 and isinstance(sink, SendQueue):
             await sink.send_now(data)
         else:
             await sink.send(data)
 
-    def skip(self) -> None:
-        """Do nothing: nobody counts these answers."""
+    def skip(self) -> None: ...
 
-    async def release(self) -> None:
-        """Do nothing: there is one connection."""
+    async def release(self) -> None: ...
 
 
 class BatchReply(SingleReply):
@@ -292,7 +287,7 @@ class BatchReply(SingleReply):
 
 
 class GatheredReply(SingleReply):
-    """The way back for the members of a batch that one task waits for; `answers` are kept."""
+    """The way back for the members of a batch that one task waits for."""
 
     __slots__ = ("answers",)
 
@@ -332,10 +327,7 @@ def is_cancellation(error: BaseException) -> bool:
 def error_of_handler(
     error: BaseException, method: str, connection: Connection, log: Throttle
 ) -> ProtocolError:
-    """Return the error that answers a request whose handler raised `error`.
-
-    `log` is for what the peer may do without end.
-    """
+    """Return the error that answers a request whose handler raised `error`."""
     if isinstance(error, _CHOSEN):
         return error
     if isinstance(error, MissingCapability) and error.role == connection.peer:
@@ -353,7 +345,7 @@ def error_of_handler(
 
 
 def error_of_result(error: LocalError, method: str, log: Throttle) -> ProtocolError:
-    """Return the error that answers a request in place of a result that cannot be sent."""
+    """Return the error that takes the place of a result that cannot be sent."""
     if isinstance(error, Untranslatable):
         log.warning("the answer to %.100r cannot be sent: %s", method, error)
         return fault(str(error))

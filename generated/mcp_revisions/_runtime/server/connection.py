@@ -62,22 +62,19 @@ class ServerConnection:
         self._streams: ListenStreams | None = None
 
     def register(self) -> None:
-        """Hear of what the server publishes from now on."""
+        """Hear of what the server publishes."""
         self.server.__mcp_runtime__.connections[self] = None
 
     def unregister(self) -> None:
-        """Stop hearing of what the server publishes."""
         self.server.__mcp_runtime__.connections.pop(self, None)
 
     def answers(self, method: str) -> bool:
-        """Return whether there is an answer to a method other than that it is not known."""
         if method in self._handlers:
             return True
         table = self.endpoint.connection.table
         return method in _BUILT_IN and table.request(method, "client") is not None
 
     def handles_notification(self, method: str) -> bool:
-        """Return whether the server has a handler for a notification of that method."""
         return method in self._handlers
 
     @property
@@ -201,8 +198,8 @@ class ListenStreams:
     """The open listen streams of a connection, and the resources that they stand for.
 
     A stream is acknowledged first, with what of its filter is honoured; its answer comes when it
-    ends (2026-07-28, basic/patterns/subscriptions). A server of a revision with single
-    subscriptions is told of those that the streams stand for. What it refuses is left out.
+    ends (2026-07-28, basic/patterns/subscriptions). A server of single subscriptions hears of
+    each resource, and what it refuses is left out.
     """
 
     __slots__ = ("_connection", "_ends", "_watched")
@@ -215,7 +212,7 @@ class ListenStreams:
     async def serve(self, request: Request[Any]) -> Any:
         """Keep a stream open until either side ends it, and return its result.
 
-        Raise what answers a stream that is one too many, or too large.
+        Raise `McpError` or `InvalidParams` for one too many, or too large.
         """
         id, endpoint = request.id, self._connection.endpoint
         self._connection.register()

@@ -1,9 +1,8 @@
 """What the runtime knows of a request while its handler runs, and of the client that sent it.
 
-A context belongs to one request, or to a connection as a whole when there is no request to belong
-to. Handlers see it as a session, which shows only what is for them. What they send on the way,
-progress and log entries, is bound to the request: it stops when the request is answered or
-cancelled.
+A context belongs to one request, or to a connection as a whole. Handlers see it as a session, which
+shows only what is for them. Progress and log entries are bound to the request: they stop when it is
+answered or cancelled.
 """
 
 from asyncio import Task
@@ -145,7 +144,6 @@ class RequestContext:
         return self.endpoint.principal if own is None else own
 
     def peer_declared(self) -> Mapping[str, Any]:
-        """Return the JSON object of the capabilities that the client has declared."""
         connection = self.endpoint.connection
         if self.spoken.era.remembers_client:
             return connection.declared["client"]
@@ -236,7 +234,6 @@ class RequestContext:
 
     @property
     def rounds(self) -> Rounds | None:
-        """The questions of the request, where they travel in its results."""
         task, endpoint = self.handled_by, self.endpoint
         if self.begun is None and task is not None:
             once = Once(endpoint.tasks)
@@ -258,7 +255,7 @@ class RequestContext:
         return cast(R, plain.from_wire(kept))
 
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        """Ask the client, and take the answer as it comes."""
+        """Ask the client, and do not check the answer to a form."""
         spoken = self.spoken
         if self.rules.server_requests:
             return await self.endpoint.request(spec, params, options, self._beside)
@@ -280,17 +277,17 @@ class RequestContext:
         return await self._once.do(key, work)
 
     def asking(self) -> Asking:
-        """Return on whose behalf questions are asked; raise `LocalError` without a request."""
+        """Return who asks, for which request; raise `LocalError` without one."""
         return self.asker()()
 
     def asker(self) -> Callable[[], Asking]:
-        """Return what does so later, and does not hold on to the context."""
+        """Return what does so later, and does not keep the context alive."""
         if self._request is None:
             raise LocalError("only the answer to a request can ask for input")
         return partial(self._connection.asking, self._request, self.principal)
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
-        """Return the members of a result that asks the client for more; see `inputs.ask`."""
+        """Return the members of a result that asks the client; see `inputs.ask`."""
         questions = {key: one.to_wire() for key, one in requests.items()}
         memo = None if self.rounds is None else self.rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)
