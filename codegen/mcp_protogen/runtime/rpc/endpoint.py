@@ -297,7 +297,8 @@ class Endpoint:
             self.jobs.cancel(job)
 
     def break_cycle(self) -> None:
-        """Spare the collector of garbage the rings of connections of one request."""
+        """Break the ring of references that a connection is; it is not used any more."""
+        # Where each request has one of its own, rings would keep the collector busy.
         del self._serve, self._on_notification, self.jobs, self._single
 
     def fail(self, id: RequestId, error: Exception) -> None:
