@@ -115,7 +115,7 @@ CONTENTS: Final = (
         {
             "core": ("subscriptions",),
             "server": (
-                *("base", "connection", "context", "input_required", "router"),
+                *("base", "connection", "context", "input_required"),
                 *("serve", "state"),
             ),
         },

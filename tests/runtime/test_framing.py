@@ -14,7 +14,7 @@ from support.tables import case
 def read(chunks: list[bytes], limit: int = 100) -> list[Any]:
     """What comes of these chunks; None stands for a line that is too long."""
     reader = LineReader(limit)
-    received = [one for chunk in chunks for one in reader.feed(chunk)] + reader.end()
+    received = [one for chunk in chunks for one in reader.feed(chunk)] + reader.feed(b"\n")
     return [None if isinstance(one, ParseError) else one for one in received]
 
 

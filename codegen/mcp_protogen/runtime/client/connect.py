@@ -187,12 +187,7 @@ async def _running(
             await reader
         await endpoint.close(0)
         await endpoint.tasks.cancel()
-        queue.close()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(writer), endpoint.options.drain)
-        writer.cancel()
-        with suppress(CancelledError):
-            await writer
+        await queue.close(writer, endpoint.options.drain)
 
 
 async def _write(endpoint: Endpoint, queue: SendQueue) -> None:

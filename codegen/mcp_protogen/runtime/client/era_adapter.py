@@ -6,7 +6,7 @@ request; and changes are reported on single subscriptions, or on streams.
 
 from asyncio import Lock
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -135,9 +135,7 @@ class ToHandshake(ClientConnection):
             spec = self.view.handlers.TABLE.notifications[ACKNOWLEDGED]
             await handler(spec.params.from_wire(given))
 
-    def on_notification(
-        self, notification: Notification[Any], meta: Mapping[str, Any]
-    ) -> Awaitable[None] | None:
+    def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
         handler = self.handlers.get(method)
         if handler is None:
@@ -239,9 +237,8 @@ class ToStateless(ClientConnection):
 
         return answer
 
-    def on_notification(
-        self, notification: Notification[Any], meta: Mapping[str, Any]
-    ) -> Awaitable[None] | None:
-        if self._stream.takes(notification.spec.method, notification.params, meta):
+    def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
+        method, params = notification.spec.method, notification.params
+        if self._stream.takes(method, params, notification.meta):
             return None
-        return super().on_notification(notification, meta)
+        return super().on_notification(notification)

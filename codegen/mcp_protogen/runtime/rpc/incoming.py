@@ -9,6 +9,7 @@ to be known of a fault is in the log of this side.
 
 from asyncio import FIRST_COMPLETED, CancelledError, Task, current_task, get_running_loop, wait
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias
@@ -65,19 +66,17 @@ class Reply(Protocol):
     async def release(self) -> None: ...
 
 
+@dataclass(eq=False, slots=True)
 class Job:
     """A request of the peer, and where its answer goes."""
 
-    __slots__ = ("cancelled", "open", "reply", "request", "task")
-
-    def __init__(self, request: Request[Any], reply: Reply) -> None:
-        self.request = request
-        self.reply = reply
-        self.open = True
-        """Whether there is still an answer to give."""
-        self.cancelled = False
-        """Whether its task was cancelled for it."""
-        self.task: Task[Any] | None = None
+    request: Request[Any]
+    reply: Reply
+    open: bool = True
+    """Whether there is still an answer to give."""
+    cancelled: bool = False
+    """Whether its task was cancelled for it."""
+    task: Task[Any] | None = None
 
 
 Work: TypeAlias = Coroutine[Any, Any, None]
@@ -89,17 +88,17 @@ Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
 class Jobs:
     """The jobs of one connection; `handle` is run for each, at most `limit` of them at a time.
 
-    Long-lived requests, such as listen streams, do not count: they wait rather than work. `discard`
-    gives the id back of a request that ends without an answer.
+    Long-lived requests, such as listen streams, wait rather than work, and do not count. `discard`
+    gives back the id of a request that is not answered.
     """
 
     __slots__ = (
         "_discard",
         "_handle",
         "_limit",
-        "_room",
         "_tasks",
         "_turns",
+        "changed",
         "ended",
         "notification_tasks",
         "running",
@@ -120,16 +119,17 @@ class Jobs:
         self._tasks = tasks
         # Seldom used and never long, and there may be many connections.
         self._turns: list[Job] = []
-        self._room = Signal()
+        self.changed = Signal()
+        """Rings when fewer wait, or there is another reason to look whether to read on."""
         self.ended = False
         """Whether no more jobs are begun."""
         self.running: set[Job] = set()
         self.working = 0
-        """The number of jobs that run and count."""
+        """The jobs that run and count."""
         self.waiting = 0
-        """The number of jobs that wait, and of other things to do before more should come."""
+        """The jobs that wait, and handlers of notifications."""
         self.notification_tasks: frozenset[Task[None]] = frozenset()
-        """The tasks in which handlers of notifications run."""
+        """The tasks of handlers of notifications."""
 
     @property
     def busy(self) -> bool:
@@ -148,9 +148,9 @@ class Jobs:
         job.task = self._tasks.start(self._handle(job), partial(self._end, job))
 
     async def run(self, job: Job, before: Work | None = None) -> None:
-        """Run a job in the task of the caller, who goes on when it has ended or was cancelled.
+        """Run a job, and what comes `before` it, in the task of the caller.
 
-        What is to be done `before` belongs to the job; its exceptions are the caller's.
+        The caller goes on when the job was cancelled, and gets the exceptions of `before`.
         """
         task = job.task = current_task()
         assert task is not None
@@ -178,7 +178,7 @@ class Jobs:
         if self._turns and self.working < self._limit:
             self.waiting -= 1
             self.start(self._turns.pop(0))
-            self._room.ring()
+            self.changed.ring()
 
     def find(self, id: RequestId) -> Job | None:
         jobs = (*self.running, *self._turns)
@@ -201,7 +201,7 @@ class Jobs:
         elif job in self._turns:
             self._turns.remove(job)
             self.waiting -= 1
-            self._room.ring()
+            self.changed.ring()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
         """Run the handler of a notification, `work`, beside the requests."""
@@ -211,19 +211,10 @@ class Jobs:
     def _ended_beside(self, task: Task[None]) -> None:
         self.notification_tasks -= {task}
         self.waiting -= 1
-        self._room.ring()
-
-    async def room(self, limit: int, reading_helps: Callable[[], bool]) -> None:
-        """Wait while `limit` jobs or more have to wait, unless only reading would let one end."""
-        while self.waiting >= limit and not reading_helps():
-            await self._room.heard()
-
-    def wake(self) -> None:
-        """Look again whether reading helps."""
-        self._room.ring()
+        self.changed.ring()
 
     async def close(self, within: float) -> list[Job]:
-        """Begin no more jobs, wait for all, and return those that do not end in so many seconds."""
+        """Begin no more jobs, and return those that do not end in so many seconds."""
         self.ended = True
         loop = get_running_loop()
         until = loop.time() + within
@@ -247,11 +238,7 @@ async def _notified(work: Awaitable[None], method: str) -> None:
 
 
 class SingleReply:
-    """The way back for all requests that came by themselves.
-
-    The only answer there is to give goes out at once; of many, those that are ready at the same
-    time go out together.
-    """
+    """The way back for all requests that came by themselves."""
 
     __slots__ = ("_jobs", "awaits", "beside", "principal")
 
@@ -263,16 +250,15 @@ class SingleReply:
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
         sink = self.beside
+        # Of many answers, those that are ready at the same time go out together.
         if self._jobs.working == 1 and isinstance(sink, SendQueue):
             await sink.send_now(data)
         else:
             await sink.send(data)
 
-    def skip(self) -> None:
-        """Do nothing: nobody counts these answers."""
+    def skip(self) -> None: ...
 
-    async def release(self) -> None:
-        """Do nothing: there is one connection."""
+    async def release(self) -> None: ...
 
 
 class BatchReply(SingleReply):
@@ -301,7 +287,7 @@ class BatchReply(SingleReply):
 
 
 class GatheredReply(SingleReply):
-    """The way back for the members of a batch that one task waits for; `answers` are kept."""
+    """The way back for the members of a batch that one task waits for."""
 
     __slots__ = ("answers",)
 
@@ -341,10 +327,7 @@ def is_cancellation(error: BaseException) -> bool:
 def error_of_handler(
     error: BaseException, method: str, connection: Connection, log: Throttle
 ) -> ProtocolError:
-    """Return the error that answers a request whose handler raised `error`.
-
-    `log` is for what the peer may do without end.
-    """
+    """Return the error that answers a request whose handler raised `error`."""
     if isinstance(error, _CHOSEN):
         return error
     if isinstance(error, MissingCapability) and error.role == connection.peer:
@@ -362,7 +345,7 @@ def error_of_handler(
 
 
 def error_of_result(error: LocalError, method: str, log: Throttle) -> ProtocolError:
-    """Return the error that answers a request in place of a result that cannot be sent."""
+    """Return the error that takes the place of a result that cannot be sent."""
     if isinstance(error, Untranslatable):
         log.warning("the answer to %.100r cannot be sent: %s", method, error)
         return fault(str(error))

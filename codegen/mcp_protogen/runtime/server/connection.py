@@ -62,22 +62,19 @@ class ServerConnection:
         self._streams: ListenStreams | None = None
 
     def register(self) -> None:
-        """Hear of what the server publishes from now on."""
+        """Hear of what the server publishes."""
         self.server.__mcp_runtime__.connections[self] = None
 
     def unregister(self) -> None:
-        """Stop hearing of what the server publishes."""
         self.server.__mcp_runtime__.connections.pop(self, None)
 
     def answers(self, method: str) -> bool:
-        """Return whether there is an answer to a method other than that it is not known."""
         if method in self._handlers:
             return True
         table = self.endpoint.connection.table
         return method in _BUILT_IN and table.request(method, "client") is not None
 
     def handles_notification(self, method: str) -> bool:
-        """Return whether the server has a handler for a notification of that method."""
         return method in self._handlers
 
     @property
@@ -103,7 +100,7 @@ class ServerConnection:
         request = job.request
         method = request.spec.method
         built_in = _BUILT_IN.get(method)
-        if built_in is not None and built_in.check is not None:
+        if built_in and built_in.check:
             built_in.check(self, request)
         handler = self._handlers.get(method)
         if handler is not None:
@@ -121,13 +118,11 @@ class ServerConnection:
             result = await built_in.answer(self, request)
         else:
             raise MethodNotFound(method)
-        if built_in is not None and built_in.keep is not None:
+        if built_in and built_in.keep:
             built_in.keep(self, request)
         return result
 
-    def _on_notification(
-        self, notification: Notification[Any], meta: Mapping[str, Any]
-    ) -> Awaitable[None] | None:
+    def _on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method = notification.spec.method
         if method == INITIALIZED:
             connection = self.endpoint.connection
@@ -136,8 +131,7 @@ class ServerConnection:
         handler = self._handlers.get(method)
         if handler is None:
             return None
-        context = RequestContext(self, meta=meta)
-        return handler(context.session(), notification.params)
+        return handler(RequestContext(self, meta=notification.meta).session(), notification.params)
 
     async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
         """Return a page of what the server lists to the sender of a call, as a JSON object."""
@@ -176,11 +170,10 @@ class ServerConnection:
         if connection.table.era.has_listen_streams:
             for id in self.listeners.matching(method, uri):
                 await self.endpoint.notify(spec, params, meta=members({SUBSCRIPTION_ID: id}))
-        elif connection.state is State.OPEN and self._wants(uri):
+        elif connection.state is State.OPEN and (
+            uri is None or (self._listeners is not None and self._listeners.wants(uri))
+        ):
             await self.endpoint.notify(spec, params)
-
-    def _wants(self, uri: str | None) -> bool:
-        return uri is None or (self._listeners is not None and self._listeners.wants(uri))
 
     def abort(self, error: Disconnected) -> None:
         """Begin to end: calls fail with `error`, and listen streams are told that it is over."""
@@ -205,8 +198,8 @@ class ListenStreams:
     """The open listen streams of a connection, and the resources that they stand for.
 
     A stream is acknowledged first, with what of its filter is honoured; its answer comes when it
-    ends (2026-07-28, basic/patterns/subscriptions). A server of a revision with single
-    subscriptions is told of those that the streams stand for. What it refuses is left out.
+    ends (2026-07-28, basic/patterns/subscriptions). A server of single subscriptions hears of
+    each resource, and what it refuses is left out.
     """
 
     __slots__ = ("_connection", "_ends", "_watched")
@@ -219,9 +212,10 @@ class ListenStreams:
     async def serve(self, request: Request[Any]) -> Any:
         """Keep a stream open until either side ends it, and return its result.
 
-        Raise what answers a stream that is one too many, or too large.
+        Raise `McpError` or `InvalidParams` for one too many, or too large.
         """
         id, endpoint = request.id, self._connection.endpoint
+        self._connection.register()
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
         wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
@@ -292,11 +286,6 @@ async def _discover(connection: ServerConnection, request: Request[Any]) -> Any:
     return connection.bound_server.introduction(result, supported_versions=supported)
 
 
-async def _listen(connection: ServerConnection, request: Request[Any]) -> Any:
-    connection.register()
-    return await connection.streams.serve(request)
-
-
 def _check_stream(connection: ServerConnection, request: Request[Any]) -> None:
     problems = connection.state.options.of_stream.problems("", {"params": request.raw})
     if problems:
@@ -327,5 +316,7 @@ _BUILT_IN: Final[Mapping[str, _BuiltIn]] = {
         keep=lambda connection, request: connection.listeners.unsubscribe(request.params.uri)
     ),
     "server/discover": _BuiltIn(_discover),
-    "subscriptions/listen": _BuiltIn(_listen, _check_stream),
+    "subscriptions/listen": _BuiltIn(
+        lambda connection, request: connection.streams.serve(request), _check_stream
+    ),
 }

@@ -18,8 +18,7 @@ _AT_ONCE: Final = 100
 class Unanswered(NamedTuple):
     """A request that was sent and will not be answered, although the connection goes on.
 
-    Only a transport on which each request is an exchange of its own can know that, as a client
-    does over HTTP.
+    Only an `ExchangingTransport` can know that.
     """
 
     id: RequestId
@@ -27,10 +26,7 @@ class Unanswered(NamedTuple):
 
 
 Received: TypeAlias = bytes | RemoteError | Unanswered
-"""A message as it came, the error of one that could not be read, or a request without an answer.
-
-A server never gets an `Unanswered`.
-"""
+"""A message as it came, the error of one that could not be read, or, on a client, `Unanswered`."""
 
 
 class MessageWriter(Protocol):
@@ -73,8 +69,8 @@ class EagerTransport(Protocol):
 class ExchangingTransport(Protocol):
     """A transport that carries each request and its answer in an HTTP exchange of its own.
 
-    A peer answers what it does not understand with a status, and an answer that does not come says
-    nothing about its age. So a client has another way to find out which revision to speak.
+    There a peer answers what it does not understand with a status, and silence says nothing about
+    its age. So a client finds out in another way which revision to speak.
     """
 
     @property

@@ -21,13 +21,13 @@ from .base import Received
 LONGEST: Final = 16 * 1024 * 1024
 """The default limit for a line, in bytes."""
 
-# So many bytes may have come that nobody has asked for before reading pauses.
+# Reading pauses when more bytes than these wait to be asked for.
 _HIGH_WATER: Final = 1024 * 1024
 
 # What is more than this goes the longer way, on which others get a turn.
 _AT_ONCE: Final = 100
 
-# How long what was written may take to leave, once the connection is closed, in seconds.
+# How long what was written may take to leave, in seconds.
 _CLOSE_TIMEOUT: Final = 2.0
 
 
@@ -62,10 +62,6 @@ class LineReader:
     def _keep(self, part: bytes) -> None:
         # With a byte for a carriage return, and one that shows that the line is too long.
         self._line += part[: self._limit + 2 - len(self._line)]
-
-    def end(self) -> list[Received]:
-        """Return the last line if no newline ended it; nothing more will come."""
-        return self.feed(b"\n")
 
 
 def frame(messages: Iterable[bytes]) -> bytes:
@@ -128,7 +124,8 @@ class LineProtocol(asyncio.Protocol):
         if not self._ended:
             self._ended = True
             self._error = error
-            self._messages += self._lines.end()
+            # A last line may have no newline.
+            self._messages += self._lines.feed(b"\n")
         self._changed.ring()
 
     def pause_writing(self) -> None:
@@ -155,7 +152,6 @@ class LineProtocol(asyncio.Protocol):
         return messages
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Write messages, and wait until there is room for more; raise `Disconnected`."""
         if self._sink is None or self._lost is not None:
             raise Disconnected(f"cannot be written to: {self._lost or 'not connected'}")
         self._sink.write(frame(messages))

@@ -138,9 +138,7 @@ class ClientConnection:
         native: type[WireModel] = table.wire.requests[ELICIT].results[0]
         return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
 
-    def on_notification(
-        self, notification: Notification[Any], meta: Mapping[str, Any]
-    ) -> Awaitable[None] | None:
+    def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         """Return the work that a notification is for the client, if it is any."""
         handler = self.handlers.get(notification.spec.method)
         return None if handler is None else handler(notification.params)

@@ -86,10 +86,7 @@ class PendingCalls:
         options: CallOptions,
         via: MessageSink | None = None,
     ) -> R:
-        """Send a request, by another way than that of the connection if given; see `Peer.request`.
-
-        A call that is cancelled, or takes too long, is given up, and a late answer dropped.
-        """
+        """Send a request and wait; see `Peer.request`. A late answer is dropped."""
         if self.broken is not None:
             raise Disconnected(*self.broken.args)
         on_progress = options.get("on_progress")
@@ -140,7 +137,7 @@ class PendingCalls:
             call.fail(error)
 
     def fail_all(self, batch: Sequence[Any], error: RemoteError) -> None:
-        """Fail what an array was to answer, in a revision without batches."""
+        """Fail what a batch was to answer that may not be."""
         for member in batch:
             id = jsonrpc.answered(member)
             if id is not None:

@@ -47,8 +47,7 @@ class PeerRuntime(Protocol):
 class Peer:
     """One side of a connection. Generated subclasses add one method per message it may send.
 
-    All that the runtime itself needs is behind the one attribute `__mcp_runtime__`, so that
-    subclasses may call their own what they like.
+    Subclasses may use any name but `__mcp_runtime__`, behind which is all that the runtime needs.
     """
 
     ROLE: ClassVar[Role]

@@ -4,14 +4,13 @@ Everything that is waiting goes out in one call, so that a busy connection pays 
 an idle one pays for each message.
 """
 
-from asyncio import Event, Future
-from typing import Any, Final, Protocol
+from asyncio import CancelledError, Event, Future, Task, wait
+from contextlib import suppress
+from typing import Any, Protocol
 
 from ..core.errors import Disconnected
 from ..core.tasks import Signal
 from ..transports.base import MessageWriter
-
-_CLOSED: Final = "the connection is closed"
 
 
 class MessageSink(Protocol):
@@ -135,7 +134,7 @@ class SendQueue:
                 self._work.clear()
                 await self._work.wait()
         if self.broken is None:
-            self._break(Disconnected(_CLOSED))
+            self._break(Disconnected("the connection is closed"))
 
     def _break(self, broken: Disconnected) -> None:
         self.broken = broken
@@ -144,10 +143,20 @@ class SendQueue:
         self._room.ring()
         self._work.set()
 
-    def close(self) -> None:
+    def end(self) -> None:
         """Take no more messages, and let `run` return once those that wait are written."""
         self._closing = True
         self._work.set()
+
+    async def close(self, writer: Task[None], within: float) -> None:
+        """Give `writer`, which awaits `run`, so many seconds to write what waits, and end it."""
+        self.end()
+        try:
+            await wait((writer,), timeout=within)
+        finally:
+            writer.cancel()
+            with suppress(CancelledError):
+                await writer
 
 
 class NullSink:
@@ -160,11 +169,9 @@ class NullSink:
     def __init__(self, reason: str = "there is nobody to say this to") -> None:
         self._reason = reason
 
-    async def room(self) -> None:
-        """Return at once."""
+    async def room(self) -> None: ...
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         raise Disconnected(self._reason)
 
-    def put(self, message: bytes) -> None:
-        """Lose a message."""
+    def put(self, message: bytes) -> None: ...

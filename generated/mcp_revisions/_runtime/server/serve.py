@@ -1,22 +1,27 @@
-"""Serving: one connection with `serve`, the standard streams of this process with `run_stdio`."""
+"""Serving one connection, until the client is gone and everything has ended."""
 
 import asyncio
 from asyncio import CancelledError, Task
 from collections.abc import Iterable
-from contextlib import suppress
 from logging import getLogger
 from typing import Any, Final, TypeAlias
 
-from ..core.errors import Disconnected
+from ..connection.connection import CANCELLED, Connection
+from ..core.errors import Disconnected, InvalidAnswer, InvalidRequest, RemoteError
+from ..core.json import is_object
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks
-from ..rpc.send_queue import SendQueue
+from ..core.throttle import Throttle
+from ..messages import jsonrpc
+from ..messages.jsonrpc import Answer, Batch, Call, Malformed
+from ..rpc.send_queue import MessageSink, SendQueue
+from ..rules import server_negotiation
 from ..translation.revision_view import RevisionViews
-from ..transports.base import Transport, read
+from ..transports.base import Received, Transport, read
 from .base import ServerBase
-from .router import Router
-from .state import ServerState
+from .connection import ServerConnection
+from .state import BoundServer, ServerState
 
 _log: Final = getLogger(__name__)
 
@@ -79,7 +84,7 @@ def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]
     return dict(sorted(found.items()))
 
 
-async def _read(router: Router, transport: Transport, writer: Task[None]) -> None:
+async def _read(router: "Router", transport: Transport, writer: Task[None]) -> None:
     """Take in what comes until the client is gone, or cannot be written to any more."""
     reader = asyncio.create_task(read(transport, router))
     try:
@@ -94,21 +99,138 @@ async def _read(router: Router, transport: Transport, writer: Task[None]) -> Non
             _log.info("the connection broke: %s", error)
 
 
-async def _close(router: Router, state: ServerState, queue: SendQueue, writer: Task[None]) -> None:
+async def _close(
+    router: "Router", state: ServerState, queue: SendQueue, writer: Task[None]
+) -> None:
     """End what is under way, in order: calls, streams, handlers, and then the way out."""
-    gone = Disconnected("the client is gone")
+    gone, within = Disconnected("the client is gone"), 0.0
     try:
         for connection in router.connections:
             connection.abort(gone)
         async with asyncio.TaskGroup() as group:
             for connection in router.connections:
                 group.create_task(connection.endpoint.close(state.options.drain))
-        await state.tasks.cancel()
-        queue.close()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(writer), state.options.drain)
+        within = state.options.drain
     finally:
         await state.tasks.cancel()
-        writer.cancel()
-        with suppress(CancelledError):
-            await writer
+        await queue.close(writer, within)
+
+
+class Router:
+    """The server's end of one connection: which server, in which era, a message is for.
+
+    One connection may carry both eras: requests that name their revision in `_meta`, each by
+    itself, and beside them one handshake (2026-07-28, basic/versioning, "Backward Compatibility").
+    The rules are in `server_negotiation`.
+    """
+
+    def __init__(self, state: ServerState, sink: MessageSink, principal: str | None = None) -> None:
+        self._state = state
+        self._sink = sink
+        self._principal = principal
+        self._log = Throttle(_log)
+        self.connections: list[ServerConnection] = []
+        """All that have been needed so far, one for each revision."""
+        self._handshaken: ServerConnection | None = None
+        self._stateless: dict[str, ServerConnection] = {}
+
+    async def room(self) -> None:
+        for connection in self.connections:
+            await connection.endpoint.room()
+
+    def take(self, received: Received) -> bool:
+        try:
+            if isinstance(received, bytes):
+                message = jsonrpc.read(received)
+                if isinstance(message, Call):
+                    self._route(message)
+                else:
+                    self._take_other(message)
+            elif isinstance(received, RemoteError):
+                raise received
+        except RemoteError as error:
+            self._refuse(error)
+        # Asked for each message, so no generator is made.
+        for connection in self.connections:  # noqa: SIM110
+            if connection.endpoint.crowded:
+                return False
+        return True
+
+    def _take_other(self, message: Answer | Malformed | Batch) -> None:
+        handshaken = self._handshaken
+        if isinstance(message, Batch):
+            if handshaken is None:
+                raise InvalidRequest("no batch can come before initialize was answered")
+            if any(
+                is_object(one) and one.get("method") == server_negotiation.INITIALIZE
+                for one in message.values
+            ):
+                raise InvalidRequest("initialize cannot be part of a batch")
+        if handshaken is not None:
+            handshaken.endpoint.receive(message)
+        elif isinstance(message, Malformed) and not isinstance(message.error, InvalidAnswer):
+            raise message.error
+        else:
+            # A client never answers in the stateless era (2026-07-28, basic/transports/stdio).
+            self._log.info("ignored an answer to nothing")
+
+    def _route(self, call: Call) -> None:
+        if call.id is None and call.method == CANCELLED:
+            self._cancelled(call)
+            return
+        handshaken = self._handshaken
+        offer = self._state.offer
+        match server_negotiation.route(call, offer, handshaken=handshaken is not None):
+            case server_negotiation.Route.HANDSHAKE if handshaken is not None:
+                handshaken.endpoint.receive(call)
+            case str(revision):
+                self._stateless_connection(revision).endpoint.receive(call)
+            case server_negotiation.Route.INITIALIZE:
+                revision = server_negotiation.answer_initialize(call.params, offer, call.id)
+                bound_server = self._state.bound_server(revision)
+                connection, answer = bound_server.initialize(call, self._state.options)
+                self._handshaken = self._served(bound_server, connection)
+                if answer is not None:
+                    self._sink.put(answer)
+            case _:
+                # A ping is answered before any handshake; notifications are ignored.
+                if call.id is not None:
+                    self._sink.put(jsonrpc.write_result(call.id, b"{}"))
+
+    def _cancelled(self, call: Call) -> None:
+        # It belongs to the era of the request it names, and carries no mark of its own.
+        id = call.params.get("requestId")
+        for connection in self.connections:
+            if isinstance(id, (int, str)) and connection.endpoint.connection.is_open(id):
+                connection.endpoint.receive(call)
+                return
+        self._log.info("ignored the cancellation of a request that is not open")
+
+    def _served(self, bound_server: BoundServer, connection: Connection) -> ServerConnection:
+        served = ServerConnection(bound_server, connection, self._state, self._sink)
+        served.endpoint.principal = self._principal
+        served.register()
+        self.connections.append(served)
+        return served
+
+    def _stateless_connection(self, revision: str) -> ServerConnection:
+        known = self._stateless.get(revision)
+        if known is None:
+            bound_server = self._state.bound_server(revision)
+            known = self._served(bound_server, bound_server.connection())
+            self._stateless[revision] = known
+        return known
+
+    def _refuse(self, error: RemoteError) -> None:
+        self._log.info("refused a message: %r", str(error))
+        id = error.id
+        if id is not None and any(
+            connection.endpoint.connection.is_open(id) for connection in self.connections
+        ):
+            # The first request of that id is still to be answered, and no id is answered twice.
+            id = None
+        spoken = self._handshaken
+        rules = self._state if spoken is None else spoken.endpoint.connection.table.rules
+        if id is None and not rules.error_id_optional:
+            return
+        self._sink.put(jsonrpc.write_error(id, error.code, error.message, error.data))

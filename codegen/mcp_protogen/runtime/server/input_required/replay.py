@@ -35,8 +35,8 @@ class Once:
 
     __slots__ = ("_running", "_tasks", "done")
 
-    def __init__(self, tasks: Tasks, done: dict[str, Any] | None = None) -> None:
-        self.done: Final = {} if done is None else done
+    def __init__(self, tasks: Tasks) -> None:
+        self.done: Final[dict[str, Any]] = {}
         self._tasks = tasks
         self._running: dict[str, tuple[Task[None], Future[None]]] = {}
 

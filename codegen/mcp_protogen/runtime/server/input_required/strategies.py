@@ -47,9 +47,7 @@ def _asking(table: MethodTable) -> list[str]:
 
 async def in_rounds(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
     """Return what a handler does, or the result that asks the client what it wants to know."""
-    task = current_task()
-    assert task is not None
-    context.in_rounds(task)
+    context.handled_by = current_task()
     if "requestState" in context.raw:
         _resume(context, request)
     try:
