@@ -8,15 +8,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from pydantic_core import to_json
-
 from ..core.errors import RequestId
 from ..core.models.base import Validate, WireModel, validator_of
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..messages.envelope import SUBSCRIPTION_ID, meta_in
-from ..messages.jsonrpc import write_call, write_result
+from ..messages.jsonrpc import write_result
 from ..messages.method_table import MethodTable
-from ..messages.parsed import Known, MethodSpecs
+from ..messages.parsed import Known, MethodSpecs, SpecT
 from ..messages.results import UnknownResultType
 from ..messages.writing import body_text
 from ..rules.handlers import Handlers
@@ -135,19 +133,12 @@ class CarryingTable(MethodTable):
 
         return either
 
-    def serialise_request(
-        self, spec: RequestSpec[Any, Any], id: RequestId, params: Any, *, meta: bytes | None = None
-    ) -> bytes:
-        if spec.params is not Carried:
-            return super().serialise_request(spec, id, params, meta=meta)
-        return write_call(id, to_json(spec.method), body_text(spec.method, params, meta))
-
-    def serialise_notification(
-        self, spec: NotificationSpec[Any], params: Any, *, meta: bytes | None = None
-    ) -> bytes:
-        if spec.params is not CarriedNotification:
-            return super().serialise_notification(spec, params, meta=meta)
-        return write_call(None, to_json(spec.method), body_text(spec.method, params, meta))
+    def _params_text(
+        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+    ) -> bytes | None:
+        if spec.params in (Carried, CarriedNotification):
+            return body_text(spec.method, params, meta)
+        return super()._params_text(known, spec, params, meta)
 
     def serialise_result(
         self, spec: RequestSpec[Any, Any], id: RequestId, result: Any, *, meta: bytes | None = None

@@ -140,7 +140,7 @@ def _connection(
         raise InvalidAnswer(problems[0].message, problems)
     opening = table.requests[table.era.opened_by]
     result: JSONObject = table.read_result(opening, adopted.result).to_wire()
-    declared = table.declared_by("server", result["capabilities"])
+    declared = table.inward("ServerCapabilities", result["capabilities"])
     connection = Connection(
         table,
         "client",
@@ -151,7 +151,7 @@ def _connection(
     connection.identity["client"] = view.identity
     info = result.get("serverInfo") or result.get("_meta", {}).get(SERVER_INFO)
     if is_object(info):
-        connection.identity["server"] = table.called(info)
+        connection.identity["server"] = table.inward("Implementation", info)
     if not table.era.remembers_client:
         envelope = client_envelope(table.revision, view.declared, view.identity)
         connection.envelope = members(envelope)

@@ -212,17 +212,23 @@ class MethodTable:
         Params of None are left out where the method can do without. `meta` holds members, as JSON
         text, that its `_meta` is to have beside those of `params`.
         """
-        if self.requests.get(spec.method) is not spec:
-            raise LocalError(f"{spec.method} is not a request of {self.revision}")
-        return write_call(id, method_text(spec), params_text(spec, params, meta))
+        return write_call(
+            id, method_text(spec), self._params_text(self.requests, spec, params, meta)
+        )
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """Return a notification as JSON text, `meta` as for a request; raise `LocalError`."""
-        if self.notifications.get(spec.method) is not spec:
-            raise LocalError(f"{spec.method} is not a notification of {self.revision}")
-        return write_call(None, method_text(spec), params_text(spec, params, meta))
+        text = self._params_text(self.notifications, spec, params, meta)
+        return write_call(None, method_text(spec), text)
+
+    def _params_text(
+        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+    ) -> bytes | None:
+        if known.get(spec.method) is not spec:
+            raise LocalError(f"{spec.method} is not a message of {self.revision}")
+        return params_text(spec, params, meta)
 
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
@@ -251,13 +257,9 @@ class MethodTable:
         """Return a value of the type `name` of this revision as it goes over the wire."""
         return value
 
-    def declared_by(self, role: Role, capabilities: JSONObject) -> JSONObject:
-        """Return capabilities that came, as this side's own revision has them."""
-        return capabilities
-
-    def called(self, info: JSONObject) -> JSONObject:
-        """Return what the peer calls itself, as this side's own revision has it."""
-        return info
+    def inward(self, name: str, value: JSONObject) -> JSONObject:
+        """Return a value of the type `name` on the wire as this side's own revision has it."""
+        return value
 
     def presuming(self, members: Callable[[], Mapping[str, Any]]) -> "MethodTable":
         """Return the table for a connection all of whose requests have these members in `_meta`."""

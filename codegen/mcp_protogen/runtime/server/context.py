@@ -148,14 +148,14 @@ class RequestContext:
         connection = self.endpoint.connection
         if self.spoken.era.remembers_client:
             return connection.declared["client"]
-        return connection.table.declared_by("client", dict(client_capabilities(self.meta)))
+        return connection.table.inward("ClientCapabilities", dict(client_capabilities(self.meta)))
 
     def peer_info(self) -> Mapping[str, Any] | None:
         connection = self.endpoint.connection
         if self.spoken.era.remembers_client:
             return connection.identity.get("client")
         info = self.meta.get(CLIENT_INFO)
-        return connection.table.called(info) if is_object(info) else None
+        return connection.table.inward("Implementation", info) if is_object(info) else None
 
     def _is_awaited(self) -> bool:
         request, reply = self._request, self._reply

@@ -18,7 +18,7 @@ from ..core.losses import Loss, LossReport
 from ..core.models.base import declared
 from ..core.options import CallOptions
 from ..core.spec import NotificationSpec, RequestSpec
-from ..core.subscriptions import RESOURCE_UPDATED
+from ..core.subscriptions import is_change
 from ..messages.envelope import PROGRESS_TOKEN
 from ..rules import capabilities as gate
 from ..rules.handlers import Handlers, runtime_of
@@ -228,8 +228,7 @@ class ProxyServerRuntime(ServerRuntime):
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
             return
-        is_change = spec.method == RESOURCE_UPDATED or spec.method.endswith("/list_changed")
-        if is_change and spec.method in self.owner.TABLE.notifications:
+        if is_change(spec.method) and spec.method in self.owner.TABLE.notifications:
             await self.publish(spec.method, declared(params, "uri"))
         elif spec.method == _LOG:
             for context in self._log_readers():

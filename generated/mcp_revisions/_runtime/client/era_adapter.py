@@ -18,7 +18,7 @@ from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared, validator_of
 from ..core.options import CallOptions
 from ..core.spec import RequestSpec
-from ..core.subscriptions import LEVELS, RESOURCE_UPDATED, Filter, passes
+from ..core.subscriptions import LEVELS, Filter, is_change, passes
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.parsed import Notification
 from ..rules import capabilities
@@ -146,8 +146,7 @@ class ToHandshake(ClientConnection):
             level = self._wanted_level()
             wanted = level is not None and passes(params.level, level)
             return handler(params) if wanted else None
-        is_change = method == RESOURCE_UPDATED or method.endswith("/list_changed")
-        if self.hears_all or not is_change:
+        if self.hears_all or not is_change(method):
             return handler(params)
         uri = declared(params, "uri")
         streams = [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]

@@ -321,7 +321,7 @@ class Connection:
 
     def _declared_in(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
         declared = dict(client_capabilities(request.meta))
-        return {**self.declared, "client": self.table.declared_by("client", declared)}
+        return {**self.declared, "client": self.table.inward("ClientCapabilities", declared)}
 
     def _notified(self, notification: Notification[Any], now: float) -> Event:
         spec, params, _ = notification

@@ -70,8 +70,8 @@ class BoundServer:
         problems = options.of_client.problems("/params", said)
         if problems:
             raise InvalidParams(problems[0].message, problems, id=event.id)
-        declared = table.declared_by("client", said["capabilities"])
-        self.remember(connection, declared, table.called(said["clientInfo"]))
+        declared = table.inward("ClientCapabilities", said["capabilities"])
+        self.remember(connection, declared, table.inward("Implementation", said["clientInfo"]))
         result = self.introduction(event.spec.results[0], protocol_version=table.revision)
         answer = connection.answer(event, result)
         connection.step(Step.INITIALIZE_ACCEPTED)

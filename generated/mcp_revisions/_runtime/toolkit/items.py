@@ -18,6 +18,7 @@ from ..core.models.base import WireModel
 from ..core.models.validation_errors import problems
 from ..core.schema_validation import Check, checker
 from ..http.param_headers import BadAnnotation, mirrors_of
+from ..server.context import SessionBase
 from .arguments import Arguments, BadArguments, Texts
 from .completions import completers
 from .decorators import Marked, PromptMark, ResourceMark, ToolMark
@@ -82,7 +83,7 @@ class Item:
             wrong = "; ".join(f"{at}: {text}" for at, text in problems(error, kept))
             raise TypeError(f"{where}: {wrong}") from error
 
-    async def run(self, server: object, session: Any, given: Mapping[str, Any]) -> Any:
+    async def run(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
         """Call the function with the arguments of a client, and return its result."""
         function, mark, _, attribute = self._marked
         if attribute:
@@ -125,7 +126,7 @@ class Tool(Item):
             annotations=mark.annotations and mark.annotations.to_wire(),
         )
 
-    async def call(self, server: object, session: Any, params: Any) -> Any:
+    async def call(self, server: object, session: SessionBase, params: Any) -> Any:
         """Return the result of a call; raise `ProtocolError` for an error of the protocol."""
         try:
             given = self._arguments.read(params.arguments or {})
@@ -146,7 +147,7 @@ class Tool(Item):
             text = f"{self.key} failed."
         return self.models.tool_result(text, is_error=True)
 
-    def _refused(self, session: Any, error: BadArguments) -> Any:
+    def _refused(self, session: SessionBase, error: BadArguments) -> Any:
         text = f"Invalid arguments for {self.key}:\n{error}"
         if session.__mcp_runtime__.rules.bad_arguments == "result":
             return self.models.tool_result(text, is_error=True)
@@ -207,7 +208,7 @@ class Prompt(Item):
         arguments = [_argument(model, one) for one in parameters.values()]
         self.listed = self.entry(model, name=self.key, arguments=arguments or None)
 
-    async def get(self, server: object, session: Any, params: Any) -> Any:
+    async def get(self, server: object, session: SessionBase, params: Any) -> Any:
         """Return the messages; raise `InvalidParams` for arguments that do not fit."""
         try:
             given = self.texts.read(params.arguments or {})
@@ -281,7 +282,9 @@ class Resource(Item):
             # A variable that its parameter's type cannot read means that there is no such resource.
             return None
 
-    async def read(self, server: object, session: Any, uri: str, given: Mapping[str, Any]) -> Any:
+    async def read(
+        self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
+    ) -> Any:
         """Return the result of reading a URI; raise `McpError` if there is no such resource."""
         models = self.models
         try:
