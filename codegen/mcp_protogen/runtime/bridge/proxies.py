@@ -100,7 +100,6 @@ class ProxyClientRuntime(ClientRuntime):
 
     @property
     def same_revision(self) -> bool:
-        """Return whether the server speaks the same revision as the client behind it."""
         return self.revision == self.owner.TABLE.revision
 
     async def open(self) -> None:
@@ -206,7 +205,6 @@ class ProxyServerRuntime(ServerRuntime):
     # From the server to the client.
 
     async def ask_client(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
-        """Put a question of the server to the client."""
         if self.owner.TABLE.rules.server_requests:
             for session in self._sessions():
                 return await session.__mcp_runtime__.put(spec, params, {})
@@ -250,6 +248,5 @@ class ProxyServerRuntime(ServerRuntime):
         return [context for context in under_way if context is not None][-1:]
 
     def abort(self) -> None:
-        """Give up what is under way."""
         for forwarded in self._forwarded.values():
             forwarded.cancel()

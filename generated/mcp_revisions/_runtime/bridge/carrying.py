@@ -86,14 +86,14 @@ class _CarryingCalls(MethodSpecs[Any]):
         table: MethodTable,
         specs: Mapping[str, Any],
         sender: Role,
-        unlisted: Callable[[str], AnySpec] | None,
+        unlisted: Callable[[str], AnySpec],
     ) -> None:
         super().__init__(specs, sender)
         self._table = table
         self._unlisted = unlisted
 
     def find(self, method: str) -> Known[Any] | None:
-        if self._unlisted is None or _is_known(self._table, method):
+        if _is_known(self._table, method):
             return super().find(method)
         # There is no end of the peer's names: what is made for one is not kept.
         spec = self._unlisted(method)
@@ -113,9 +113,8 @@ class CarryingTable(MethodTable):
             rules=known.rules,
         )
         for role in _BOTH:
-            carries = role == "client" or self.rules.server_requests
-            requests = _request_of if carries else None
-            self._requests[role] = _CarryingCalls(self, self.requests, role, requests)
+            if role == "client" or self.rules.server_requests:
+                self._requests[role] = _CarryingCalls(self, self.requests, role, _request_of)
             notifications = _CarryingCalls(self, self.notifications, role, _notification_of)
             self._notifications[role] = notifications
 

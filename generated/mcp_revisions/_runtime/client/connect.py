@@ -169,7 +169,6 @@ def _connection(
 async def _running(
     endpoint: Endpoint, negotiator: Negotiator, queue: SendQueue
 ) -> AsyncGenerator[None, None]:
-    """Read and write as long as the block runs."""
     connection = endpoint.connection
     writer = asyncio.create_task(_write(endpoint, queue))
     if connection.state is State.OPEN_PENDING:
@@ -194,14 +193,12 @@ async def _running(
 
 
 async def _write(endpoint: Endpoint, queue: SendQueue) -> None:
-    """Send what is to be sent until nothing can be sent any more."""
     await queue.run()
     if queue.broken is not None:
         endpoint.abort(queue.broken)
 
 
 async def _read(endpoint: Endpoint, negotiator: Negotiator) -> None:
-    """Take in what comes until the server is gone."""
     gone = Disconnected("the server closed the connection")
     intake = _Intake(endpoint)
     try:

@@ -81,7 +81,6 @@ class ToHandshake(ClientConnection):
                 self._level_set = level
 
     def _discovered(self, spec: RequestSpec[Any, Any]) -> Any:
-        """Return what the server said in the handshake."""
         info = self.endpoint.connection.identity.get("server")
         given: JSONObject = {"instructions": self.instructions} if self.instructions else {}
         if info is not None:
@@ -156,7 +155,6 @@ class ToHandshake(ClientConnection):
     async def _notify(
         handler: Callable[[Any], Awaitable[None]], params: WireModel, streams: list[int]
     ) -> None:
-        """Report a change to the client, once for each stream that wants it."""
         wire = params.to_wire()
         for id in streams:
             meta = {**wire.get("_meta", {}), SUBSCRIPTION_ID: id}
@@ -200,24 +198,19 @@ class ToStateless(ClientConnection):
                 await self.subscription(method, params.uri)
             return spec.results[0]()
         result = await super().request(spec, params, options)
-        if isinstance(result, spec.results[0]):
+        plain: type[WireModel] = spec.results[0]
+        if isinstance(result, plain):
             return result
-        return await self._completed(spec, params, result, options)
-
-    async def _completed(
-        self, spec: RequestSpec[Any, Any], params: Any, asked: Any, options: CallOptions
-    ) -> Any:
-        """Answer what the server asks and make the request again, until it is done."""
-        method, table, endpoint = spec.method, self._table, self.endpoint
+        # The server asks back, in its own revision.
+        table, endpoint = self._table, self.endpoint
         native = table.wire.requests[method]
         given = table.carry_out(method, "params", {} if params is None else params.to_wire())
 
         async def again(answered: Any) -> Any:
             return await endpoint.request(native, answered, options)
 
-        plain = await self.complete(native, native.params.from_wire(given), asked, again)
-        result: type[WireModel] = spec.results[0]
-        return result.from_wire(table.carry_in(method, "result", plain.to_wire()))
+        result = await self.complete(native, native.params.from_wire(given), result, again)
+        return plain.from_wire(table.carry_in(method, "result", result.to_wire()))
 
     def prepare(self, key: str, question: Any) -> Work:
         method, table = question.method, self._table

@@ -84,7 +84,6 @@ class Negotiator:
         return step
 
     async def close(self) -> None:
-        """Let go of the transport that is open."""
         transport, self._transport = self._transport, None
         if transport is not None:
             await transport.close()

@@ -12,7 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from ..core.errors import Disconnected, InvalidParams, McpError, ProtocolError
+from ..core.errors import Disconnected, McpError, ProtocolError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel
 from ..core.models.validation_errors import problems
@@ -84,7 +84,6 @@ class Item:
             raise TypeError(f"{where}: {wrong}") from error
 
     async def run(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
-        """Call the function with the arguments of a client, and return its result."""
         function, mark, _, attribute = self._marked
         if attribute:
             function = getattr(server, attribute)
@@ -105,7 +104,7 @@ def _in_thread(function: Function, given: Mapping[str, Any]) -> Any:
 
 
 class Tool(Item):
-    """A tool; raises `TypeError` and `ValueError`."""
+    """A tool; raises also `ValueError`."""
 
     def __init__(self, marked: Marked, mark: ToolMark, models: RevisionModels) -> None:
         super().__init__(marked, models, tool_name(marked.function, mark))
@@ -148,10 +147,10 @@ class Tool(Item):
         return self.models.tool_result(text, is_error=True)
 
     def _refused(self, session: SessionBase, error: BadArguments) -> Any:
-        text = f"Invalid arguments for {self.key}:\n{error}"
+        refusal = error.refusal(self.key)
         if session.__mcp_runtime__.rules.bad_arguments == "result":
-            return self.models.tool_result(text, is_error=True)
-        raise InvalidParams(text, error.in_params) from None
+            return self.models.tool_result(refusal.message, is_error=True)
+        raise refusal from None
 
 
 class _ByHand:
@@ -196,8 +195,6 @@ def tool_name(function: Function, mark: ToolMark) -> str:
 
 
 class Prompt(Item):
-    """A prompt."""
-
     def __init__(self, marked: Marked, mark: PromptMark, models: RevisionModels) -> None:
         super().__init__(marked, models, mark.name or marked.function.__name__)
         where = self.signature.where
@@ -213,8 +210,7 @@ class Prompt(Item):
         try:
             given = self.texts.read(params.arguments or {})
         except BadArguments as error:
-            text = f"Invalid arguments for {self.key}:\n{error}"
-            raise InvalidParams(text, error.in_params) from None
+            raise error.refusal(self.key) from None
         value = await self.run(server, session, given)
         if isinstance(value, self.models.results("prompts/get")):
             return value
@@ -245,7 +241,7 @@ def _argument(prompt: type[Any], parameter: Parameter) -> JSONObject:
 
 
 class Resource(Item):
-    """A resource, or a template of resources."""
+    """A resource, or a template."""
 
     def __init__(self, marked: Marked, mark: ResourceMark, models: RevisionModels) -> None:
         super().__init__(marked, models, mark.uri)

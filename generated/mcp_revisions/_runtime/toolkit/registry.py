@@ -92,14 +92,6 @@ def marked_in(cls: type[Any]) -> Iterator[Marked]:
             yield from (Marked(function_of(found), mark, cls, attribute) for mark in listed)
 
 
-def registry_of(cls: type[Any], models: RevisionModels) -> Registry:
-    """Return what all instances of a class offer; raise `TypeError` and `ValueError`."""
-    registry = Registry(models)
-    for marked in marked_in(cls):
-        registry.add(marked)
-    return registry
-
-
 def check(marked: Marked) -> None:
     """Raise `TypeError` or `ValueError` for a mark that cannot be right, whatever the types."""
     function, mark, _, attribute = marked

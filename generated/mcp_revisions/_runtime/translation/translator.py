@@ -234,7 +234,6 @@ def _each(translate: Run) -> Run:
 
 
 def _places(values: Any) -> Iterable[Any]:
-    """Return the keys of an object, or the indices of an array."""
     return values if is_object(values) else range(len(values))
 
 
