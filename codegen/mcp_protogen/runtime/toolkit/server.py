@@ -27,8 +27,7 @@ from .decorators import (
     ToolOptions,
     marks_of,
 )
-from .items import Item, Prompt, Resource, not_found
-from .registry import Registry, check, marked_in
+from .items import Item, Prompt, Registry, Resource, check, marked_in, not_found
 from .revision_models import models_in, revision_models
 
 _REGISTRY: Final = "_toolkit_registry"
