@@ -227,7 +227,8 @@ class MethodTable:
         self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
         if known.get(spec.method) is not spec:
-            raise LocalError(f"{spec.method} is not a message of {self.revision}")
+            kind = "request" if known is self.requests else "notification"
+            raise LocalError(f"{spec.method} is not a {kind} of {self.revision}")
         return params_text(spec, params, meta)
 
     def serialise_result(
