@@ -160,7 +160,8 @@ def _members(
                     continue
                 given = out.pop(member)
                 harmless = rule.harmless or (rule.usual is not None and given == rule.usual)
-                report.lose((at, member), "dropped", rule.why, harmless=harmless)
+                if report.thorough or not harmless:
+                    report.lose((at, member), "dropped", rule.why, harmless=harmless)
         for member, translate in inside:
             if member in out:
                 made = translate(given := out[member], (at, member), report)
@@ -169,7 +170,8 @@ def _members(
                     out[member] = made
                     if not made and member in emptied:
                         del out[member]
-                        report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
+                        if report.thorough:
+                            report.lose((at, member), "dropped", _IS_EMPTY, harmless=True)
         for member, text in add:
             if member not in out:
                 out = dict(out) if out is value else out
