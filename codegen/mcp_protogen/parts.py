@@ -125,7 +125,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"client"}),
         {
-            "client": ("base", "checked_results", "connect", "handshake"),
+            "client": ("base", "checked_results", "connect"),
             "core": ("recent_names", "schema_validation"),
             "rules": ("client_negotiation",),
         },

@@ -118,3 +118,15 @@ def test_one_table_does_what_its_steps_do_one_after_the_other(
     for name, _ in names(source, target):
         if name in first and first[name] in second:
             for_all_values(source, name, holds)
+
+
+def test_messages_that_do_not_change_have_no_translation() -> None:
+    unchanged = 0
+    for older, newer in PAIRS:
+        for there in (translator(older, newer), translator(newer, older)):
+            for method, steps in there.direction.methods.items():
+                params, result = there.message(method, "params"), there.message(method, "result")
+                assert (params is None) == (steps.params is None)
+                assert (result is None) == (steps.result is None)
+                unchanged += (params is None) + (result is None)
+    assert unchanged

@@ -99,7 +99,6 @@ class BridgeBase:
 
 
 def _proxy(kind: Any, generated: Any) -> Any:
-    """Make a proxy with the types of a generated class."""
     return type(kind.__name__, (kind, generated), {"TABLE": CarryingTable(generated.TABLE)})()
 
 

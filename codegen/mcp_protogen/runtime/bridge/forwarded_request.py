@@ -152,7 +152,6 @@ class ForwardedRequest:
         self._expiry = get_running_loop().call_later(seconds, give_up)
 
     def cancel(self) -> None:
-        """Give the request up."""
         if self._expiry is not None:
             self._expiry.cancel()
         self._given_up = True

@@ -18,7 +18,7 @@ from ..core.losses import Loss, LossReport
 from ..core.models.base import declared
 from ..core.options import CallOptions
 from ..core.spec import NotificationSpec, RequestSpec
-from ..core.subscriptions import RESOURCE_UPDATED
+from ..core.subscriptions import is_change
 from ..messages.envelope import PROGRESS_TOKEN
 from ..rules import capabilities as gate
 from ..rules.handlers import Handlers, runtime_of
@@ -100,7 +100,6 @@ class ProxyClientRuntime(ClientRuntime):
 
     @property
     def same_revision(self) -> bool:
-        """Return whether the server speaks the same revision as the client behind it."""
         return self.revision == self.owner.TABLE.revision
 
     async def open(self) -> None:
@@ -206,7 +205,6 @@ class ProxyServerRuntime(ServerRuntime):
     # From the server to the client.
 
     async def ask_client(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
-        """Put a question of the server to the client."""
         if self.owner.TABLE.rules.server_requests:
             for session in self._sessions():
                 return await session.__mcp_runtime__.put(spec, params, {})
@@ -228,8 +226,7 @@ class ProxyServerRuntime(ServerRuntime):
             why = f"it needs {need.capability.name}, which is not declared"
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
             return
-        is_change = spec.method == RESOURCE_UPDATED or spec.method.endswith("/list_changed")
-        if is_change and spec.method in self.owner.TABLE.notifications:
+        if is_change(spec.method) and spec.method in self.owner.TABLE.notifications:
             await self.publish(spec.method, declared(params, "uri"))
         elif spec.method == _LOG:
             for context in self._log_readers():
@@ -251,6 +248,5 @@ class ProxyServerRuntime(ServerRuntime):
         return [context for context in under_way if context is not None][-1:]
 
     def abort(self) -> None:
-        """Give up what is under way."""
         for forwarded in self._forwarded.values():
             forwarded.cancel()

@@ -34,11 +34,6 @@ class _KnownTools:
         self._client = client
         self.checks: RecentNames[Check | None] = RecentNames()
 
-    async def look_up(self, name: str, call: Pending) -> None:
-        """Look for a tool in the time of a call of it."""
-        if not await self._is_listed(name, call):
-            self.checks.learn(name, None, None)
-
     async def hold(self, name: str, result: Any, call: Pending) -> None:
         """Raise `InvalidAnswer` for a result that does not fit what the tool now says."""
         try:
@@ -46,14 +41,14 @@ class _KnownTools:
         except InvalidAnswer as unfit:
             call.renew(_now())
             try:
-                listed = await self._is_listed(name, call)
+                listed = await self.is_listed(name, call)
             except (RequestTimeout, Disconnected):
                 raise unfit from None
             if not listed:
                 raise
             self._check(name, result)
 
-    async def _is_listed(self, name: str, call: Pending) -> bool:
+    async def is_listed(self, name: str, call: Pending) -> bool:
         """Return whether a tool is found, and so learnt, in the time of a call of it."""
         try:
             async with timeout_at(call.due):
@@ -113,7 +108,8 @@ class CheckedResults:
         patience = endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_now())
         if name not in known.checks:
-            await known.look_up(name, call)
+            if not await known.is_listed(name, call):
+                known.checks.learn(name, None, None)
             options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):

@@ -38,6 +38,11 @@ _RESOURCES: Final = "resourceSubscriptions"
 _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=True)
 
 
+def is_change(method: str) -> bool:
+    """Return whether a notification says that a list or a resource has changed."""
+    return method == RESOURCE_UPDATED or method.endswith("/list_changed")
+
+
 def passes(level: str, threshold: str) -> bool:
     """Return whether an entry of `level` is at least as severe as `threshold`."""
     return _SEVERITY[level] >= _SEVERITY[threshold]

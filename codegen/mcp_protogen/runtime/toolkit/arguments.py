@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaError, to_json
 
+from ..core.errors import InvalidParams
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.models.base import BUILDING
 from ..core.models.validation_errors import Problem, escaped, message_of, problems
@@ -38,8 +39,11 @@ class BadArguments(Exception):
         if len(problems) > _MOST:
             listed.append("and more")
         super().__init__("\n".join(listed))
-        self.in_params: Final = [(f"/params/arguments{at}", text) for at, text in problems[:_MOST]]
-        """The problems, with pointers into the request."""
+        self._problems = [(f"/params/arguments{at}", text) for at, text in problems[:_MOST]]
+
+    def refusal(self, key: str) -> InvalidParams:
+        """Return the error that answers a request with these arguments of `key`."""
+        return InvalidParams(f"Invalid arguments for {key}:\n{self}", self._problems)
 
 
 def _got(pointer: str, arguments: Any) -> str:
@@ -92,7 +96,7 @@ class Arguments:
         return {names[field]: read[field] for field in given}
 
     def _from_json(self, arguments: Mapping[str, Any]) -> BaseModel:
-        """Validate the arguments as JSON text: from it, strict types also take a date or a set."""
+        # From JSON text, strict types also take a date or a set.
         try:
             values: BaseModel = self._validator.validate_json(json_text(arguments))
         except ValidationError as error:

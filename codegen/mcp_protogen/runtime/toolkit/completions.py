@@ -38,7 +38,9 @@ class Completer:
     ) -> dict[str, Any]:
         """Return the members of a completion, for a text and the arguments already known."""
         if not self._is_asked:
-            return _cut(_beginning(value, self._given))
+            start = value.casefold()
+            options = map(_text, self._given)
+            return _cut([text for text in options if text.casefold().startswith(start)])
         function = getattr(server, self._attribute) if self._attribute else self._given
         found = function(value, context) if self._context else function(value)
         return _cut(await found if isawaitable(found) else found)
@@ -50,12 +52,6 @@ def _takes_context(function: Callable[..., Any], bound: bool) -> bool:
         expected = "the text so far, and optionally the other arguments"
         raise TypeError(f"{named(function)}: a function for completions takes {expected}")
     return count == 2
-
-
-def _beginning(value: str, options: Iterable[Any]) -> list[str]:
-    """Return the options that begin with the text, ignoring case."""
-    start = value.casefold()
-    return [text for text in map(_text, options) if text.casefold().startswith(start)]
 
 
 def _cut(found: Iterable[Any]) -> dict[str, Any]:

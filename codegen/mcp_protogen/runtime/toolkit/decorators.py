@@ -24,8 +24,6 @@ It may be a method, and may take a second argument: the arguments that are alrea
 
 
 class DecoratorOptions(TypedDict, total=False):
-    """Options that tools, resources and prompts have in common."""
-
     name: str
     title: str
     description: str
@@ -35,8 +33,6 @@ class DecoratorOptions(TypedDict, total=False):
 
 
 class ToolOptions(DecoratorOptions, total=False):
-    """Options of a tool."""
-
     annotations: WireModel
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any]
@@ -44,8 +40,6 @@ class ToolOptions(DecoratorOptions, total=False):
 
 
 class ResourceOptions(DecoratorOptions, total=False):
-    """Options of a resource."""
-
     annotations: WireModel
     mime_type: str
     size: int
@@ -53,8 +47,6 @@ class ResourceOptions(DecoratorOptions, total=False):
 
 
 class PromptOptions(DecoratorOptions, total=False):
-    """Options of a prompt."""
-
     completions: Completions
 
 
@@ -73,8 +65,6 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolMark(Mark):
-    """A mark that makes a function a tool."""
-
     annotations: WireModel | None = None
     input_schema: Mapping[str, Any] | None = None
     """A handwritten schema; the function then takes all arguments as one mapping."""
@@ -85,8 +75,6 @@ class ToolMark(Mark):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceMark(Mark):
-    """A mark that makes a function a resource, or all resources of a template."""
-
     uri: str
     annotations: WireModel | None = None
     mime_type: str | None = None
@@ -96,8 +84,6 @@ class ResourceMark(Mark):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptMark(Mark):
-    """A mark that makes a function a prompt."""
-
     completions: Completions | None = None
 
 
@@ -142,7 +128,7 @@ def prompt(function: FunctionT, /) -> FunctionT: ...
 @overload
 def prompt(**options: Unpack[PromptOptions]) -> Callable[[FunctionT], FunctionT]: ...
 def prompt(function: Any = None, /, **options: Unpack[PromptOptions]) -> Any:
-    """Mark a function as a prompt: its parameters are the arguments, its docstring describes it."""
+    """Mark a function as a prompt; see `tool`."""
     marked = _marking("@prompt", PromptMark(**options))
     return marked if function is None else marked(function)
 
@@ -168,7 +154,5 @@ def marks_of(value: object) -> tuple[Mark, ...]:
 
 def function_of(value: Any) -> Any:
     """Return the function inside a static or class method, and anything else unchanged."""
-    if not isinstance(value, (staticmethod, classmethod)):
-        return value
-    function: Any = cast(Any, value).__func__
-    return function
+    is_wrapped = isinstance(value, (staticmethod, classmethod))
+    return cast(Any, value).__func__ if is_wrapped else value

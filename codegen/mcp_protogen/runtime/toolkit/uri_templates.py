@@ -68,7 +68,6 @@ class UriTemplate:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the variables, in their order."""
         return tuple(variable.name for variable in self.variables)
 
     def match(self, uri: str) -> dict[str, str] | None:
@@ -135,7 +134,6 @@ def _check(text: str, literals: list[str], names: list[str]) -> None:
 
 
 def _decoded(raw: str, reserved: bool) -> str | None:
-    """Return the decoded value of a variable, or None if it is not allowed."""
     if _BROKEN.search(raw) or (not reserved and not _SEGMENT_ENDS.isdisjoint(raw)):
         return None
     try:

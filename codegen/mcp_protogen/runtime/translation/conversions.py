@@ -1,19 +1,48 @@
 """The functions that translate what tables cannot: what the target revision has no member for.
 
 Each takes a value that is valid in the source revision, and returns one that is valid there too but
-uses only what the target revision has. `why` is the reason that the report gives.
+uses only what the target revision has.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pydantic_core import to_json
 
+from ..core.errors import Untranslatable
 from ..core.json import JSONObject, is_array, is_object, read_json
-from ..core.losses import Place, Report, refuse
+from ..core.losses import Place, Report, What, pointer_of
 
-Conversion: TypeAlias = Callable[[Any, Place, Report, str], Any]
+
+class Here(NamedTuple):
+    """The place of a value, where its losses are reported, and the reason for them."""
+
+    place: Place
+    report: Report
+    why: str
+
+    def lose(self, what: What, *path: str | int, harmless: bool = False) -> None:
+        """Note the loss of the value, or of what is at `path` in it."""
+        self.report.lose(self._at(path), what, self.why, harmless=harmless)
+
+    def without(self, value: JSONObject, member: str, *path: str) -> JSONObject:
+        """Return the value at `path` without a member."""
+        self.lose("dropped", *path, member)
+        return {key: one for key, one in value.items() if key != member}
+
+    def refuse(self, *path: str) -> Any:
+        """Raise `Untranslatable` for the value, or for what is at `path` in it."""
+        raise Untranslatable(pointer_of(self._at(path)), self.why)
+
+    def _at(self, path: Iterable[str | int]) -> Place:
+        place = self.place
+        for step in path:
+            place = (place, step)
+        return place
+
+
+Conversion: TypeAlias = Callable[[Any, Here], Any]
 ConversionT = TypeVar("ConversionT", bound=Conversion)
 
 CONVERSIONS: Final[dict[str, Conversion]] = {}
@@ -28,15 +57,10 @@ def _listed(conversion: ConversionT) -> ConversionT:
 # Content.
 
 
-def _dropped(value: JSONObject, member: str, at: Place, report: Report, why: str) -> JSONObject:
-    report.lose((at, member), "dropped", why)
-    return {key: one for key, one in value.items() if key != member}
-
-
 @_listed
-def audio_as_resource(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def audio_as_resource(block: JSONObject, here: Here) -> JSONObject:
     """Return an audio block as an embedded resource with the same bytes."""
-    report.lose(at, "replaced", why)
+    here.lose("replaced")
     data: str = block["data"]
     uri = f"audio:{hashlib.sha256(data.encode()).hexdigest()[:16]}"
     resource = {"uri": uri, "mimeType": block["mimeType"], "blob": data}
@@ -44,17 +68,17 @@ def audio_as_resource(block: JSONObject, at: Place, report: Report, why: str) ->
 
 
 @_listed
-def audio_as_text(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def audio_as_text(block: JSONObject, here: Here) -> JSONObject:
     """Return a text in place of an audio block, where no type can hold the bytes."""
-    report.lose(at, "replaced", why)
+    here.lose("replaced")
     text = f"[audio, {block['mimeType']}, not delivered]"
     return {"type": "text", "text": text, **_common(block)}
 
 
 @_listed
-def link_as_text(block: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def link_as_text(block: JSONObject, here: Here) -> JSONObject:
     """Return a resource link as a text block with its title and URI."""
-    report.lose(at, "replaced", why)
+    here.lose("replaced")
     name = block.get("title", block["name"])
     description = f": {block['description']}" if block.get("description") else ""
     return {"type": "text", "text": f"{name} <{block['uri']}>{description}", **_common(block)}
@@ -66,15 +90,13 @@ def _common(block: JSONObject) -> JSONObject:
 
 
 @_listed
-def structured_content_as_text(
-    result: JSONObject, at: Place, report: Report, why: str
-) -> JSONObject:
+def structured_content_as_text(result: JSONObject, here: Here) -> JSONObject:
     """Move structured content to a text block, unless a block already has the same JSON."""
     if "structuredContent" not in result:
         return result
     out = dict(result)
     structured = out.pop("structuredContent")
-    report.lose((at, "structuredContent"), "replaced", why)
+    here.lose("replaced", "structuredContent")
     text = to_json(structured)
     if not any(_holds(block, text) for block in out["content"]):
         out["content"] = [*out["content"], {"type": "text", "text": text.decode()}]
@@ -90,37 +112,33 @@ def _holds(block: JSONObject, text: bytes) -> bool:
 
 
 @_listed
-def structured_content_of_objects_only(
-    holder: JSONObject, at: Place, report: Report, why: str
-) -> JSONObject:
+def structured_content_of_objects_only(holder: JSONObject, here: Here) -> JSONObject:
     """Move structured content that is not a JSON object to a text block."""
     if "structuredContent" not in holder or is_object(holder["structuredContent"]):
         return holder
-    return structured_content_as_text(holder, at, report, why)
+    return structured_content_as_text(holder, here)
 
 
 # Tools.
 
 
 @_listed
-def output_schema_of_objects_only(
-    tool: JSONObject, at: Place, report: Report, why: str
-) -> JSONObject:
+def output_schema_of_objects_only(tool: JSONObject, here: Here) -> JSONObject:
     """Drop an output schema whose root is not of the type object."""
     schema = tool.get("outputSchema")
     if schema is None or schema.get("type") == "object":
         return tool
-    return _dropped(tool, "outputSchema", at, report, why)
+    return here.without(tool, "outputSchema")
 
 
 @_listed
-def tool_schemas_of_known_form(tool: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def tool_schemas_of_known_form(tool: JSONObject, here: Here) -> JSONObject:
     """Drop the keywords of a tool's schemas that do not have the form the target requires."""
     for member in ("inputSchema", "outputSchema"):
         schema: JSONObject = tool.get(member, {})
         for key, has_form in _FORMS.items():
             if key in schema and not has_form(schema[key]):
-                schema = _dropped(schema, key, (at, member), report, why)
+                schema = here.without(schema, key, member)
                 tool = {**tool, member: schema}
     return tool
 
@@ -137,7 +155,7 @@ _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
 
 
 @_listed
-def one_block_per_message(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def one_block_per_message(params: JSONObject, here: Here) -> JSONObject:
     """Split messages of several blocks into several messages of the same role."""
     messages: list[JSONObject] = params["messages"]
     if not any(is_array(message["content"]) for message in messages):
@@ -147,18 +165,18 @@ def one_block_per_message(params: JSONObject, at: Place, report: Report, why: st
         content = message["content"]
         blocks = content if is_array(content) else [content]
         split += ({**message, "content": block} for block in blocks)
-    report.lose((at, "messages"), "replaced", why, harmless=len(split) == len(messages))
+    here.lose("replaced", "messages", harmless=len(split) == len(messages))
     return {**params, "messages": split}
 
 
 @_listed
-def one_block(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def one_block(result: JSONObject, here: Here) -> JSONObject:
     """Reduce a message of several blocks to one: their texts together, or else the first block."""
     content = result["content"]
     if not is_array(content):
         return result
     is_single = len(content) == 1
-    report.lose((at, "content"), "replaced", why, harmless=is_single)
+    here.lose("replaced", "content", harmless=is_single)
     texts = [block["text"] for block in content if block["type"] == "text"]
     if not is_single and (texts or not content):
         return {**result, "content": {"type": "text", "text": "\n".join(texts)}}
@@ -166,57 +184,57 @@ def one_block(result: JSONObject, at: Place, report: Report, why: str) -> JSONOb
 
 
 @_listed
-def no_tools(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def no_tools(params: JSONObject, here: Here) -> JSONObject:
     """Refuse sampling with tools: without them the answer would be different."""
     for member in ("tools", "toolChoice"):
         if member in params:
-            refuse((at, member), why)
+            here.refuse(member)
     return params
 
 
 @_listed
-def not_expressible(value: Any, at: Place, report: Report, why: str) -> Any:
+def not_expressible(value: Any, here: Here) -> Any:
     """Refuse a value that the target cannot express."""
-    return refuse(at, why)
+    return here.refuse()
 
 
 # Elicitation.
 
 
 @_listed
-def forms_only(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def forms_only(params: JSONObject, here: Here) -> JSONObject:
     """Refuse an elicitation by URL."""
-    return refuse((at, "mode"), why) if params.get("mode") == "url" else params
+    return here.refuse("mode") if params.get("mode") == "url" else params
 
 
 @_listed
-def forms_if_declared(capabilities: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def forms_if_declared(capabilities: JSONObject, here: Here) -> JSONObject:
     """Drop the capability to elicit by URL alone: the target revision has only forms."""
     modes = capabilities.get("elicitation")
     if not modes or "form" in modes or "url" not in modes:
         return capabilities
-    return _dropped(capabilities, "elicitation", at, report, why)
+    return here.without(capabilities, "elicitation")
 
 
 @_listed
-def elicitation_id(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def elicitation_id(params: JSONObject, here: Here) -> JSONObject:
     """Add an id to a URL elicitation that has none: the same id for the same question."""
     question = to_json([params["message"], params["url"]])
     return {**params, "elicitationId": hashlib.sha256(question).hexdigest()[:32]}
 
 
 @_listed
-def plain_fields(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def plain_fields(field: JSONObject, here: Here) -> JSONObject:
     """Return a form field as the first forms have it: without defaults, titles beside an enum."""
     if field["type"] == "array":
-        return _free_list(field, at, report, why)
-    out = dict(fields_without_defaults(field, at, report, why))
+        return _free_list(field, here)
+    out = dict(fields_without_defaults(field, here))
     choices = _choices(out.get("oneOf"))
     if field["type"] == "string" and choices is not None and "enum" not in out:
         del out["oneOf"]
         out["enum"] = [choice["const"] for choice in choices]
         out["enumNames"] = [choice["title"] for choice in choices]
-        report.lose((at, "oneOf"), "moved", why, harmless=True)
+        here.lose("moved", "oneOf", harmless=True)
     return out
 
 
@@ -232,16 +250,16 @@ def _is_choice(value: object) -> bool:
 
 
 @_listed
-def fields_without_defaults(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def fields_without_defaults(field: JSONObject, here: Here) -> JSONObject:
     """Drop `default` from a field where the target has none; only a boolean may have one."""
     if field["type"] == "boolean" or "default" not in field:
         return field
-    return _dropped(field, "default", at, report, why)
+    return here.without(field, "default")
 
 
-def _free_list(field: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def _free_list(field: JSONObject, here: Here) -> JSONObject:
     """Return a list of choices as a text field whose description names the choices."""
-    report.lose(at, "replaced", why)
+    here.lose("replaced")
     items: JSONObject = field["items"]
     choices = ", ".join(items["enum"] if "enum" in items else (c["const"] for c in items["anyOf"]))
     hint = f"Any of these, separated by commas: {choices}"
@@ -253,14 +271,14 @@ def _free_list(field: JSONObject, at: Place, report: Report, why: str) -> JSONOb
 
 
 @_listed
-def choices_as_text(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def choices_as_text(result: JSONObject, here: Here) -> JSONObject:
     """Join several choices into one text, with commas between them."""
     content: JSONObject = result.get("content", {})
     lists = {key: value for key, value in content.items() if is_array(value)}
     if not lists:
         return result
     for key in lists:
-        report.lose(((at, "content"), key), "replaced", why)
+        here.lose("replaced", "content", key)
     joined = {key: ", ".join(value) for key, value in lists.items()}
     return {**result, "content": {**content, **joined}}
 
@@ -269,13 +287,13 @@ def choices_as_text(result: JSONObject, at: Place, report: Report, why: str) -> 
 
 
 @_listed
-def at_most_100_values(completion: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def at_most_100_values(completion: JSONObject, here: Here) -> JSONObject:
     """Cut suggestions to 100, and say that there are more."""
     values: list[str] = completion["values"]
     if len(values) <= 100:
         return completion
     for index in range(100, len(values)):
-        report.lose(((at, "values"), index), "dropped", why)
+        here.lose("dropped", "values", index)
     return {"total": len(values), **completion, "values": values[:100], "hasMore": True}
 
 
@@ -283,16 +301,16 @@ def at_most_100_values(completion: JSONObject, at: Place, report: Report, why: s
 
 
 @_listed
-def named_request_only(params: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def named_request_only(params: JSONObject, here: Here) -> JSONObject:
     """Refuse a cancellation without a request id: the target requires one."""
-    return params if "requestId" in params else refuse((at, "requestId"), why)
+    return params if "requestId" in params else here.refuse("requestId")
 
 
 # Results.
 
 
 @_listed
-def complete_only(result: JSONObject, at: Place, report: Report, why: str) -> JSONObject:
+def complete_only(result: JSONObject, here: Here) -> JSONObject:
     """Refuse a result of a type that the target does not have."""
     kind = result.get("resultType", "complete")
-    return result if kind == "complete" else refuse((at, "resultType"), why)
+    return result if kind == "complete" else here.refuse("resultType")

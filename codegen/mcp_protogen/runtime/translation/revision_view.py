@@ -85,7 +85,6 @@ class RevisionViews(Generic[HandlersT]):
 
     @property
     def handlers(self) -> Iterable[HandlersT]:
-        """The servers or clients themselves."""
         return self._handlers.values()
 
     def _make(self, revision: str) -> RevisionView[HandlersT]:

@@ -17,7 +17,7 @@ from ..core.json import JSONObject, is_array, is_object
 from ..core.losses import Loss, Place, Report, Translated
 from ..core.models.base import WireModel, validator_of
 from ..messages.method_table import Part
-from .conversions import CONVERSIONS, Conversion
+from .conversions import CONVERSIONS, Conversion, Here
 from .plans import (
     Apply,
     Arms,
@@ -52,8 +52,8 @@ class Translator:
         """Return the function for params or a plain result; None if they do not change."""
         key = (method, part)
         if key not in self._messages:
-            steps = self.direction.methods[method]
-            self._messages[key] = self._step(steps.params if part == "params" else steps.result)
+            step: Step | None = getattr(self.direction.methods[method], part)
+            self._messages[key] = None if step is None else self._step(step)
         return self._messages[key]
 
     def of_type(self, name: str) -> Run | None:
@@ -149,7 +149,7 @@ def _members(
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
         out = value
         for convert, why in apply:
-            out = convert(out, at, report, why)
+            out = convert(out, Here(at, report, why))
         if not names.isdisjoint(out):
             out = dict(out)
             for member, rule in removed.items():
@@ -177,7 +177,7 @@ def _members(
                 out = dict(out) if out is value else out
                 out[member] = from_json(text)
         for convert, why in finish:
-            out = convert(out, at, report, why)
+            out = convert(out, Here(at, report, why))
         return out
 
     return run
@@ -204,7 +204,7 @@ def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
         out = value
         if out[tag] in conversions:
             convert, why = conversions[out[tag]]
-            out = convert(out, at, report, why)
+            out = convert(out, Here(at, report, why))
         translate = arms.get(out[tag])
         return out if translate is None else translate(out, at, report)
 
@@ -214,7 +214,7 @@ def _arms(tag: str, apply: Mapping[str, Apply], arms: Mapping[str, Run]) -> Run:
 def _whole(apply: list[tuple[Conversion, str]], then: Run) -> Run:
     def run(value: Any, at: Place, report: Report) -> Any:
         for convert, why in apply:
-            value = convert(value, at, report, why)
+            value = convert(value, Here(at, report, why))
         return then(value, at, report)
 
     return run
@@ -236,7 +236,6 @@ def _each(translate: Run) -> Run:
 
 
 def _places(values: Any) -> Iterable[Any]:
-    """Return the keys of an object, or the indices of an array."""
     return values if is_object(values) else range(len(values))
 
 

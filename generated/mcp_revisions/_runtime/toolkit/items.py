@@ -1,29 +1,34 @@
-"""Tools, prompts and resources: decorated functions as items of a list, and their calls."""
+"""Tools, prompts and resources: decorated functions as items of a list, and their calls.
+
+What a class defines is built once for all instances. An instance that adds or removes something
+gets a registry of its own.
+"""
 
 import re
 from asyncio import to_thread
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from inspect import isawaitable
+from inspect import getattr_static, isawaitable, iscoroutinefunction, isroutine
 from logging import getLogger
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from ..core.errors import Disconnected, InvalidParams, McpError, ProtocolError
+from ..core.errors import Disconnected, McpError, ProtocolError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel
 from ..core.models.validation_errors import problems
 from ..core.schema_validation import Check, checker
 from ..http.param_headers import BadAnnotation, mirrors_of
+from ..server.context import SessionBase
 from .arguments import Arguments, BadArguments, Texts
 from .completions import completers
-from .decorators import Marked, PromptMark, ResourceMark, ToolMark
+from .decorators import Mark, Marked, PromptMark, ResourceMark, ToolMark, function_of, marks_of
 from .results import UnfitResult, output_of
 from .revision_models import RevisionModels, fields_of, models_in, several
-from .signatures import Function, Parameter, Signature, described, named, signature_of
+from .signatures import Function, Parameter, Signature, check_shape, described, named, signature_of
 from .uri_templates import UriTemplate
 
 _log: Final = getLogger(__name__)
@@ -82,8 +87,7 @@ class Item:
             wrong = "; ".join(f"{at}: {text}" for at, text in problems(error, kept))
             raise TypeError(f"{where}: {wrong}") from error
 
-    async def run(self, server: object, session: Any, given: Mapping[str, Any]) -> Any:
-        """Call the function with the arguments of a client, and return its result."""
+    async def run(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
         function, mark, _, attribute = self._marked
         if attribute:
             function = getattr(server, attribute)
@@ -103,8 +107,11 @@ def _in_thread(function: Function, given: Mapping[str, Any]) -> Any:
         raise RuntimeError(f"{named(function)} raised StopIteration") from error
 
 
+ItemT = TypeVar("ItemT", bound=Item)
+
+
 class Tool(Item):
-    """A tool; raises `TypeError` and `ValueError`."""
+    """A tool; raises also `ValueError`."""
 
     def __init__(self, marked: Marked, mark: ToolMark, models: RevisionModels) -> None:
         super().__init__(marked, models, tool_name(marked.function, mark))
@@ -125,7 +132,7 @@ class Tool(Item):
             annotations=mark.annotations and mark.annotations.to_wire(),
         )
 
-    async def call(self, server: object, session: Any, params: Any) -> Any:
+    async def call(self, server: object, session: SessionBase, params: Any) -> Any:
         """Return the result of a call; raise `ProtocolError` for an error of the protocol."""
         try:
             given = self._arguments.read(params.arguments or {})
@@ -146,11 +153,11 @@ class Tool(Item):
             text = f"{self.key} failed."
         return self.models.tool_result(text, is_error=True)
 
-    def _refused(self, session: Any, error: BadArguments) -> Any:
-        text = f"Invalid arguments for {self.key}:\n{error}"
+    def _refused(self, session: SessionBase, error: BadArguments) -> Any:
+        refusal = error.refusal(self.key)
         if session.__mcp_runtime__.rules.bad_arguments == "result":
-            return self.models.tool_result(text, is_error=True)
-        raise InvalidParams(text, error.in_params) from None
+            return self.models.tool_result(refusal.message, is_error=True)
+        raise refusal from None
 
 
 class _ByHand:
@@ -195,8 +202,6 @@ def tool_name(function: Function, mark: ToolMark) -> str:
 
 
 class Prompt(Item):
-    """A prompt."""
-
     def __init__(self, marked: Marked, mark: PromptMark, models: RevisionModels) -> None:
         super().__init__(marked, models, mark.name or marked.function.__name__)
         where = self.signature.where
@@ -207,13 +212,12 @@ class Prompt(Item):
         arguments = [_argument(model, one) for one in parameters.values()]
         self.listed = self.entry(model, name=self.key, arguments=arguments or None)
 
-    async def get(self, server: object, session: Any, params: Any) -> Any:
+    async def get(self, server: object, session: SessionBase, params: Any) -> Any:
         """Return the messages; raise `InvalidParams` for arguments that do not fit."""
         try:
             given = self.texts.read(params.arguments or {})
         except BadArguments as error:
-            text = f"Invalid arguments for {self.key}:\n{error}"
-            raise InvalidParams(text, error.in_params) from None
+            raise error.refusal(self.key) from None
         value = await self.run(server, session, given)
         if isinstance(value, self.models.results("prompts/get")):
             return value
@@ -244,7 +248,7 @@ def _argument(prompt: type[Any], parameter: Parameter) -> JSONObject:
 
 
 class Resource(Item):
-    """A resource, or a template of resources."""
+    """A resource, or a template."""
 
     def __init__(self, marked: Marked, mark: ResourceMark, models: RevisionModels) -> None:
         super().__init__(marked, models, mark.uri)
@@ -281,7 +285,9 @@ class Resource(Item):
             # A variable that its parameter's type cannot read means that there is no such resource.
             return None
 
-    async def read(self, server: object, session: Any, uri: str, given: Mapping[str, Any]) -> Any:
+    async def read(
+        self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
+    ) -> Any:
         """Return the result of reading a URI; raise `McpError` if there is no such resource."""
         models = self.models
         try:
@@ -309,3 +315,101 @@ class Resource(Item):
 def not_found(uri: str, models: RevisionModels) -> McpError:
     """Return the error for a URI without a resource, with the code of the server's revision."""
     return McpError(models.rules.resource_not_found, "Resource not found", {"uri": uri})
+
+
+class Registry:
+    """What one server offers: its items by name or URI, in the order of registration."""
+
+    def __init__(self, models: RevisionModels) -> None:
+        self.models = models
+        self.tools: dict[str, Tool] = {}
+        self.prompts: dict[str, Prompt] = {}
+        self.resources: dict[str, Resource] = {}
+        self.templates: dict[str, Resource] = {}
+
+    def copy(self) -> "Registry":
+        copied = Registry(self.models)
+        copied.tools, copied.prompts = dict(self.tools), dict(self.prompts)
+        copied.resources, copied.templates = dict(self.resources), dict(self.templates)
+        return copied
+
+    @property
+    def kinds(self) -> dict[str, tuple[dict[str, Any], ...]]:
+        """The items by the kind of list, which may change while clients are connected."""
+        return {
+            "tools": (self.tools,),
+            "prompts": (self.prompts,),
+            "resources": (self.resources, self.templates),
+        }
+
+    @property
+    def completes(self) -> bool:
+        items: list[Prompt | Resource] = [*self.prompts.values(), *self.templates.values()]
+        return any(item.completers for item in items)
+
+    def add(self, marked: Marked) -> None:
+        """Register a function as its decorator says; raise `TypeError` and `ValueError`."""
+        mark = marked.mark
+        if isinstance(mark, ToolMark):
+            _add(self.tools, Tool(marked, mark, self.models), "tool")
+        elif isinstance(mark, PromptMark):
+            _add(self.prompts, Prompt(marked, mark, self.models), "prompt")
+        elif isinstance(mark, ResourceMark):
+            resource = Resource(marked, mark, self.models)
+            if resource.template.variables:
+                _add(self.templates, resource, "resource template")
+            else:
+                _add(self.resources, resource, "resource")
+
+    def remove(self, kind: str, key: str) -> None:
+        """Remove an item; raise `LookupError` if there is none of that name or URI."""
+        for items in self.kinds[kind]:
+            if key in items:
+                del items[key]
+                return
+        raise LookupError(f"there is no {kind.removesuffix('s')} {key}")
+
+
+def _add(items: dict[str, ItemT], item: ItemT, what: str) -> None:
+    if item.key in items:
+        raise ValueError(f"there is already a {what} {item.key}")
+    items[item.key] = item
+
+
+def marked_in(cls: type[Any]) -> Iterator[Marked]:
+    """Yield the decorated functions of a class.
+
+    A function that overrides a decorated one is registered in its place; None in its place removes
+    it.
+    """
+    marks: dict[str, tuple[Mark, ...]] = {}
+    for base in reversed(cls.__mro__):
+        for attribute, value in base.__dict__.items():
+            marks[attribute] = marks_of(value) or marks.get(attribute, ())
+    for attribute, listed in marks.items():
+        found = getattr_static(cls, attribute, None) if listed else None
+        if found is not None:
+            yield from (Marked(function_of(found), mark, cls, attribute) for mark in listed)
+
+
+def check(marked: Marked) -> None:
+    """Raise `TypeError` or `ValueError` for a mark that cannot be right, whatever the types."""
+    function, mark, _, attribute = marked
+    where = named(function)
+    if not isroutine(function):
+        raise TypeError(f"{attribute or where}: {where} has a decorator, but is not a function")
+    if mark.thread and iscoroutinefunction(function):
+        raise TypeError(f"{where}: a coroutine function cannot run in a thread")
+    names = check_shape(function, method=marked.is_method)
+    try:
+        if isinstance(mark, ToolMark):
+            tool_name(function, mark)
+        elif isinstance(mark, ResourceMark):
+            for variable in UriTemplate.parse(mark.uri).names:
+                # Further parameters may be there: one of them may take the request context.
+                if variable not in names:
+                    raise TypeError(
+                        f"{where}: {mark.uri} has {{{variable}}}, which is not a parameter"
+                    )
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error

@@ -80,7 +80,6 @@ class RevisionModels:
 
 @cache
 def revision_models(table: MethodTable) -> RevisionModels:
-    """Return the models of the revision of a table."""
     return RevisionModels(table)
 
 

@@ -27,8 +27,7 @@ from .decorators import (
     ToolOptions,
     marks_of,
 )
-from .items import Item, Prompt, Resource, not_found
-from .registry import Registry, check, marked_in, registry_of
+from .items import Item, Prompt, Registry, Resource, check, marked_in, not_found
 from .revision_models import models_in, revision_models
 
 _REGISTRY: Final = "_toolkit_registry"
@@ -66,10 +65,11 @@ class Toolkit:
                     f"{cls.__name__} is not a server: class …({cls.__name__}, mcp.Server)"
                 )
             if _REGISTRY not in cls.__dict__:
-                setattr(cls, _REGISTRY, registry_of(cls, revision_models(cls.TABLE)))
+                registry = Registry(revision_models(cls.TABLE))
+                for marked in marked_in(cls):
+                    registry.add(marked)
+                setattr(cls, _REGISTRY, registry)
             return super().__new__(cls)
-
-    # Adding and removing.
 
     def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
         """Add a function as a tool, and notify clients; `options` replace those of its decorator.
@@ -77,13 +77,11 @@ class Toolkit:
         Raises `ValueError` if the name is taken or not allowed, and `TypeError` if the function
         cannot be a tool.
         """
-        mark = ToolMark(**options) if options else None
-        self.__mcp_runtime__.add("tools", function, ToolMark, mark)
+        self.__mcp_runtime__.add("tools", function, ToolMark, options)
 
     def add_prompt(self, function: Callable[..., Any], /, **options: Unpack[PromptOptions]) -> None:
         """Add a function as a prompt; see `add_tool`."""
-        mark = PromptMark(**options) if options else None
-        self.__mcp_runtime__.add("prompts", function, PromptMark, mark)
+        self.__mcp_runtime__.add("prompts", function, PromptMark, options)
 
     def add_resource(
         self,
@@ -98,8 +96,8 @@ class Toolkit:
         """
         if uri is None and options:
             raise TypeError("options of a resource need its URI: uri=…")
-        mark = None if uri is None else ResourceMark(uri=uri, **options)
-        self.__mcp_runtime__.add("resources", function, ResourceMark, mark)
+        given = {} if uri is None else {"uri": uri, **options}
+        self.__mcp_runtime__.add("resources", function, ResourceMark, given)
 
     def remove_tool(self, name: str) -> None:
         """Remove a tool; raise `LookupError` if there is none of that name."""
@@ -116,8 +114,6 @@ class Toolkit:
     @property
     def __mcp_runtime__(self) -> "ToolkitRuntime":
         return runtime_of(self, ToolkitRuntime)
-
-    # The handlers.
 
     async def on_list_tools(self, session: Any, params: Any) -> Any:
         return self.__mcp_runtime__.page("tools/list", "tools", params)
@@ -175,16 +171,20 @@ class ToolkitRuntime(ServerRuntime):
         self._served = False
 
     def add(
-        self, kind: str, function: Callable[..., Any], wanted: type[Mark], mark: Mark | None
+        self,
+        kind: str,
+        function: Callable[..., Any],
+        wanted: type[Mark],
+        options: Mapping[str, Any],
     ) -> None:
-        """Add a function as `mark` says, or else as its own marks do."""
+        """Add a function as `options` say, or else as its own marks do."""
         marks = [one for one in marks_of(function) if isinstance(one, wanted)]
-        if mark is not None:
-            marks = [mark]
-        elif not marks and wanted is ResourceMark:
+        if not options and not marks and wanted is ResourceMark:
             raise TypeError("a resource needs a URI: add_resource(function, uri=…)")
+        if options or not marks:
+            marks = [wanted(**options)]
         with self._changing(kind) as registry:
-            for one in marks or [wanted()]:
+            for one in marks:
                 marked = Marked(function, one)
                 check(marked)
                 registry.add(marked)
@@ -210,7 +210,6 @@ class ToolkitRuntime(ServerRuntime):
             self.announce(_changed(kind))
 
     def page(self, method: str, kind: str, params: Any) -> Any:
-        """Return a page of a list, as the result of a method."""
         items: dict[str, Item] = getattr(self.registry, kind)
         size: int = cast(Any, self.owner).page_size
         cut = page([item.listed for item in items.values()], params.cursor, size)
