@@ -8,15 +8,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from pydantic_core import to_json
-
 from ..core.errors import RequestId
 from ..core.models.base import Validate, WireModel, validator_of
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..messages.envelope import SUBSCRIPTION_ID, meta_in
-from ..messages.jsonrpc import write_call, write_result
+from ..messages.jsonrpc import write_result
 from ..messages.method_table import MethodTable
-from ..messages.parsed import Known, MethodSpecs
+from ..messages.parsed import Known, MethodSpecs, SpecT
 from ..messages.results import UnknownResultType
 from ..messages.writing import body_text
 from ..rules.handlers import Handlers
@@ -88,14 +86,14 @@ class _CarryingCalls(MethodSpecs[Any]):
         table: MethodTable,
         specs: Mapping[str, Any],
         sender: Role,
-        unlisted: Callable[[str], AnySpec] | None,
+        unlisted: Callable[[str], AnySpec],
     ) -> None:
         super().__init__(specs, sender, lambda spec: validator_of(spec.params))
         self._table = table
         self._unlisted = unlisted
 
     def find(self, method: str) -> Known[Any] | None:
-        if self._unlisted is None or _is_known(self._table, method):
+        if _is_known(self._table, method):
             return super().find(method)
         # There is no end of the peer's names: what is made for one is not kept.
         spec = self._unlisted(method)
@@ -115,9 +113,8 @@ class CarryingTable(MethodTable):
             rules=known.rules,
         )
         for role in _BOTH:
-            carries = role == "client" or self.rules.server_requests
-            requests = _request_of if carries else None
-            self._requests[role] = _CarryingCalls(self, self.requests, role, requests)
+            if role == "client" or self.rules.server_requests:
+                self._requests[role] = _CarryingCalls(self, self.requests, role, _request_of)
             notifications = _CarryingCalls(self, self.notifications, role, _notification_of)
             self._notifications[role] = notifications
 
@@ -135,19 +132,12 @@ class CarryingTable(MethodTable):
 
         return either
 
-    def serialise_request(
-        self, spec: RequestSpec[Any, Any], id: RequestId, params: Any, *, meta: bytes | None = None
-    ) -> bytes:
-        if spec.params is not Carried:
-            return super().serialise_request(spec, id, params, meta=meta)
-        return write_call(id, to_json(spec.method), body_text(spec.method, params, meta))
-
-    def serialise_notification(
-        self, spec: NotificationSpec[Any], params: Any, *, meta: bytes | None = None
-    ) -> bytes:
-        if spec.params is not CarriedNotification:
-            return super().serialise_notification(spec, params, meta=meta)
-        return write_call(None, to_json(spec.method), body_text(spec.method, params, meta))
+    def _params_text(
+        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+    ) -> bytes | None:
+        if spec.params in (Carried, CarriedNotification):
+            return body_text(spec.method, params, meta)
+        return super()._params_text(known, spec, params, meta)
 
     def serialise_result(
         self, spec: RequestSpec[Any, Any], id: RequestId, result: Any, *, meta: bytes | None = None

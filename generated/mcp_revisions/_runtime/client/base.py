@@ -60,7 +60,6 @@ class ClientConnection:
         """Say what holds for the whole connection."""
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
-        """Send a request and wait for its result."""
         return await self.endpoint.request(spec, params, options)
 
     async def request_native(self, method: str, **params: Any) -> None:
@@ -145,7 +144,6 @@ class ClientConnection:
 
 
 def unfit_question(key: str, problem: str) -> InvalidAnswer:
-    """Return what is wrong with a question."""
     return InvalidAnswer("Invalid question", [(f"/result/inputRequests/{escaped(key)}", problem)])
 
 
@@ -158,7 +156,6 @@ class ClientRuntime(HandlerSet):
         self._connection: ClientConnection | None = None
 
     def adopt(self, connection: ClientConnection) -> None:
-        """Use this connection from now on."""
         self._connection = connection
 
     @property
@@ -185,7 +182,6 @@ class ClientRuntime(HandlerSet):
         await self.endpoint.notify(spec, params)
 
     def peer_declared(self) -> Mapping[str, Any]:
-        """Return the JSON object of the capabilities that the server has declared."""
         return self.endpoint.connection.declared["server"]
 
     def peer_info(self) -> Mapping[str, Any] | None:

@@ -18,7 +18,7 @@ from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared, validator_of
 from ..core.options import CallOptions
 from ..core.spec import RequestSpec
-from ..core.subscriptions import LEVELS, RESOURCE_UPDATED, Filter, passes
+from ..core.subscriptions import LEVELS, Filter, is_change, passes
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.parsed import Notification
 from ..rules import capabilities
@@ -81,7 +81,6 @@ class ToHandshake(ClientConnection):
                 self._level_set = level
 
     def _discovered(self, spec: RequestSpec[Any, Any]) -> Any:
-        """Return what the server said in the handshake."""
         info = self.endpoint.connection.identity.get("server")
         given: JSONObject = {"instructions": self.instructions} if self.instructions else {}
         if info is not None:
@@ -144,8 +143,7 @@ class ToHandshake(ClientConnection):
             level = self._wanted_level()
             wanted = level is not None and passes(params.level, level)
             return handler(params) if wanted else None
-        is_change = method == RESOURCE_UPDATED or method.endswith("/list_changed")
-        if self.hears_all or not is_change:
+        if self.hears_all or not is_change(method):
             return handler(params)
         uri = declared(params, "uri")
         streams = [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
@@ -155,7 +153,6 @@ class ToHandshake(ClientConnection):
     async def _notify(
         handler: Callable[[Any], Awaitable[None]], params: WireModel, streams: list[int]
     ) -> None:
-        """Report a change to the client, once for each stream that wants it."""
         wire = params.to_wire()
         for id in streams:
             meta = {**wire.get("_meta", {}), SUBSCRIPTION_ID: id}
@@ -199,24 +196,19 @@ class ToStateless(ClientConnection):
                 await self.subscription(method, params.uri)
             return spec.results[0]()
         result = await super().request(spec, params, options)
-        if isinstance(result, spec.results[0]):
+        plain: type[WireModel] = spec.results[0]
+        if isinstance(result, plain):
             return result
-        return await self._completed(spec, params, result, options)
-
-    async def _completed(
-        self, spec: RequestSpec[Any, Any], params: Any, asked: Any, options: CallOptions
-    ) -> Any:
-        """Answer what the server asks and make the request again, until it is done."""
-        method, table, endpoint = spec.method, self._table, self.endpoint
+        # The server asks back, in its own revision.
+        table, endpoint = self._table, self.endpoint
         native = table.wire.requests[method]
         given = table.carry_out(method, "params", {} if params is None else params.to_wire())
 
         async def again(answered: Any) -> Any:
             return await endpoint.request(native, answered, options)
 
-        plain = await self.complete(native, native.params.from_wire(given), asked, again)
-        result: type[WireModel] = spec.results[0]
-        return result.from_wire(table.carry_in(method, "result", plain.to_wire()))
+        result = await self.complete(native, native.params.from_wire(given), result, again)
+        return plain.from_wire(table.carry_in(method, "result", result.to_wire()))
 
     def prepare(self, key: str, question: Any) -> Work:
         method, table = question.method, self._table

@@ -4,9 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from logging import getLogger
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-from .errors import Untranslatable
 from .models.validation_errors import pointer_to
 
 T = TypeVar("T")
@@ -58,15 +57,11 @@ class Report(NamedTuple):
 
     def lose(self, place: Place, what: What, why: str, *, harmless: bool = False) -> None:
         if self.thorough or not harmless:
-            self.losses.append(Loss(_pointer(place), what, why, harmless))
+            self.losses.append(Loss(pointer_of(place), what, why, harmless))
 
 
-def refuse(place: Place, why: str, *, code: int | None = None) -> Any:
-    """Raise `Untranslatable` for the value at `place`."""
-    raise Untranslatable(_pointer(place), why, code=code)
-
-
-def _pointer(place: Place) -> str:
+def pointer_of(place: Place) -> str:
+    """Return a place as a JSON pointer."""
     steps: list[str | int] = []
     while place is not None:
         place, step = place

@@ -205,17 +205,24 @@ class MethodTable:
         `params` of None are left out where the method can do without. `meta` holds further members
         of their `_meta`, as JSON text.
         """
-        if self.requests.get(spec.method) is not spec:
-            raise LocalError(f"{spec.method} is not a request of {self.revision}")
-        return write_call(id, method_text(spec), params_text(spec, params, meta))
+        return write_call(
+            id, method_text(spec), self._params_text(self.requests, spec, params, meta)
+        )
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
         """Return a notification as JSON text, `meta` as for a request; raise `LocalError`."""
-        if self.notifications.get(spec.method) is not spec:
-            raise LocalError(f"{spec.method} is not a notification of {self.revision}")
-        return write_call(None, method_text(spec), params_text(spec, params, meta))
+        text = self._params_text(self.notifications, spec, params, meta)
+        return write_call(None, method_text(spec), text)
+
+    def _params_text(
+        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+    ) -> bytes | None:
+        if known.get(spec.method) is not spec:
+            kind = "request" if known is self.requests else "notification"
+            raise LocalError(f"{spec.method} is not a {kind} of {self.revision}")
+        return params_text(spec, params, meta)
 
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None

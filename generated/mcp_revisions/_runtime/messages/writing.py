@@ -6,7 +6,7 @@ into text that is already written. What the user has said stays, except where bo
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, get_args
 
 from pydantic import ValidationError
@@ -25,7 +25,7 @@ _META: Final = {"meta"}
 _CLASHING: Final = ("_meta", "meta")
 
 
-@cache
+@lru_cache(256)  # a bridge carries methods of any name
 def method_text(spec: CallSpec[Any]) -> bytes:
     return to_json(spec.method)
 

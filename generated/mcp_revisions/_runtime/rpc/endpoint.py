@@ -9,7 +9,7 @@ answers that came after them.
 """
 
 from asyncio import CancelledError, get_running_loop, timeout
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from logging import getLogger
 from typing import Any, Final, TypeVar
@@ -56,12 +56,15 @@ _log: Final = getLogger(__name__)
 _BUSY: Final = fault("Too many requests at once")
 _STOPPED: Final = fault("The server is shutting down")
 
+# How long the last answers may take to be written at least, in seconds.
+_GRACE: Final = 1.0
+
 
 class Endpoint:
     """One side of a connection in one revision.
 
-    `serve` gives the result of a request; `on_notification` gives the work that a notification and
-    its `_meta` make, or None if there is no handler for it.
+    `serve` gives the result of a request; `on_notification` gives the work that a notification
+    makes, or None if there is no handler for it.
     """
 
     __slots__ = (
@@ -87,7 +90,7 @@ class Endpoint:
         tasks: Tasks,
         options: Options,
         serve: Serve,
-        on_notification: Callable[[Notification[Any], Mapping[str, Any]], Awaitable[None] | None],
+        on_notification: Callable[[Notification[Any]], Awaitable[None] | None],
     ) -> None:
         self.connection = connection
         self.sink = sink
@@ -120,7 +123,7 @@ class Endpoint:
         via: MessageSink | None = None,
     ) -> R:
         # From now on reading may be what a handler waits for.
-        self.jobs.wake()
+        self.jobs.changed.ring()
         return await self._calls.request(spec, params, options, via)
 
     async def notify(
@@ -131,10 +134,9 @@ class Endpoint:
         meta: bytes | None = None,
         via: MessageSink | None = None,
     ) -> None:
-        """Send a notification, by another way than the usual if one is given.
+        """Send a notification; report one as lost that the peer's revision has no words for.
 
-        One that the peer's revision has no words for is not sent, and reported as lost. Raise
-        `LocalError` and `Disconnected`.
+        Raise `LocalError` and `Disconnected`.
         """
         try:
             data = self.connection.notify(spec, params, meta=meta)
@@ -175,7 +177,6 @@ class Endpoint:
             self.receive(member, reply)
 
     def _check_batch(self, batch: Batch) -> None:
-        """Raise `RemoteError` if there may be no such batch; what it was to answer fails then."""
         try:
             self.connection.check_batch(batch)
         except RemoteError as error:
@@ -212,7 +213,7 @@ class Endpoint:
         return None
 
     def _notified(self, notification: Notification[Any]) -> None:
-        work = self._on_notification(notification, notification.meta)
+        work = self._on_notification(notification)
         if work is not None:
             self.jobs.run_beside(work, notification.spec.method)
 
@@ -280,13 +281,14 @@ class Endpoint:
         job.open = False
         if error is not None:
             data = connection.refuse(request, error)
-        if data is None:
-            job.reply.skip()
-            return
+        await self._give(job, data, error)
+
+    async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
-            await job.reply.answer(data, None if error is None else error.code)
+            await _answer(data, error, job.reply)
         except Disconnected:
-            self.log.info("nobody is left to read the answer to %.100r", request.spec.method)
+            method = job.request.spec.method
+            self.log.info("nobody is left to read the answer to %.100r", method)
 
     def cancel_all(self) -> None:
         """End all handlers, without answers, and begin no more."""
@@ -295,10 +297,8 @@ class Endpoint:
             self.jobs.cancel(job)
 
     def break_cycle(self) -> None:
-        """Break the ring of references that a connection is; it is not used any more.
-
-        Where each request has a connection of its own, rings would keep the collector busy.
-        """
+        """Break the ring of references that a connection is; it is not used any more."""
+        # Where each request has one of its own, rings would keep the collector busy.
         del self._serve, self._on_notification, self.jobs, self._single
 
     def fail(self, id: RequestId, error: Exception) -> None:
@@ -314,12 +314,15 @@ class Endpoint:
     async def room(self) -> None:
         """Wait until it is right to read on."""
         await self.sink.room()
-        await self.jobs.room(self.options.max_waiting, lambda: self.connection.awaits)
+        jobs, limit = self.jobs, self.options.max_waiting
+        # Only reading may let the handler end that asks the peer something.
+        while jobs.waiting >= limit and not self.connection.awaits:
+            await jobs.changed.heard()
 
     def abort(self, error: Disconnected) -> None:
         """Fail the calls that wait for the peer, which will send nothing more."""
         self._calls.abort(error)
-        self.jobs.wake()
+        self.jobs.changed.ring()
         self._aborted.ring()
 
     async def until_aborted(self) -> None:
@@ -327,21 +330,28 @@ class Endpoint:
         while self._calls.broken is None:
             await self._aborted.heard()
 
-    async def close(self, within: float) -> None:
+    def close(self, within: float) -> Work:
         """Answer what is open: with results for `within` seconds, then with errors."""
+        # A connection of one request may be taken apart before this has begun, or ended.
+        return self._close(self.jobs, self._single, within)
+
+    async def _close(self, jobs: Jobs, single: Reply, within: float) -> None:
         # The answer to one that is not open is on its way already.
-        unfinished = [job for job in await self.jobs.close(within) if job.open]
+        unfinished = [job for job in await jobs.close(within) if job.open]
+        answers: list[Work] = []
         for job in unfinished:
             job.open = False
             data = self.connection.refuse(job.request, _STOPPED)
-            if data is not None and job.reply is self._single:
+            if data is not None and job.reply is single:
                 self.sink.put(data)
-            elif data is not None:
-                with suppress(Disconnected, TimeoutError):
-                    async with timeout(within):
-                        await job.reply.answer(data, _STOPPED.code)
+            else:
+                answers.append(self._give(job, data, _STOPPED))
+        if answers:
+            with suppress(TimeoutError):
+                async with timeout(max(within, _GRACE)):
+                    await together(answers)
         for job in unfinished:
-            self.jobs.abort(job)
+            jobs.abort(job)
 
 
 async def _answer(data: bytes | None, error: ProtocolError | None, reply: Reply) -> None:

@@ -1,13 +1,13 @@
 """What the runtime knows of a request while its handler runs, and of the client that sent it.
 
-A context belongs to one request, or to a connection as a whole when there is no request to belong
-to. Handlers see it as a session, which shows only what is for them. What they send on the way,
-progress and log entries, is bound to the request: it stops when the request is answered or
-cancelled.
+A context belongs to one request, or to a connection as a whole. Handlers see it as a session, which
+shows only what is for them. Progress and log entries are bound to the request: they stop when it is
+answered or cancelled.
 """
 
 from asyncio import Task
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 
@@ -59,15 +59,14 @@ class RequestConnection(Protocol):
     def asking(self, request: Request[Any], principal: str | None) -> Asking: ...
 
 
+@dataclass(slots=True)
 class _Reports:
     """The progress that a client was told of, and what was held back since."""
 
-    __slots__ = ("at", "complete", "done", "held")
-
-    def __init__(self) -> None:
-        self.at = self.done = float("-inf")
-        self.held: Any = None
-        self.complete = False
+    at: float = float("-inf")
+    done: float = float("-inf")
+    held: Any = None
+    complete: bool = False
 
 
 class RequestContext:
@@ -78,11 +77,11 @@ class RequestContext:
 
     __slots__ = (
         "_connection",
-        "_handled_by",
         "_once",
         "_reply",
         "_request",
         "begun",
+        "handled_by",
         "inputs",
         "meta",
         "raw",
@@ -104,7 +103,8 @@ class RequestContext:
         # What most requests never need is not made for each of them.
         self.reports: _Reports | None = None
         self._once: Once | None = None
-        self._handled_by: Task[Any] | None = None
+        self.handled_by: Task[Any] | None = None
+        """The task of the handler, where its questions travel in the results of the request."""
         self.inputs: Inputs | None = None
         """The client's answers to the questions of the round before; None in the first one."""
         self.begun: Rounds | None = None
@@ -144,7 +144,6 @@ class RequestContext:
         return self.endpoint.principal if own is None else own
 
     def peer_declared(self) -> Mapping[str, Any]:
-        """Return the JSON object of the capabilities that the client has declared."""
         connection = self.endpoint.connection
         if self.spoken.era.remembers_client:
             return connection.declared["client"]
@@ -209,8 +208,7 @@ class RequestContext:
             return
         spec = self.table.notifications["notifications/message"]
         try:
-            params = spec.params(level=level, data=data, logger=logger)
-            await self.notify(spec, params)
+            await self.notify(spec, spec.params(level=level, data=data, logger=logger))
         except PydanticSerializationError as error:
             raise LocalError(f"a log entry cannot be written: {error}") from error
 
@@ -234,17 +232,12 @@ class RequestContext:
 
     # What the client is asked.
 
-    def in_rounds(self, task: Task[Any]) -> None:
-        """Let questions travel in the results of the request, which `task` handles."""
-        self._handled_by = task
-
     @property
     def rounds(self) -> Rounds | None:
-        """The questions of the request, where they travel in its results."""
-        task = self._handled_by
+        task, endpoint = self.handled_by, self.endpoint
         if self.begun is None and task is not None:
-            tasks, limit = self.endpoint.tasks, self.endpoint.options.max_rounds
-            self.begun = Rounds(self.asker(), task, limit, Once(tasks))
+            once = Once(endpoint.tasks)
+            self.begun = Rounds(self.asker(), task, endpoint.options.max_rounds, once)
         return self.begun
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
@@ -262,7 +255,7 @@ class RequestContext:
         return cast(R, plain.from_wire(kept))
 
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        """Ask the client, and take the answer as it comes."""
+        """Ask the client, and do not check the answer to a form."""
         spoken = self.spoken
         if self.rules.server_requests:
             return await self.endpoint.request(spec, params, options, self._beside)
@@ -270,8 +263,7 @@ class RequestContext:
             # A client that has just made a request is there.
             alive: R = spec.results[0]()
             return alive
-        declared: dict[Role, Mapping[str, Any]] = {"client": self.peer_declared(), "server": {}}
-        capabilities.check(spec, "server", params, declared)
+        capabilities.check(spec, "server", params, {"client": self.peer_declared(), "server": {}})
         if self.rounds is None:
             why = f"{spoken.revision} has no requests of a server, and nothing to answer with one"
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)
@@ -285,17 +277,17 @@ class RequestContext:
         return await self._once.do(key, work)
 
     def asking(self) -> Asking:
-        """Return on whose behalf questions are asked; raise `LocalError` without a request."""
+        """Return who asks, for which request; raise `LocalError` without one."""
         return self.asker()()
 
     def asker(self) -> Callable[[], Asking]:
-        """Return what does so later, and does not hold on to the context."""
+        """Return what does so later, and does not keep the context alive."""
         if self._request is None:
             raise LocalError("only the answer to a request can ask for input")
         return partial(self._connection.asking, self._request, self.principal)
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
-        """Return the members of a result that asks the client for more; see `inputs.ask`."""
+        """Return the members of a result that asks the client; see `inputs.ask`."""
         questions = {key: one.to_wire() for key, one in requests.items()}
         memo = None if self.rounds is None else self.rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)

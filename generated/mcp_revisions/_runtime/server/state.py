@@ -37,7 +37,7 @@ class BoundServer:
         self.strategies: Mapping[str, Strategy] = strategies(server.TABLE, view.table)
         """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
-        """For whom a state is meant that a client carries."""
+        """The server that a state is sealed for."""
         self.declared: Mapping[Role, Mapping[str, Any]] = {
             "server": own.declaration(),
             "client": {},
@@ -108,11 +108,10 @@ class ServerState:
         self._bound_servers: dict[str, BoundServer] = {}
 
     def bound_server(self, revision: str) -> BoundServer:
-        """Return the server of a revision; what it can do is found out when it is first needed."""
-        known = self._bound_servers.get(revision)
-        if known is None:
-            known = self._bound_servers[revision] = BoundServer(self._views[revision])
-        return known
+        """Return the server of a revision, which is made when it is first needed."""
+        if revision not in self._bound_servers:
+            self._bound_servers[revision] = BoundServer(self._views[revision])
+        return self._bound_servers[revision]
 
     @property
     def error_id_optional(self) -> bool:

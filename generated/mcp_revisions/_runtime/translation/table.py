@@ -15,24 +15,22 @@ from pydantic_core import PydanticSerializationError
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, json_text
-from ..core.losses import Loss, LossReport, Place, Report
+from ..core.losses import Loss, LossReport, Report
 from ..core.models.base import Validate, validator_of
 from ..core.spec import CallSpec, NotificationSpec, RequestSpec, Role
-from ..messages.jsonrpc import write_call, write_result
+from ..messages.jsonrpc import write_result
 from ..messages.method_table import MethodTable, Part
+from ..messages.parsed import SpecT
 from ..messages.results import forgiver
-from ..messages.writing import body_text, method_text, params_text, spliced
+from ..messages.writing import body_text, params_text, spliced
 from .translator import Run, translator
 
 P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
-SpecT = TypeVar("SpecT", RequestSpec[Any, Any], NotificationSpec[Any])
 
 # The runtime negotiates with the peer in the revision of the wire.
 _LIFECYCLE = frozenset({"initialize", "notifications/initialized"})
-
-_PARAMS: Place = (None, "params")
 
 
 class TranslatingTable(MethodTable):
@@ -102,11 +100,7 @@ class TranslatingTable(MethodTable):
 
         def translated(value: Any) -> Any:
             check(value)
-            # As `_run` does: a call costs as much as many of the translations.
-            report = Report([], thorough=False)
-            out = value if translate is None else translate(value, _PARAMS, report)
-            if report.losses:
-                self._losses.take(method, report.losses)
+            out = self._run(translate, value, method, "params")
             if presumed is not None:
                 out = {**out, "_meta": {**out.get("_meta", {}), **presumed()}}
             return read(out)
@@ -165,32 +159,16 @@ class TranslatingTable(MethodTable):
 
     # Writing. What the wire's revision cannot express raises `Untranslatable`.
 
-    def serialise_request(
-        self,
-        spec: RequestSpec[P, Any],
-        id: RequestId,
-        params: P | None,
-        *,
-        meta: bytes | None = None,
-    ) -> bytes:
-        known = self.requests[spec.method]
-        return write_call(id, method_text(spec), self._params_text(spec, known, params, meta))
-
-    def serialise_notification(
-        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
-    ) -> bytes:
-        known = self.notifications[spec.method]
-        return write_call(None, method_text(spec), self._params_text(spec, known, params, meta))
-
     def _params_text(
-        self, spec: SpecT, known: SpecT, params: Any, meta: bytes | None
+        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
         if spec is self._native(spec.method):
             return params_text(spec, params, meta)
+        ours = known[spec.method]
         translate = self._outward.message(spec.method, "params")
         if translate is None:
-            return params_text(known, params, meta)
-        if params is None and not known.params_required and meta is None:
+            return params_text(ours, params, meta)
+        if params is None and not ours.params_required and meta is None:
             return None
         given: JSONObject = {} if params is None else params.to_wire()
         return self._text(translate, given, spec.method, "params", meta)
@@ -198,10 +176,7 @@ class TranslatingTable(MethodTable):
     def _text(
         self, translate: Run, value: JSONObject, method: str, part: Part, meta: bytes | None
     ) -> bytes:
-        report = Report([], thorough=False)
-        out = translate(value, (None, part), report)
-        if report.losses:
-            self._losses.take(method, report.losses)
+        out = self._run(translate, value, method, part)
         try:
             return json_text(out) if meta is None else spliced(out, meta)
         except PydanticSerializationError as error:

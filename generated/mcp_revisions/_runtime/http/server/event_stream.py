@@ -292,7 +292,7 @@ class StreamQueue:
 
     async def drain(self) -> None:
         """Write what is waiting, and take nothing more."""
-        self.queue.close()
+        self.queue.end()
         # Whoever ends everything cancels the task, and not who waits for it.
         await wait([self._writing])
 

@@ -1,11 +1,11 @@
 """The state that all parts of one application share while an event loop runs it.
 
 How things end: `close()` is orderly and awaited, `abort()` is at once. `HttpState.close` gives
-handlers time to end; then it closes all sessions, cancels what is left, and completes the responses
-that are still open.
+handlers time to end, and answers requests outside of sessions with errors if they took too long;
+then it closes all sessions, and completes the responses that are still open.
 """
 
-from asyncio import Task, get_running_loop, timeout
+from asyncio import Task, gather, get_running_loop, timeout
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import count
@@ -130,8 +130,7 @@ class HttpState:
                 while self.working:
                     await self._idle.heard()
         await self.sessions.close()
-        for connection in self.connections:
-            connection.endpoint.cancel_all()
+        await gather(*(connection.endpoint.close(0) for connection in self.connections))
         await self.keep_alive.close(self.options.drain)
         await self.tasks.cancel()
 
