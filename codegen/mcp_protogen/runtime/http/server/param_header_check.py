@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from ...core.errors import HEADER_MISMATCH, InvalidParams, ProtocolError
 from ...core.json import JSONObject, is_array, is_object, json_text
-from ...messages.envelope import client_capabilities
+from ...messages.envelope import CLIENT_CAPABILITIES
 from ...rpc.incoming import Job
 from ...server.connection import ServerConnection
 from ..param_headers import BadAnnotation, Mirror, agrees, mirrors_of
@@ -56,7 +56,8 @@ class ToolHeaders:
 
         2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers".
         """
-        declared = json_text(client_capabilities(call.request.meta))
+        # Each request of the stateless era has them, or it was refused before.
+        declared = json_text(call.request.meta[CLIENT_CAPABILITIES])
         digest = declared if len(declared) <= _SHORT else sha256(declared).digest()
         key = connection.endpoint.connection.table.revision, exchange.principal, digest
         listed = self._known(connection, key)
