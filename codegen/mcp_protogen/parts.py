@@ -69,9 +69,12 @@ class Contents:
 
 
 _ERRORS: Final = (
-    *("Disconnected", "HttpError", "InvalidParams", "LocalError", "McpError", "MethodNotFound"),
-    *("MissingCapability", "MissingClientCapability", "NegotiationError", "ProtocolError"),
-    *("RemoteError", "RequestTimeout"),
+    *("InvalidParams", "LocalError", "McpError", "MethodNotFound", "MissingCapability"),
+    *("ProtocolError", "RemoteError"),
+)
+_CONNECTION_ERRORS: Final = (
+    *("Disconnected", "HttpError", "MissingClientCapability", "NegotiationError"),
+    "RequestTimeout",
 )
 _LOSSES: Final = (
     ("core.errors", ("Untranslatable",)),
@@ -95,7 +98,10 @@ CONTENTS: Final = (
         frozenset({_ROLES}),
         {
             "connection": (),
-            "core": ("forms", "losses", "options", "pagination", "tasks", "throttle"),
+            "core": (
+                *("connection_errors", "forms", "losses", "options", "pagination", "tasks"),
+                "throttle",
+            ),
             "messages": (),
             "rpc": (),
             "rules": ("handlers", "lifecycle", "server_negotiation"),
@@ -104,6 +110,7 @@ CONTENTS: Final = (
         },
         (
             *_LOSSES,
+            ("core.connection_errors", _CONNECTION_ERRORS),
             ("core.options", ("Options", "Progress")),
             ("core.pagination", ("page",)),
             ("rules.handlers", ("handles",)),

@@ -25,19 +25,21 @@ if TYPE_CHECKING:
     from ._runtime.client.connect import (
         connect as connect,
     )
-    from ._runtime.core.errors import (
+    from ._runtime.core.connection_errors import (
         Disconnected as Disconnected,
         HttpError as HttpError,
+        MissingClientCapability as MissingClientCapability,
+        NegotiationError as NegotiationError,
+        RequestTimeout as RequestTimeout,
+    )
+    from ._runtime.core.errors import (
         InvalidParams as InvalidParams,
         LocalError as LocalError,
         McpError as McpError,
         MethodNotFound as MethodNotFound,
         MissingCapability as MissingCapability,
-        MissingClientCapability as MissingClientCapability,
-        NegotiationError as NegotiationError,
         ProtocolError as ProtocolError,
         RemoteError as RemoteError,
-        RequestTimeout as RequestTimeout,
     )
     from ._runtime.core.errors import (
         Untranslatable as Untranslatable,
@@ -223,18 +225,18 @@ def load(revision: str) -> ModuleType:
 _ELSEWHERE = {
     "CheckedResults": "client.checked_results",
     "connect": "client.connect",
-    "Disconnected": "core.errors",
-    "HttpError": "core.errors",
+    "Disconnected": "core.connection_errors",
+    "HttpError": "core.connection_errors",
+    "MissingClientCapability": "core.connection_errors",
+    "NegotiationError": "core.connection_errors",
+    "RequestTimeout": "core.connection_errors",
     "InvalidParams": "core.errors",
     "LocalError": "core.errors",
     "McpError": "core.errors",
     "MethodNotFound": "core.errors",
     "MissingCapability": "core.errors",
-    "MissingClientCapability": "core.errors",
-    "NegotiationError": "core.errors",
     "ProtocolError": "core.errors",
     "RemoteError": "core.errors",
-    "RequestTimeout": "core.errors",
     "Untranslatable": "core.errors",
     "Loss": "core.losses",
     "Translated": "core.losses",

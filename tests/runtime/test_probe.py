@@ -5,14 +5,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.core.errors import (
+from mcp_protogen.runtime.core.connection_errors import (
     Disconnected,
-    InvalidAnswer,
-    McpError,
     NegotiationError,
-    RemoteError,
     RequestTimeout,
 )
+from mcp_protogen.runtime.core.errors import InvalidAnswer, McpError, RemoteError
 from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
 from mcp_protogen.runtime.rules.client_negotiation import (
     Adopt,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.core.errors import Disconnected
+from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.transports.base import EagerTransport, Received, read
 from mcp_protogen.runtime.transports.streams import LineProtocol, LineTransport
 

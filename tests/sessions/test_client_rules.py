@@ -482,7 +482,7 @@ async def test_an_error_inside_the_block_is_not_wrapped() -> None:
 
 async def test_a_transport_that_cannot_be_opened_says_why() -> None:
     async def nowhere() -> Any:
-        raise runtime("core.errors").Disconnected("nobody there")
+        raise runtime("core.connection_errors").Disconnected("nobody there")
 
     with pytest.raises(pkg.Disconnected, match="nobody there"):
         async with pkg.connect(nowhere, client(OLD)):

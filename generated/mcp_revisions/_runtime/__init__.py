@@ -16,8 +16,7 @@ SERVES_FROM = "0.1.0"
 def require_version(made_for: str, package: str) -> None:
     """Raise `ImportError` unless this runtime serves a package made for a version of it.
 
-    A runtime serves what was made for its own version, and for those before it from `SERVES_FROM`
-    on. Only a package without a copy of the runtime asks.
+    Only a package without a copy of the runtime asks.
     """
     if _numbers(SERVES_FROM) <= _numbers(made_for) <= _numbers(__version__):
         return

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mcp_protogen.runtime.core.errors import NegotiationError
+from mcp_protogen.runtime.core.connection_errors import NegotiationError
 from mcp_protogen.runtime.rules.client_negotiation import (
     Adopt,
     Answered,

@@ -10,14 +10,8 @@ from collections.abc import Awaitable, Callable
 from logging import getLogger
 from typing import Any, Final, NamedTuple
 
-from ..core.errors import (
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    Disconnected,
-    LocalError,
-    McpError,
-    RemoteError,
-)
+from ..core.connection_errors import Disconnected
+from ..core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError, RemoteError
 from ..core.options import Progress
 from ..core.spec import RequestSpec
 from ..server.context import RequestContext

@@ -1,11 +1,11 @@
-"""Errors of a connection, by which side is at fault.
+"""Errors of messages, by which side is at fault.
 
 `LocalError` means that this side was about to break a rule: nothing was written. `RemoteError`
 means that the peer broke one: `code`, `message` and `data` are for the answer. `McpError` is not a
 fault of the protocol but an answer: a handler raises it, and the client's request then raises it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final, TypeAlias
 
 RequestId: TypeAlias = str | int
@@ -126,55 +126,3 @@ class InvalidAnswer(Invalid):
     """A response that is malformed or does not fit its request; it is never answered itself."""
 
     CODE = INVALID_REQUEST
-
-
-class MissingClientCapability(RemoteError):
-    """The client has not declared what a request needs (2026-07-28, basic, "_meta").
-
-    `required` is the object of the missing capabilities.
-    """
-
-    CODE = MISSING_CLIENT_CAPABILITY
-
-    def __init__(
-        self, message: str, required: Mapping[str, Any], *, id: RequestId | None = None
-    ) -> None:
-        super().__init__(message, id=id, data={"requiredCapabilities": dict(required)})
-        self.required: Final = required
-
-
-class NegotiationError(ProtocolError):
-    """The two sides have no revision in common, or the peer refused to agree on one.
-
-    `offered` are the revisions of this side, `supported` those that the peer named, if any.
-    """
-
-    CODE = UNSUPPORTED_VERSION
-
-    def __init__(
-        self, message: str, offered: Sequence[str] = (), supported: Sequence[str] = ()
-    ) -> None:
-        super().__init__(message)
-        self.offered: Final = tuple(offered)
-        self.supported: Final = tuple(supported)
-
-
-class HttpError(RemoteError):
-    """The answer to a request was an HTTP status, without a message of the protocol."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status: Final = status
-
-
-class RequestTimeout(LocalError, TimeoutError):
-    """No answer came in time; the peer got a cancellation, if the protocol allows one."""
-
-    def __init__(self, method: str, seconds: float) -> None:
-        super().__init__(f"{method} was not answered within {seconds:g} s")
-        self.method: Final = method
-        self.seconds: Final = seconds
-
-
-class Disconnected(ConnectionError):
-    """The connection could not be made, broke, or ended before the answer came."""

@@ -1,8 +1,7 @@
 """JSON-RPC 2.0: what kind of message a JSON value is, and how one is written.
 
 Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specification. A message is
-looked at once: everyone who deals with it later reads the `Call`, the `Answer` or the `Malformed`
-that it was found to be.
+parsed once, into a `Call`, an `Answer` or a `Malformed`.
 """
 
 from collections.abc import Mapping

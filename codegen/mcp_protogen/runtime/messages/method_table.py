@@ -60,18 +60,6 @@ class MethodTable:
     that travel inside a result only. `rules` says what else differs between revisions.
     """
 
-    __slots__ = (
-        "_notifications",
-        "_requests",
-        "era",
-        "errors",
-        "input_requests",
-        "notifications",
-        "requests",
-        "revision",
-        "rules",
-    )
-
     def __init__(
         self,
         revision: str,
@@ -205,9 +193,8 @@ class MethodTable:
         `params` of None are left out where the method can do without. `meta` holds further members
         of their `_meta`, as JSON text.
         """
-        return write_call(
-            id, method_text(spec), self._params_text(self.requests, spec, params, meta)
-        )
+        text = self._params_text(self.requests, spec, params, meta)
+        return write_call(id, method_text(spec), text)
 
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None

@@ -13,14 +13,8 @@ from typing import Any, Final, TypeVar
 
 from ..connection.connection import Connection
 from ..connection.events import Ended, Failure, Progressed
-from ..core.errors import (
-    Disconnected,
-    InvalidAnswer,
-    McpError,
-    RemoteError,
-    RequestId,
-    RequestTimeout,
-)
+from ..core.connection_errors import Disconnected, RequestTimeout
+from ..core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ..core.models.base import declared
 from ..core.options import CallOptions, Options, Progress
 from ..core.spec import RequestSpec

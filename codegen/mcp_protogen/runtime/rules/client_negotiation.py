@@ -18,17 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ..core.connection_errors import Disconnected, HttpError, NegotiationError, RequestTimeout
 from ..core.errors import (
     HEADER_MISMATCH,
     INVALID_PARAMS,
     MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_VERSION,
-    Disconnected,
-    HttpError,
     InvalidAnswer,
     McpError,
-    NegotiationError,
-    RequestTimeout,
 )
 from ..core.json import is_array, is_object
 from ..core.spec import ERAS, HANDSHAKE_ERA, STATELESS_ERA, EraName

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from ..connection.connection import INITIALIZED, Connection
-from ..core.errors import Disconnected, InvalidParams, McpError, MethodNotFound, RequestId
+from ..core.connection_errors import Disconnected
+from ..core.errors import InvalidParams, McpError, MethodNotFound, RequestId
 from ..core.models.base import WireModel
 from ..core.subscriptions import Filter, Listeners
 from ..messages.envelope import SUBSCRIPTION_ID, client_capabilities, members

@@ -15,7 +15,7 @@ from contextlib import suppress
 from threading import Event, Thread
 from typing import Final
 
-from ..core.errors import Disconnected
+from ..core.connection_errors import Disconnected
 from .streams import LONGEST, LineProtocol, LineTransport, frame
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2

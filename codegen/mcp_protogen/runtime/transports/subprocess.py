@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
-from ..core.errors import Disconnected
+from ..core.connection_errors import Disconnected
 from .base import Opener, Received, Transport
 from .streams import LONGEST, LineProtocol, LineTransport
 

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from ..client.base import ClientBase, ClientConnection, ClientRuntime
 from ..client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
-from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, Disconnected, McpError
+from ..core.connection_errors import Disconnected
+from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
 from ..core.json import JSONObject
 from ..core.losses import Loss, LossReport
 from ..core.models.base import declared

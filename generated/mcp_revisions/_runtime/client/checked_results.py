@@ -9,7 +9,8 @@ from logging import getLogger
 from typing import Any, Final, TypeVar, Unpack, cast
 
 from ..connection.connection import Pending
-from ..core.errors import Disconnected, InvalidAnswer, ProtocolError, RequestTimeout
+from ..core.connection_errors import Disconnected, RequestTimeout
+from ..core.errors import InvalidAnswer, ProtocolError
 from ..core.models.base import declared
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large

@@ -13,14 +13,8 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, 
 from pydantic_core import to_json
 
 from ..connection.connection import INITIALIZED, Connection
-from ..core.errors import (
-    INVALID_REQUEST,
-    Disconnected,
-    InvalidAnswer,
-    InvalidRequest,
-    RemoteError,
-    RequestId,
-)
+from ..core.connection_errors import Disconnected
+from ..core.errors import INVALID_REQUEST, InvalidAnswer, InvalidRequest, RemoteError, RequestId
 from ..core.json import JSONObject, is_object
 from ..core.options import Options
 from ..core.revision import Revision

@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, Final
 
-from ..core.errors import Disconnected, ProtocolError
+from ..core.connection_errors import Disconnected
+from ..core.errors import ProtocolError
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared, validator_of

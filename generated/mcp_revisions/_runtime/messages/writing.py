@@ -1,8 +1,8 @@
 """Models as JSON text, with members in `_meta` that the connection adds.
 
-A connection has something to say in the `_meta` of what its users send: a token for progress, which
-revision this is, who sends it. Mostly the user has said nothing there; then the members are spliced
-into text that is already written. What the user has said stays, except where both name a member.
+A connection adds members to the `_meta` of what its users send, such as a token for progress. Where
+the user gives none, they are spliced into text that is already written. Where both name a member,
+that of the connection counts.
 """
 
 from collections.abc import Iterator

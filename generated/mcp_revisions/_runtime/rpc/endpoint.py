@@ -16,14 +16,8 @@ from typing import Any, Final, TypeVar
 
 from ..connection.connection import Connection
 from ..connection.events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
-from ..core.errors import (
-    Disconnected,
-    LocalError,
-    ProtocolError,
-    RemoteError,
-    RequestId,
-    Untranslatable,
-)
+from ..core.connection_errors import Disconnected
+from ..core.errors import LocalError, ProtocolError, RemoteError, RequestId, Untranslatable
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec
 from ..core.tasks import Signal, Tasks, together

@@ -15,16 +15,15 @@ from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias
 
 from ..connection.connection import Connection
+from ..core.connection_errors import Disconnected, MissingClientCapability
 from ..core.errors import (
     INTERNAL_ERROR,
-    Disconnected,
     InvalidParams,
     InvalidRequest,
     LocalError,
     McpError,
     MethodNotFound,
     MissingCapability,
-    MissingClientCapability,
     ProtocolError,
     RemoteError,
     RequestId,

@@ -8,7 +8,7 @@ from asyncio import CancelledError, Event, Future, Task, wait
 from contextlib import suppress
 from typing import Any, Protocol
 
-from ..core.errors import Disconnected
+from ..core.connection_errors import Disconnected
 from ..core.tasks import Signal
 from ..transports.base import MessageWriter
 

@@ -1,8 +1,7 @@
 """Capability checks, in both directions.
 
-A message may need that a side has declared a capability. Before sending, an unmet need is this
-side's fault (`MissingCapability`); on receipt it is the peer's, and what to answer is the caller's
-decision. Needs of level SHOULD are advice, and never enforced.
+Before sending, an unmet need is this side's fault (`MissingCapability`); on receipt it is the
+peer's, and the caller decides what to answer. Needs of level SHOULD are advice, and never enforced.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

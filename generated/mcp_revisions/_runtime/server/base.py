@@ -4,7 +4,7 @@ from asyncio import gather
 from contextlib import suppress
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from ..core.errors import Disconnected
+from ..core.connection_errors import Disconnected
 from ..core.spec import Role
 from ..rpc.endpoint import Endpoint
 from ..rules.handlers import Handlers, HandlerSet, runtime_of

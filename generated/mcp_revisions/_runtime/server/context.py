@@ -15,14 +15,8 @@ from pydantic_core import PydanticSerializationError
 
 from ..connection.connection import PROGRESS
 from ..core import forms
-from ..core.errors import (
-    METHOD_NOT_FOUND,
-    Disconnected,
-    InvalidParams,
-    LocalError,
-    RequestId,
-    Untranslatable,
-)
+from ..core.connection_errors import Disconnected
+from ..core.errors import METHOD_NOT_FOUND, InvalidParams, LocalError, RequestId, Untranslatable
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions

@@ -7,7 +7,8 @@ from logging import getLogger
 from typing import Any, Final, TypeAlias
 
 from ..connection.connection import CANCELLED, Connection
-from ..core.errors import Disconnected, InvalidAnswer, InvalidRequest, RemoteError
+from ..core.connection_errors import Disconnected
+from ..core.errors import InvalidAnswer, InvalidRequest, RemoteError
 from ..core.json import is_object
 from ..core.options import Options
 from ..core.revision import Revision

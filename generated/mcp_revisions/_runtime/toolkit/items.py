@@ -16,7 +16,8 @@ from typing import Any, Final, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from ..core.errors import Disconnected, McpError, ProtocolError
+from ..core.connection_errors import Disconnected
+from ..core.errors import McpError, ProtocolError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel
 from ..core.models.validation_errors import problems

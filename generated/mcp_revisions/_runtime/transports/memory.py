@@ -8,7 +8,7 @@ from asyncio import Task
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from ..core.errors import Disconnected
+from ..core.connection_errors import Disconnected
 from ..core.spec import Role
 from ..core.tasks import Signal
 

@@ -14,7 +14,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from ..core.errors import Disconnected, ParseError
+from ..core.connection_errors import Disconnected
+from ..core.errors import ParseError
 from ..core.tasks import Signal
 from .base import Received
 

@@ -13,7 +13,6 @@ from pydantic_core import ErrorDetails
 
 from ..json import is_array, is_object
 
-# Pydantic uses the terms of Python, but the sender of a message needs those of JSON.
 _IN_JSON: Final = {
     "model_type": "Input should be an object",
     "model_attributes_type": "Input should be an object",

@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from ...core.errors import Disconnected, RemoteError
+from ...core.connection_errors import Disconnected
+from ...core.errors import RemoteError
 from .. import headers as fields
 from .. import sse
 

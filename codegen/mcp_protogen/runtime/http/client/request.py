@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ...core.connection_errors import Disconnected, HttpError
 from ...core.errors import (
     HEADER_MISMATCH,
     METHOD_NOT_FOUND,
     MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_VERSION,
-    Disconnected,
-    HttpError,
     InvalidAnswer,
     McpError,
     ParseError,

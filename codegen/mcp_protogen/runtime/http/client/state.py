@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from logging import getLogger
 from typing import Final
 
-from ...core.errors import Disconnected
+from ...core.connection_errors import Disconnected
 from ...core.tasks import Signal, Tasks
 from ...core.throttle import Throttle
 from ...transports.base import Received

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from logging import getLogger
 from typing import Final
 
-from ...core.errors import Disconnected, HttpError, McpError, RemoteError, RequestId
+from ...core.connection_errors import Disconnected, HttpError
+from ...core.errors import McpError, RemoteError, RequestId
 from ...transports.base import Received, Unanswered
 from ..sse import Event
 from .http_client import HttpWire

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ...core import forms
-from ...core.errors import InvalidParams, LocalError, MissingClientCapability
+from ...core.connection_errors import MissingClientCapability
+from ...core.errors import InvalidParams, LocalError
 from ...core.json import JSONObject, is_object
 from ...core.models.base import WireModel, validator_of
 from ...core.models.validation_errors import Problem, escaped, problems

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from ...core.errors import INTERNAL_ERROR, Disconnected, InvalidParams, McpError, RemoteError
+from ...core.connection_errors import Disconnected
+from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
 from ...core.forms import ELICIT
 from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel

@@ -7,7 +7,8 @@ Compatibility".
 import asyncio
 from typing import Final
 
-from ...core.errors import Disconnected, RemoteError
+from ...core.connection_errors import Disconnected
+from ...core.errors import RemoteError
 from .. import headers as fields
 from ..sse import Event
 from .http_client import URL, HttpReply

@@ -15,7 +15,7 @@ from secrets import token_urlsafe
 from typing import Final
 
 from ...connection.connection import Connection
-from ...core.errors import Disconnected
+from ...core.connection_errors import Disconnected
 from ...server.connection import ServerConnection
 from ...server.state import BoundServer, ServerState
 from .asgi import HttpRefusal

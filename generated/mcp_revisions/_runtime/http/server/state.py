@@ -12,7 +12,7 @@ from itertools import count
 from secrets import token_urlsafe
 from typing import Any
 
-from ...core.errors import Disconnected
+from ...core.connection_errors import Disconnected
 from ...core.options import Options
 from ...core.revision import Revision
 from ...core.tasks import Signal, Tasks

@@ -1,0 +1,65 @@
+"""Errors of a connection: it ends, is silent, agrees on nothing, or lacks a capability."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from .errors import (
+    MISSING_CLIENT_CAPABILITY,
+    UNSUPPORTED_VERSION,
+    LocalError,
+    ProtocolError,
+    RemoteError,
+    RequestId,
+)
+
+
+class Disconnected(ConnectionError):
+    """The connection could not be made, broke, or ended before the answer came."""
+
+
+class RequestTimeout(LocalError, TimeoutError):
+    """No answer came in time; the peer got a cancellation, if the protocol allows one."""
+
+    def __init__(self, method: str, seconds: float) -> None:
+        super().__init__(f"{method} was not answered within {seconds:g} s")
+        self.method: Final = method
+        self.seconds: Final = seconds
+
+
+class NegotiationError(ProtocolError):
+    """The two sides have no revision in common, or the peer refused to agree on one.
+
+    `offered` are the revisions of this side, `supported` those that the peer named, if any.
+    """
+
+    CODE = UNSUPPORTED_VERSION
+
+    def __init__(
+        self, message: str, offered: Sequence[str] = (), supported: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.offered: Final = tuple(offered)
+        self.supported: Final = tuple(supported)
+
+
+class HttpError(RemoteError):
+    """The answer to a request was an HTTP status, without a message of the protocol."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status: Final = status
+
+
+class MissingClientCapability(RemoteError):
+    """The client has not declared what a request needs (2026-07-28, basic, "_meta").
+
+    `required` is the object of the missing capabilities.
+    """
+
+    CODE = MISSING_CLIENT_CAPABILITY
+
+    def __init__(
+        self, message: str, required: Mapping[str, Any], *, id: RequestId | None = None
+    ) -> None:
+        super().__init__(message, id=id, data={"requiredCapabilities": dict(required)})
+        self.required: Final = required
