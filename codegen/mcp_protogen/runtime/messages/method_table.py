@@ -54,10 +54,10 @@ _NO_RESULT_TYPE: Final = Problem("/result/resultType", "Input is no type of resu
 
 
 class MethodTable:
-    """The messages that may travel in one revision.
+    """The messages of one revision.
 
     `requests` and `notifications` are by wire name, `errors` by code. `input_requests` are those
-    that travel inside a result only. `rules` says what else differs between revisions.
+    that are sent inside a result only. `rules` says what else differs between revisions.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class MethodTable:
         return write_result(id, body_text(spec.method, result, meta))
 
     def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
-        """Return a request that travels inside a result, as JSON; raise `LocalError`."""
+        """Return a request that is sent inside a result, as JSON; raise `LocalError`."""
         model: Any = params
         given = {} if model is None else {"params": model.to_wire()}
         return {"method": spec.method, **given}

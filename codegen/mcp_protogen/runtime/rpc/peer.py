@@ -11,10 +11,10 @@ How things end, here and in the rest of the runtime: `close()` is orderly and aw
 | `SendQueue.close` | the owner | lets the last answers be written |
 | `Transport.close` | who opened it | frees what is left |
 
-The owner is `serve`, `connect`, or the state of an HTTP server, whose handlers run in tasks of the
-application, which nobody else may cancel. `Jobs.cancel` ends one request of the peer, which waits
-for no answer any more, and `Endpoint.cancel_all` all of them, as when a session is deleted;
-`Endpoint.fail` ends one of our own, where a transport knows that no answer will come.
+The owner is `serve`, `connect`, or the state of an HTTP server. Over HTTP, handlers run in tasks of
+the application, which `Tasks.cancel` does not reach. `Jobs.cancel` ends one request of the peer,
+which waits for no answer any more, and `Endpoint.cancel_all` all of them, as when a session is
+deleted; `Endpoint.fail` ends one of our own, where a transport knows that no answer will come.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence

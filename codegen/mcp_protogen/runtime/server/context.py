@@ -98,7 +98,7 @@ class RequestContext:
         self.reports: _Reports | None = None
         self._once: Once | None = None
         self.handled_by: Task[Any] | None = None
-        """The task of the handler, where its questions travel in the results of the request."""
+        """The task of the handler, where its questions are sent in the results of the request."""
         self.inputs: Inputs | None = None
         """The client's answers to the questions of the round before; None in the first one."""
         self.begun: Rounds | None = None
@@ -184,7 +184,7 @@ class RequestContext:
         try:
             await self._report()
         except Disconnected:
-            self.endpoint.log.info("nobody is left to be told of progress")
+            self.endpoint.log.info("nobody is left to report progress to")
         except LocalError as error:
             self.endpoint.log.warning("progress was not reported: %s", error)
 
@@ -361,6 +361,6 @@ class SessionBase(Peer):
 
         A handler runs again from its beginning after each question to a client of the stateless
         era; what must not happen twice belongs in here, under a key of its own. The result is a
-        JSON value. It travels with the client, which can read but not change it.
+        JSON value. The client keeps it, and can read but not change it.
         """
         return await self._context.once(key, work)

@@ -185,7 +185,7 @@ class Lenient:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rules:
-    """The differences between revisions that no schema has: how messages travel, what is sent.
+    """The differences between revisions that no schema has: how and when messages are sent.
 
     With `batching` an array of messages may be received, with `polling` a server may close a stream
     over HTTP for the client to come back to it. `bad_arguments` says what arguments that do not fit

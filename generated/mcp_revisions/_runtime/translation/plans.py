@@ -91,7 +91,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class Arms:
-    """The plan for a union whose arms are told apart by the constant in `tag`.
+    """The plan for a union whose arms are distinguished by the constant in `tag`.
 
     Functions replace arms that the target does not have. Other arms stay as they are.
     """

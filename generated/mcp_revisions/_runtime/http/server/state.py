@@ -140,8 +140,9 @@ def own_ids() -> Iterator[str]:
 
     Several processes may serve one session, whose ids are used once (2025-11-25, basic,
     "Requests"): an answer that comes to the wrong one must not be taken for that to another
-    question. Before the dot stands who asked. Strings, because some clients read integers of 32
-    bits only; beginning with a letter, because some make integers of what looks like one.
+    question. The part before the dot says which process asked. Strings, because some clients read
+    integers of 32 bits only; beginning with a letter, because some make integers of what looks like
+    one.
     """
     name = f"s{token_urlsafe(6)}"
     return (f"{name}.{number}" for number in count(1))

@@ -1,7 +1,7 @@
 """Questions that a server puts into a result, and the answers that come with the next round.
 
-The server remembers nothing between rounds: what was asked travels, sealed, with the state of the
-handler, so that answers can be held against the questions they answer
+The server remembers nothing between rounds: the client keeps what was asked, sealed, with the state
+of the handler, so that answers can be checked against their questions
 (2026-07-28, basic/patterns/mrtr).
 """
 

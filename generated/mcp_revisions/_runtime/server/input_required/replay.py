@@ -1,9 +1,9 @@
 """Questions that a handler asks by awaiting, where a server has no requests of its own.
 
-In the stateless era a question ends the round: it travels in the answer, and the client makes its
-request again with what it was told. The handler is stopped at the question and runs again from its
-beginning, and this time the question is answered at once. What it was told in earlier rounds, and
-what it has done once and for all, travels sealed with the client
+In the stateless era a question ends the round: it is sent in the result, and the client makes its
+request again with the answer. The handler is stopped at the question and runs again from its
+beginning, and this time the question is answered at once. The answers of earlier rounds, and the
+results of what is done only once, are sealed and kept by the client
 (2026-07-28, basic/patterns/mrtr).
 
 A question is known by what it asks: asked otherwise it is another question, and an answer is never
@@ -31,7 +31,7 @@ _TURNS: Final = 3
 
 
 class Once:
-    """The work that has been done, by key, with its results: JSON values, for they may travel."""
+    """The results of work that is done only once, by key: JSON values, kept by the client."""
 
     __slots__ = ("_running", "_tasks", "done")
 
