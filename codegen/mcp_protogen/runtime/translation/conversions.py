@@ -229,8 +229,9 @@ def plain_fields(field: JSONObject, here: Here) -> JSONObject:
     if field["type"] == "array":
         return _free_list(field, here)
     out = dict(fields_without_defaults(field, here))
-    choices = _choices(out.get("oneOf"))
-    if field["type"] == "string" and choices is not None and "enum" not in out:
+    choices = out.get("oneOf", ())
+    is_titled = is_array(choices) and all(map(_is_choice, choices))
+    if field["type"] == "string" and is_titled and "enum" not in out:
         del out["oneOf"]
         out["enum"] = [choice["const"] for choice in choices]
         out["enumNames"] = [choice["title"] for choice in choices]
@@ -238,15 +239,10 @@ def plain_fields(field: JSONObject, here: Here) -> JSONObject:
     return out
 
 
-def _choices(value: object) -> list[JSONObject] | None:
-    """Return the titled choices of a field, or None if they are something else."""
-    choices: list[Any] = value if is_array(value) else [None]
-    return choices if all(map(_is_choice, choices)) else None
-
-
 def _is_choice(value: object) -> bool:
-    texts = [value.get(member) for member in ("const", "title")] if is_object(value) else [None]
-    return all(isinstance(text, str) for text in texts)
+    """Return whether a value is a choice with a title, as a form describes one."""
+    members = ("const", "title")
+    return is_object(value) and all(isinstance(value.get(member), str) for member in members)
 
 
 @_listed
