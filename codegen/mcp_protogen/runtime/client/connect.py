@@ -130,7 +130,7 @@ async def connected(
         view = views[adopted.negotiated.revision]
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _connection(view, adopted, negotiator.ids, queue, options)
-        async with _running(connection.endpoint, negotiator, queue):
+        async with _running(connection, negotiator, queue):
             await connection.open()
             yield view.handlers
     finally:
@@ -304,14 +304,14 @@ def _connection(
 
 @asynccontextmanager
 async def _running(
-    endpoint: Endpoint, negotiator: Negotiator, queue: SendQueue
+    client: ClientConnection, negotiator: Negotiator, queue: SendQueue
 ) -> AsyncGenerator[None, None]:
-    connection = endpoint.connection
+    endpoint, connection = client.endpoint, client.endpoint.connection
     writer = asyncio.create_task(_write(endpoint, queue))
     if connection.state is State.OPEN_PENDING:
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
         connection.step(Step.INITIALIZED)
-    reader = asyncio.create_task(_read(endpoint, negotiator))
+    reader = asyncio.create_task(_read(client, negotiator))
     try:
         yield
     finally:
@@ -330,35 +330,13 @@ async def _write(endpoint: Endpoint, queue: SendQueue) -> None:
         endpoint.abort(queue.broken)
 
 
-async def _read(endpoint: Endpoint, negotiator: Negotiator) -> None:
+async def _read(client: ClientConnection, negotiator: Negotiator) -> None:
     gone = Disconnected("the server closed the connection")
-    intake = _Intake(endpoint)
     try:
         for received in negotiator.left:
-            intake.take(received)
-        await read(negotiator.transport, intake)
+            client.take(received)
+        await read(negotiator.transport, client)
     except Disconnected as error:
         gone = error
     finally:
-        endpoint.abort(gone)
-
-
-class _Intake:
-    """The way in for what a server sends."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self.room = endpoint.room
-
-    def take(self, received: Received) -> bool:
-        endpoint = self._endpoint
-        try:
-            if isinstance(received, RemoteError):
-                raise received
-            if isinstance(received, Unanswered):
-                endpoint.fail(received.id, received.error)
-            else:
-                endpoint.receive(jsonrpc.read(received))
-        except RemoteError as error:
-            endpoint.log.warning("the server sent what is no message: %s", error)
-        return not endpoint.crowded
+        client.endpoint.abort(gone)

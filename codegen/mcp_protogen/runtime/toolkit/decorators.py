@@ -143,7 +143,6 @@ def _marking(kind: str, options: Mapping[str, Any]) -> Callable[[FunctionT], Fun
 
 
 def marks_of(value: object) -> tuple[Mark, ...]:
-    """Return the marks of a value; none if it is not a decorated function."""
     marks: Any = getattr(function_of(value), MARKS, ())
     # Some objects claim to have every attribute.
     return cast(tuple[Mark, ...], marks) if isinstance(marks, tuple) else ()

@@ -43,8 +43,8 @@ class RevisionModels:
         return model
 
     @cached_property
-    def call_results(self) -> Models:
-        return frozenset(self.results(_CALL))
+    def call_results(self) -> tuple[type[Any], ...]:
+        return self.results(_CALL)
 
     @cached_property
     def blocks(self) -> Models:
@@ -52,7 +52,7 @@ class RevisionModels:
 
     @cached_property
     def call_result(self) -> type[Any]:
-        return self.result(_CALL)
+        return self.call_results[0]
 
     @cached_property
     def text(self) -> type[Any]:

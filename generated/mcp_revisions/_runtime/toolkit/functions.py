@@ -203,17 +203,16 @@ class BadArguments(Exception):
 
 def _got(pointer: str, arguments: Any) -> str:
     """Return the value at a pointer as short text."""
+    if not pointer:
+        return ""
     value = arguments
     for step in pointer.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
-        if is_array(value) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
-        elif is_object(value) and name in value:
-            value = value[name]
-        else:
+        try:
+            value = value[int(name) if is_array(value) else name]
+        except (LookupError, TypeError, ValueError):
+            # What is missing, or does not have such members, has no value there.
             return ""
-    if not pointer:
-        return ""
     text = json_text(value).decode()
     return f", got {text if len(text) <= _LONGEST else text[:_LONGEST] + '…'}"
 

@@ -1,7 +1,7 @@
 """Tools, prompts and resources: decorated functions as items of a list, and their calls.
 
 What a class defines is built once for all instances. An instance that adds or removes something
-gets a registry of its own.
+gets lists of its own.
 """
 
 import re
@@ -25,7 +25,7 @@ from ..core.schema_validation import checker
 from ..http.param_headers import BadAnnotation, mirrors_of
 from ..server.context import SessionBase
 from .completions import completers
-from .decorators import Mark, Marked, PromptOptions, ToolOptions, function_of, marks_of
+from .decorators import Mark, Marked, ToolOptions, function_of, marks_of
 from .functions import (
     Arguments,
     BadArguments,
@@ -73,12 +73,13 @@ class Item:
         self.field = field
         self.models = models
         self.signature = signature_of(marked.function, method=marked.is_method)
-        self.description = marked.mark.options.get("description") or described(marked.function)
+        self.options = marked.mark.options
+        self.description = self.options.get("description") or described(marked.function)
         self._marked = marked
 
     def entry(self, **members: Any) -> Any:
         """Return the entry of the list, with the members that the revision knows."""
-        options, where = self._marked.mark.options, self.signature.where
+        options, where = self.options, self.signature.where
         icons, meta, annotations = map(options.get, ("icons", "meta", "annotations"))
         members |= {
             "title": options.get("title"),
@@ -101,12 +102,12 @@ class Item:
             raise TypeError(f"{where}: {wrong}") from error
 
     async def run(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
-        function, mark, _, attribute = self._marked
+        function, _, _, attribute = self._marked
         if attribute:
             function = getattr(server, attribute)
         if self.signature.sessions:
             given = {**given, **dict.fromkeys(self.signature.sessions, session)}
-        if mark.options.get("thread"):
+        if self.options.get("thread"):
             returned = await to_thread(_in_thread, function, given)
         else:
             returned = function(**given)
@@ -210,13 +211,13 @@ def tool_name(function: Function, options: ToolOptions) -> str:
 
 class Prompt(Item):
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
-        options: PromptOptions = marked.mark.options
-        name = options.get("name") or marked.function.__name__
+        name = marked.mark.options.get("name") or marked.function.__name__
         super().__init__(marked, models, name, "prompts")
         where = self.signature.where
         self.texts = Texts(where, self.signature.parameters)
         parameters = self.texts.parameters
-        self.completers = completers(where, parameters, options.get("completions"), marked.cls)
+        completions = self.options.get("completions")
+        self.completers = completers(where, parameters, completions, marked.cls)
         (model,) = models_in(models.entry(self.field), "arguments")
         arguments = [
             _known(

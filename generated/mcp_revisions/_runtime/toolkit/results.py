@@ -60,12 +60,12 @@ def _without_results(annotation: Any, models: RevisionModels) -> Any:
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     left = [one for one in get_args(annotation) if one not in models.call_results]
-    return Union[tuple(left)] if left else next(iter(models.call_results))  # noqa: UP007
+    return Union[tuple(left)] if left else models.call_results[0]  # noqa: UP007
 
 
 def _is_structured(annotation: Any, models: RevisionModels) -> bool:
     """Return whether a schema describes the values of a type, which then are not content."""
-    content = models.blocks | models.call_results
+    content = models.blocks.union(models.call_results)
     if _is_open(annotation) or not content.isdisjoint(classes_in(annotation)):
         return False
     # Optional text is text or nothing.
@@ -104,7 +104,7 @@ class UnstructuredOutput:
 
     def __init__(self, models: RevisionModels, *, structured: bool, lists_content: bool) -> None:
         self._models = models
-        self._results: tuple[type, ...] = tuple(models.call_results)
+        self._results = models.call_results
         self._content: tuple[type, ...] = tuple(models.blocks)
         self._structured = structured and models.has_structured
         self._lists_content = lists_content
@@ -168,7 +168,7 @@ class StructuredOutput:
         check: Check,
     ) -> None:
         self._models = models
-        self._results: tuple[type, ...] = tuple(models.call_results)
+        self._results = models.call_results
         self._write, self._check = write, check
         self._wraps = not models.has_any_structured and schema.get("type") != "object"
         self.schema: JSONObject | None = None

@@ -217,18 +217,22 @@ class ToolkitRuntime(ServerRuntime):
         raise InvalidParams(f"Unknown reference: {key}")
 
     def unused(self) -> frozenset[str]:
-        completing = (*self.lists["prompts"].values(), *self.lists["resource_templates"].values())
-        idle = [] if any(item.completers for item in completing) else [_COMPLETE]
-        for kind, fields in FIELDS.items():
-            on_offer = any(self.lists[field] for field in fields)
-            if not on_offer and _changed(kind) not in self.owner.SENDS:
-                idle += [method for method in self.owner.REQUESTS if method.startswith(f"{kind}/")]
-        return frozenset(method for method in idle if self._answers_itself(method))
-
-    def _answers_itself(self, method: str) -> bool:
-        # A handler of the user's class is used even if the registry is empty.
-        _, name = self.owner.REQUESTS.get(method, (None, ""))
-        return name != "" and getattr(type(self.owner), name) is getattr(Toolkit, name, None)
+        owner, lists = self.owner, self.lists
+        idle = [
+            f"{kind}/"
+            for kind, fields in FIELDS.items()
+            if not any(lists[field] for field in fields) and _changed(kind) not in owner.SENDS
+        ]
+        completing = (*lists["prompts"].values(), *lists["resource_templates"].values())
+        if not any(item.completers for item in completing):
+            idle.append(_COMPLETE)
+        return frozenset(
+            method
+            for method, (_, name) in owner.REQUESTS.items()
+            # A handler of the user's class is used even if nothing is on offer.
+            if method.startswith(tuple(idle))
+            and getattr(type(owner), name) is getattr(Toolkit, name, None)
+        )
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         # From now on, clients know what is on offer.

@@ -70,18 +70,20 @@ def audio_as_resource(block: JSONObject, here: Here) -> JSONObject:
 @_listed
 def audio_as_text(block: JSONObject, here: Here) -> JSONObject:
     """Return a text in place of an audio block, where no type can hold the bytes."""
-    here.lose("replaced")
-    text = f"[audio, {block['mimeType']}, not delivered]"
-    return {"type": "text", "text": text, **_common(block)}
+    return _as_text(block, f"[audio, {block['mimeType']}, not delivered]", here)
 
 
 @_listed
 def link_as_text(block: JSONObject, here: Here) -> JSONObject:
     """Return a resource link as a text block with its title and URI."""
-    here.lose("replaced")
     name = block.get("title", block["name"])
     description = f": {block['description']}" if block.get("description") else ""
-    return {"type": "text", "text": f"{name} <{block['uri']}>{description}", **_common(block)}
+    return _as_text(block, f"{name} <{block['uri']}>{description}", here)
+
+
+def _as_text(block: JSONObject, text: str, here: Here) -> JSONObject:
+    here.lose("replaced")
+    return {"type": "text", "text": text, **_common(block)}
 
 
 def _common(block: JSONObject) -> JSONObject:
