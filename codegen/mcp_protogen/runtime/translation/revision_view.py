@@ -87,8 +87,9 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
     def _make(self, revision: str) -> RevisionView[HandlersT]:
         handlers = self._handlers.get(revision)
         if handlers is not None:
-            own = handlers.__mcp_runtime__
-            return RevisionView(handlers, handlers.TABLE, own.declaration(), own.identity())
+            runtime = handlers.__mcp_runtime__
+            declared, identity = runtime.declaration(), runtime.identity()
+            return RevisionView(handlers, handlers.TABLE, declared, identity)
         newer = [one for one in self._handlers if one > revision]
         handlers = self._handlers[min(newer) if newer else max(self._handlers)]
         wire, own = self._revisions[revision], handlers.TABLE

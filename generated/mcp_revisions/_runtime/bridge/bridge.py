@@ -113,7 +113,7 @@ class Arrival:
     def __init__(
         self, transport: Transport, revisions: Iterable[Revision], limit: SizeLimit
     ) -> None:
-        self._transport = transport
+        self._receive, self.send, self.close = transport.receive, transport.send, transport.close
         self._limit = limit
         self._revisions = {one.id: one for one in revisions}
         known = sorted(self._revisions.items())
@@ -125,7 +125,7 @@ class Arrival:
 
         Answer what comes before.
         """
-        while received := await self._transport.receive():
+        while received := await self._receive():
             self._seen.extend(received)
             while self._seen:
                 caller = await self._look_at(self._seen[0])
@@ -144,7 +144,7 @@ class Arrival:
             return await self._routed(message) if isinstance(message, Call) else None
         except RemoteError as error:
             data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
-            await self._transport.send([data])
+            await self.send([data])
             return None
 
     async def _routed(self, call: Call) -> Caller | None:
@@ -157,7 +157,7 @@ class Arrival:
                 return self._caller(call, revision, "/params/_meta", names)
             case _:
                 if call.id is not None:
-                    await self._transport.send([jsonrpc.write_result(call.id, b"{}")])
+                    await self.send([jsonrpc.write_result(call.id, b"{}")])
                 return None
 
     def _caller(self, call: Call, revision: str, at: str, names: tuple[str, str]) -> Caller:
@@ -184,10 +184,4 @@ class Arrival:
         if self._seen:
             seen, self._seen = list(self._seen), deque()
             return seen
-        return await self._transport.receive()
-
-    async def send(self, messages: Sequence[bytes]) -> None:
-        await self._transport.send(messages)
-
-    async def close(self) -> None:
-        await self._transport.close()
+        return await self._receive()

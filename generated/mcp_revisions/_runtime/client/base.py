@@ -55,6 +55,7 @@ class ClientConnection:
         self.endpoint = Endpoint(
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
+        self.room = self.endpoint.room
         self.negotiated = negotiated
         self.instructions = instructions
 
@@ -73,9 +74,6 @@ class ClientConnection:
         except RemoteError as error:
             endpoint.log.warning("the server sent what is no message: %s", error)
         return not endpoint.crowded
-
-    async def room(self) -> None:
-        await self.endpoint.room()
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
         return await self.endpoint.request(spec, params, options)
