@@ -150,8 +150,11 @@ def test_what_cannot_be_added_changes_nothing() -> None:
         server.add_tool(unsaid, name="x")  # pyright: ignore
     with pytest.raises(TypeError, match="a resource needs a URI"):
         server.add_resource(late)
-    with pytest.raises(TypeError, match="options of a resource need its URI"):
+    with pytest.raises(TypeError, match="a resource needs a URI"):
         server.add_resource(late, name="late")
+    misspelt: Any = {"nane": "x"}
+    with pytest.raises(TypeError, match="tools have no option nane"):
+        server.add_tool(late, **misspelt)
     assert list(listed_tools(server)) == ["early"]
 
 

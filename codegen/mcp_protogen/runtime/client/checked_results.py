@@ -123,10 +123,9 @@ def _now() -> float:
 
 
 def _usable(name: str, schema: Mapping[str, Any]) -> Check | None:
-    if is_too_large(schema):
-        _log.warning("results are not checked: the output schema of %s is too large", name[:100])
-        return None
     try:
+        if is_too_large(schema):
+            raise ValueError(f"the output schema of {name[:100]} is too large")
         return checker(schema, f"the output schema of {name}", of_objects=False)
     except ValueError as error:
         _log.warning("results are not checked: %s", error)

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final, Literal, get_args, get_origin
 
 from .decorators import Completions, function_of
-from .signatures import Parameter, arms, named
+from .functions import Parameter, arms, named
 
 # What one result may have ("Completion Results").
 _MOST: Final = 100

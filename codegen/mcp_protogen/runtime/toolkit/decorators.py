@@ -4,9 +4,8 @@ A function can be decorated before there is a server, and more than once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import getattr_static
-from typing import Any, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 from ..core.models.base import WireModel
 from ..rules.handlers import MARKS
@@ -30,13 +29,20 @@ class DecoratorOptions(TypedDict, total=False):
     icons: Sequence[WireModel]
     meta: Mapping[str, Any]
     thread: bool
+    """Whether a plain function runs in a thread, because it would block the event loop."""
 
 
 class ToolOptions(DecoratorOptions, total=False):
     annotations: WireModel
     input_schema: Mapping[str, Any]
+    """A handwritten schema; the function then takes all arguments as one mapping."""
     output_schema: Mapping[str, Any]
     structured: bool
+    """Whether results are structured, if the function's return annotation allows it."""
+
+
+class PromptOptions(DecoratorOptions, total=False):
+    completions: Completions
 
 
 class ResourceOptions(DecoratorOptions, total=False):
@@ -46,45 +52,25 @@ class ResourceOptions(DecoratorOptions, total=False):
     completions: Completions
 
 
-class PromptOptions(DecoratorOptions, total=False):
-    completions: Completions
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """What a decorator says of a function; what is None comes from the function itself."""
-
-    name: str | None = None
-    title: str | None = None
-    description: str | None = None
-    icons: Sequence[WireModel] | None = None
-    meta: Mapping[str, Any] | None = None
-    thread: bool = False
-    """Whether a plain function runs in a thread, because it would block the event loop."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolMark(Mark):
-    annotations: WireModel | None = None
-    input_schema: Mapping[str, Any] | None = None
-    """A handwritten schema; the function then takes all arguments as one mapping."""
-    output_schema: Mapping[str, Any] | None = None
-    structured: bool = True
-    """Whether results are structured, if the function's return annotation allows it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceMark(Mark):
+class _UriAndOptions(ResourceOptions):
     uri: str
-    annotations: WireModel | None = None
-    mime_type: str | None = None
-    size: int | None = None
-    completions: Completions | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptMark(Mark):
-    completions: Completions | None = None
+_OPTIONS: Final[Mapping[str, Any]] = {
+    "tools": ToolOptions,
+    "prompts": PromptOptions,
+    "resources": _UriAndOptions,
+}
+
+
+class Mark(NamedTuple):
+    """What a decorator says of a function; the function itself says the rest.
+
+    `kind` is tools, prompts or resources. The options of a resource have its `uri` too.
+    """
+
+    kind: str
+    options: Any
 
 
 class Marked(NamedTuple):
@@ -108,7 +94,7 @@ def tool(function: FunctionT, /) -> FunctionT: ...
 def tool(**options: Unpack[ToolOptions]) -> Callable[[FunctionT], FunctionT]: ...
 def tool(function: Any = None, /, **options: Unpack[ToolOptions]) -> Any:
     """Mark a function as a tool: its parameters are the arguments, its docstring describes it."""
-    marked = _marking("@tool", ToolMark(**options))
+    marked = _marking("tools", options)
     return marked if function is None else marked(function)
 
 
@@ -120,7 +106,7 @@ def resource(uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[Funct
     # Without a URI, the function is the first argument.
     if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError('@resource needs a URI: @resource("scheme://…")')
-    return _marking("@resource", ResourceMark(uri=uri, **options))
+    return _marking("resources", dict(uri=uri, **options))
 
 
 @overload
@@ -129,16 +115,27 @@ def prompt(function: FunctionT, /) -> FunctionT: ...
 def prompt(**options: Unpack[PromptOptions]) -> Callable[[FunctionT], FunctionT]: ...
 def prompt(function: Any = None, /, **options: Unpack[PromptOptions]) -> Any:
     """Mark a function as a prompt; see `tool`."""
-    marked = _marking("@prompt", PromptMark(**options))
+    marked = _marking("prompts", options)
     return marked if function is None else marked(function)
 
 
-def _marking(decorator: str, mark: Mark) -> Callable[[FunctionT], FunctionT]:
+def new_mark(kind: str, options: Mapping[str, Any]) -> Mark:
+    """Return a mark; raise `TypeError` for options that its kind does not have."""
+    unknown = options.keys() - _OPTIONS[kind].__annotations__.keys()
+    if unknown:
+        raise TypeError(f"{kind} have no option {min(unknown)}")
+    return Mark(kind, options)
+
+
+def _marking(kind: str, options: Mapping[str, Any]) -> Callable[[FunctionT], FunctionT]:
+    mark = new_mark(kind, options)
+
     def marked(function: FunctionT) -> FunctionT:
         # A mark on a static or class method goes to the function inside, where it is found again.
         inner = getattr(function, "__func__", function)
         if not callable(inner):
-            raise TypeError(f"{decorator} takes one function; pass everything else by name: name=…")
+            advice = "takes one function; pass everything else by name: name=…"
+            raise TypeError(f"@{kind.removesuffix('s')} {advice}")
         setattr(inner, MARKS, (mark, *marks_of(inner)))
         return function
 
@@ -146,7 +143,6 @@ def _marking(decorator: str, mark: Mark) -> Callable[[FunctionT], FunctionT]:
 
 
 def marks_of(value: object) -> tuple[Mark, ...]:
-    """Return the marks of a value; none if it is not a decorated function."""
     marks: Any = getattr(function_of(value), MARKS, ())
     # Some objects claim to have every attribute.
     return cast(tuple[Mark, ...], marks) if isinstance(marks, tuple) else ()

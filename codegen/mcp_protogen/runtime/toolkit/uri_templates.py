@@ -54,7 +54,8 @@ class UriTemplate:
     def parse(cls, text: str) -> "UriTemplate":
         """Parse a template; raise `ValueError`, which says what is wrong with it."""
         # Literals and expressions alternate, and a literal comes first.
-        literals, expressions = [*_EXPRESSION.split(text)[::2]], _EXPRESSION.findall(text)
+        parts = _EXPRESSION.split(text)
+        literals, expressions = parts[::2], parts[1::2]
         found: list[tuple[str, bool]] = []
         for number, expression in enumerate(expressions):
             operator = expression[:1] if expression[:1] in {"+", "#"} else ""

@@ -53,7 +53,7 @@ class RevisionView(Generic[HandlersT]):
         }
 
 
-class RevisionViews(Generic[HandlersT]):
+class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
     """The views of servers or clients in all `revisions`, or else each in its own revision.
 
     Raises `ValueError` if `revisions` is empty.
@@ -68,7 +68,6 @@ class RevisionViews(Generic[HandlersT]):
         self._handlers = handlers
         self._revisions = {one.id: one for one in revisions or ()}
         self._on_loss = on_loss
-        self._made: dict[str, RevisionView[HandlersT]] = {}
         if revisions is not None and not self._revisions:
             raise ValueError("there has to be a revision to speak")
         eras: dict[str, EraName] = {id: one.era for id, one in self._revisions.items()}
@@ -77,10 +76,8 @@ class RevisionViews(Generic[HandlersT]):
         self.offer = Offer(dict(sorted(eras.items())))
         """What can be agreed on with a peer. Revisions are named by dates, so names sort."""
 
-    def __getitem__(self, revision: str) -> RevisionView[HandlersT]:
-        view = self._made.get(revision)
-        if view is None:
-            view = self._made[revision] = self._make(revision)
+    def __missing__(self, revision: str) -> RevisionView[HandlersT]:
+        view = self[revision] = self._make(revision)
         return view
 
     @property
@@ -90,40 +87,34 @@ class RevisionViews(Generic[HandlersT]):
     def _make(self, revision: str) -> RevisionView[HandlersT]:
         handlers = self._handlers.get(revision)
         if handlers is not None:
-            own = handlers.__mcp_runtime__
-            return RevisionView(handlers, handlers.TABLE, own.declaration(), own.identity())
-        handlers = self._handlers[_nearest(revision, self._handlers)]
-        wire = self._revisions[revision]
-        adapters = _adapters(handlers.TABLE.revision, wire)
+            runtime = handlers.__mcp_runtime__
+            declared, identity = runtime.declaration(), runtime.identity()
+            return RevisionView(handlers, handlers.TABLE, declared, identity)
+        newer = [one for one in self._handlers if one > revision]
+        handlers = self._handlers[min(newer) if newer else max(self._handlers)]
+        wire, own = self._revisions[revision], handlers.TABLE
+        package = wire.module.rpartition(".")[0]
+        adapters = _adapters(package, own.revision, revision)
+        losses = LossReport(own.revision, revision, self._on_loss)
         table: MethodTable = adapters.TranslatingTable(
-            handlers.TABLE,
-            wire.load().methods.TABLE,
-            wire.module.rpartition(".")[0],
-            LossReport(handlers.TABLE.revision, revision, self._on_loss),
+            own, wire.load().methods.TABLE, package, losses
         )
         identity = table.outward("Implementation", handlers.__mcp_runtime__.identity())
         return RevisionView(handlers, table, _declared(handlers, table), identity, adapters)
 
 
-def _nearest(revision: str, known: Iterable[str]) -> str:
-    """Return the oldest of `known` that is newer than `revision`, or else the newest of all."""
-    newer = [one for one in known if one > revision]
-    return min(newer) if newer else max(known)
-
-
-def _adapters(own: str, revision: Revision) -> ModuleType:
-    """Return the module of the package for peers of another revision than `own`.
+def _adapters(package: str, own: str, wire: str) -> ModuleType:
+    """Return the module for peers of another revision.
 
     Raises `LookupError` for a package of one revision, which has no such module.
     """
-    package = revision.module.rpartition(".")[0]
     name = f"{package}.translate.adapters"
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if not f"{name}.".startswith(f"{error.name}."):
             raise
-        raise LookupError(f"{package} has no table between {own} and {revision.id}") from None
+        raise LookupError(f"{package} has no table between {own} and {wire}") from None
 
 
 def _declared(handlers: Handlers, table: MethodTable) -> JSONObject:

@@ -300,10 +300,8 @@ def translated(
     found = translator(package, source_id, target_id)
     if not isinstance(value, WireModel):
         return found.translate(value, name)
-    models = import_module(f"{package}.{module_name(target_id)}.models")
-    if found.of_type(name) is None:
-        return Translated(_retyped(value, found, models))
     outcome = found.translate(value.to_wire(), name)
+    models = import_module(f"{package}.{module_name(target_id)}.models")
     made: Any = getattr(models, found.becomes(name))
     return Translated(validator_of(made)(outcome.value), outcome.losses)
 
@@ -321,17 +319,3 @@ def _name_in(value: WireModel, module: str) -> str:
         if cls.__module__ == module:
             return cls.__name__
     raise TypeError(f"{type(value).__name__} is not a model of {module}")
-
-
-def _retyped(value: Any, found: Translator, models: ModuleType) -> Any:
-    """Return the same members in the target's classes, in which they are valid as well."""
-    if isinstance(value, WireModel):
-        cls: type[WireModel] = getattr(models, found.becomes(type(value).__name__))
-        made = cls.__new__(cls)
-        members = {name: _retyped(one, found, models) for name, one in value.__dict__.items()}
-        object.__setattr__(made, "__dict__", members)
-        object.__setattr__(made, "__pydantic_fields_set__", set(value.model_fields_set))
-        object.__setattr__(made, "__pydantic_extra__", value.model_extra)
-        object.__setattr__(made, "__pydantic_private__", None)
-        return made
-    return [_retyped(one, found, models) for one in value] if is_array(value) else value

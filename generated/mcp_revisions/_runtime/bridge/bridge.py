@@ -21,18 +21,13 @@ from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ..messages.jsonrpc import Call
 from ..messages.parsed import understood
 from ..rules import server_negotiation
+from ..rules.handlers import runtime_of
 from ..rules.server_negotiation import Offer
 from ..server.serve import serve
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener, Received, Transport
 from .carrying import CarryingTable
-from .proxies import (
-    UNKNOWN,
-    ProxyClient,
-    ProxyClientRuntime,
-    ProxyServer,
-    ProxyServerRuntime,
-)
+from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
 
 _USUAL: Final = Options()
 
@@ -40,32 +35,32 @@ _USUAL: Final = Options()
 class BridgeBase:
     """Base of the generated `Bridge`, which knows its `REVISIONS`.
 
-    `client_side` is the connection on which the client speaks, `server_side` opens one to the
-    server. `client_revisions` and `server_revisions` are all that is ever agreed to at either end.
+    `client_transport` is the connection on which the client speaks, `server_opener` makes one to
+    the server. `client_revisions` and `server_revisions` are all that is ever agreed to with them.
     """
 
     REVISIONS: ClassVar[tuple[Revision, ...]]
 
     def __init__(
         self,
-        client_side: Transport,
-        server_side: Opener,
+        client_transport: Transport,
+        server_opener: Opener,
         *,
         client_revisions: Iterable[Revision] | None = None,
         server_revisions: Iterable[Revision] | None = None,
         options: Options = _USUAL,
     ) -> None:
         revisions = self.REVISIONS if client_revisions is None else client_revisions
-        self._arrival = Arrival(client_side, revisions, options.of_client)
-        self._server_side = server_side
+        self._arrival = Arrival(client_transport, revisions, options.of_client)
+        self._server_opener = server_opener
         self._servers = tuple(self.REVISIONS if server_revisions is None else server_revisions)
         self._options = options
 
     async def run(self) -> None:
         """Carry messages until the client is gone.
 
-        Raises what `connect` raises if the server cannot be reached or agreed with; then the client
-        side is closed.
+        Raises what `connect` raises if the server cannot be reached or agreed with. The transport
+        of the client is closed in any case.
         """
         try:
             caller = await self._arrival.first()
@@ -76,15 +71,16 @@ class BridgeBase:
 
     async def _carry(self, caller: "Caller") -> None:
         module, options = caller.revision.load(), self._options
-        client, server = _proxy(ProxyClient, module.Client), _proxy(ProxyServer, module.Server)
-        to_server: ProxyClientRuntime = client.__mcp_runtime__
-        to_client: ProxyServerRuntime = server.__mcp_runtime__
+        client, server = _proxy(module.Client), _proxy(module.Server)
+        to_server = runtime_of(client, ProxyClientRuntime)
+        to_client = runtime_of(server, ProxyServerRuntime)
         to_server.server, to_client.client = to_client, to_server
         to_server.capabilities, to_server.info = caller.capabilities, caller.info
         to_server.on_loss = options.on_loss
         clients: dict[str, ClientBase] = {caller.revision.id: client}
         views = RevisionViews(clients, self._servers, options.on_loss)
-        async with connected(views, self._server_side, options):
+        async with connected(views, self._server_opener, options):
+            server.instructions = to_server.connection.instructions
             await to_server.open()
             # Until the client, or the server, is gone.
             serving = asyncio.create_task(serve(server, self._arrival, options=options))
@@ -98,8 +94,9 @@ class BridgeBase:
                 to_client.abort()
 
 
-def _proxy(kind: Any, generated: Any) -> Any:
-    return type(kind.__name__, (kind, generated), {"TABLE": CarryingTable(generated.TABLE)})()
+def _proxy(generated: Any) -> Any:
+    name = f"Proxy{generated.__name__}"
+    return type(name, (generated,), {"TABLE": CarryingTable(generated.TABLE)})()
 
 
 class Caller(NamedTuple):
@@ -116,7 +113,7 @@ class Arrival:
     def __init__(
         self, transport: Transport, revisions: Iterable[Revision], limit: SizeLimit
     ) -> None:
-        self._transport = transport
+        self._receive, self.send, self.close = transport.receive, transport.send, transport.close
         self._limit = limit
         self._revisions = {one.id: one for one in revisions}
         known = sorted(self._revisions.items())
@@ -128,7 +125,7 @@ class Arrival:
 
         Answer what comes before.
         """
-        while received := await self._transport.receive():
+        while received := await self._receive():
             self._seen.extend(received)
             while self._seen:
                 caller = await self._look_at(self._seen[0])
@@ -147,7 +144,7 @@ class Arrival:
             return await self._routed(message) if isinstance(message, Call) else None
         except RemoteError as error:
             data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
-            await self._transport.send([data])
+            await self.send([data])
             return None
 
     async def _routed(self, call: Call) -> Caller | None:
@@ -160,7 +157,7 @@ class Arrival:
                 return self._caller(call, revision, "/params/_meta", names)
             case _:
                 if call.id is not None:
-                    await self._transport.send([jsonrpc.write_result(call.id, b"{}")])
+                    await self.send([jsonrpc.write_result(call.id, b"{}")])
                 return None
 
     def _caller(self, call: Call, revision: str, at: str, names: tuple[str, str]) -> Caller:
@@ -187,10 +184,4 @@ class Arrival:
         if self._seen:
             seen, self._seen = list(self._seen), deque()
             return seen
-        return await self._transport.receive()
-
-    async def send(self, messages: Sequence[bytes]) -> None:
-        await self._transport.send(messages)
-
-    async def close(self) -> None:
-        await self._transport.close()
+        return await self._receive()

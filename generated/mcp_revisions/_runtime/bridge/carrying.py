@@ -147,40 +147,39 @@ class CarryingTable(MethodTable):
         return write_result(id, body_text(spec.method, result, meta))
 
 
-def forwarding_handlers(
-    proxy: Handlers, ask: Handler, notify: Handler, own: Mapping[str, Handler], *, carries: bool
-) -> Mapping[str, Handler]:
-    """Return handlers of all that `proxy` gets, by method; those of `own` go first.
+class ForwardingHandlers(Mapping[str, Handler]):
+    """Handlers of all that `proxy` gets, by method; those of `own` go first.
 
     They forward requests with `ask` and notifications with `notify`, which get the spec first. With
     `carries` there is also a handler for any method that no revision has.
     """
-    handlers: dict[str, Handler] = {}
-    for forward, entries in (
-        (ask, {**proxy.REQUESTS, **proxy.INPUT_REQUESTS}),
-        (notify, proxy.NOTIFICATIONS),
-    ):
-        for method, (spec, _) in entries.items():
-            if method not in _OF_ONE_END:
-                handlers[method] = partial(forward, spec)
-    handlers |= own
-    return _CarryingHandlers(handlers, ask, notify, proxy.TABLE) if carries else handlers
 
-
-class _CarryingHandlers(Mapping[str, Handler]):
     def __init__(
-        self, handlers: Mapping[str, Handler], ask: Handler, notify: Handler, table: MethodTable
+        self,
+        proxy: Handlers,
+        ask: Handler,
+        notify: Handler,
+        own: Mapping[str, Handler],
+        *,
+        carries: bool,
     ) -> None:
-        self._handlers = handlers
-        self._ask = ask
-        self._notify = notify
-        self._table = table
+        self._ask, self._notify = ask, notify
+        self._table = proxy.TABLE if carries else None
+        self._handlers: dict[str, Handler] = {}
+        for forward, entries in (
+            (ask, {**proxy.REQUESTS, **proxy.INPUT_REQUESTS}),
+            (notify, proxy.NOTIFICATIONS),
+        ):
+            for method, (spec, _) in entries.items():
+                if method not in _OF_ONE_END:
+                    self._handlers[method] = partial(forward, spec)
+        self._handlers |= own
 
     def __getitem__(self, method: str) -> Handler:
         handler = self._handlers.get(method)
         if handler is not None:
             return handler
-        if method in _OF_ONE_END or _is_known(self._table, method):
+        if self._table is None or method in _OF_ONE_END or _is_known(self._table, method):
             raise KeyError(method)
         return partial(self._carry, method)
 

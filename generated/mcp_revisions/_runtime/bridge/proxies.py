@@ -10,7 +10,7 @@ from functools import partial
 from secrets import token_hex
 from typing import Any, Final
 
-from ..client.base import ClientBase, ClientConnection, ClientRuntime
+from ..client.base import ClientConnection, ClientRuntime
 from ..client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
 from ..core.connection_errors import Disconnected
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
@@ -22,10 +22,10 @@ from ..core.spec import NotificationSpec, RequestSpec
 from ..core.subscriptions import is_change
 from ..messages.envelope import PROGRESS_TOKEN
 from ..rules import capabilities as gate
-from ..rules.handlers import Handlers, runtime_of
-from ..server.base import ServerBase, ServerRuntime
+from ..rules.handlers import Handlers
+from ..server.base import ServerRuntime
 from ..server.context import RequestContext, SessionBase
-from .carrying import Handler, forwarding_handlers, off_stream
+from .carrying import ForwardingHandlers, Handler, off_stream
 from .forwarded_request import ForwardedRequest
 
 _LOG: Final = "notifications/message"
@@ -41,16 +41,8 @@ def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
     return {name: value for name, value in declared.items() if name != _EXTENSIONS}
 
 
-class ProxyClient(ClientBase):
-    """The half that speaks to the server."""
-
-    @property
-    def __mcp_runtime__(self) -> "ProxyClientRuntime":
-        return runtime_of(self, ProxyClientRuntime)
-
-
 class ProxyClientRuntime(ClientRuntime):
-    """A client that shows the server what the client at the other end, behind `server`, is."""
+    """The half that speaks to the server: it shows what the client at the other end is."""
 
     server: "ProxyServerRuntime"
     capabilities: JSONObject
@@ -68,16 +60,13 @@ class ProxyClientRuntime(ClientRuntime):
     def identity(self) -> JSONObject:
         return self.info
 
-    def handled(self, revision: str | None = None) -> frozenset[str]:
-        return frozenset()  # It has nothing to declare by itself.
-
     def bound(self, revision: str) -> Mapping[str, Handler]:
-        own: dict[str, Handler] = {}
-        if ACKNOWLEDGED in self.owner.NOTIFICATIONS:
-            own[ACKNOWLEDGED] = self._acknowledged
-        carries = revision == self.owner.TABLE.revision
-        ask, notify = self.server.ask_client, self.server.notify_client
-        return forwarding_handlers(self.owner, ask, notify, own, carries=carries)
+        owner, server = self.owner, self.server
+        own = {ACKNOWLEDGED: self._acknowledged} if ACKNOWLEDGED in owner.NOTIFICATIONS else {}
+        carries = revision == owner.TABLE.revision
+        return ForwardingHandlers(
+            owner, server.ask_client, server.notify_client, own, carries=carries
+        )
 
     async def _acknowledged(self, params: Any) -> None:
         if self._stream is not None:
@@ -118,21 +107,8 @@ class ProxyClientRuntime(ClientRuntime):
         return await (self.complete if asks else self.request)(spec, params, options)
 
 
-class ProxyServer(ServerBase[SessionBase]):
-    """The half that speaks to the client."""
-
-    @property
-    def __mcp_runtime__(self) -> "ProxyServerRuntime":
-        return runtime_of(self, ProxyServerRuntime)
-
-    @property
-    def instructions(self) -> str | None:
-        """The instructions of the server behind it, for a model."""
-        return self.__mcp_runtime__.client.connection.instructions
-
-
 class ProxyServerRuntime(ServerRuntime):
-    """A server that shows the client what the server at the other end, behind `client`, is."""
+    """The half that speaks to the client: it shows what the server at the other end is."""
 
     client: ProxyClientRuntime
 
@@ -147,9 +123,6 @@ class ProxyServerRuntime(ServerRuntime):
     def identity(self) -> JSONObject:
         return dict(self.client.peer_info() or UNKNOWN)
 
-    def handled(self, revision: str | None = None) -> frozenset[str]:
-        return frozenset()  # It has nothing to declare by itself.
-
     def bound(self, revision: str) -> Mapping[str, Handler]:
         own = {
             method: partial(self._subscription, method)
@@ -157,7 +130,7 @@ class ProxyServerRuntime(ServerRuntime):
             if method not in self.owner.REQUESTS
         }
         carries = self.client.same_revision
-        return forwarding_handlers(self.owner, self._forward, self._notify, own, carries=carries)
+        return ForwardingHandlers(self.owner, self._forward, self._notify, own, carries=carries)
 
     # From the client to the server.
 

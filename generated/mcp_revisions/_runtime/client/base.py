@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from ..connection.connection import Connection
-from ..core.errors import InvalidAnswer, LocalError, MethodNotFound
+from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, RemoteError
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
 from ..core.models.base import WireModel
@@ -13,6 +13,7 @@ from ..core.models.validation_errors import escaped
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
+from ..messages import jsonrpc
 from ..messages.parsed import Notification
 from ..rpc.endpoint import Endpoint
 from ..rpc.incoming import Job
@@ -22,6 +23,7 @@ from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from ..translation.revision_view import RevisionView
+from ..transports.base import Received, Unanswered
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -53,11 +55,25 @@ class ClientConnection:
         self.endpoint = Endpoint(
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
+        self.room = self.endpoint.room
         self.negotiated = negotiated
         self.instructions = instructions
 
     async def open(self) -> None:
         """Say what holds for the whole connection."""
+
+    def take(self, received: Received) -> bool:
+        endpoint = self.endpoint
+        try:
+            if isinstance(received, RemoteError):
+                raise received
+            if isinstance(received, Unanswered):
+                endpoint.fail(received.id, received.error)
+            else:
+                endpoint.receive(jsonrpc.read(received))
+        except RemoteError as error:
+            endpoint.log.warning("the server sent what is no message: %s", error)
+        return not endpoint.crowded
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
         return await self.endpoint.request(spec, params, options)
@@ -185,7 +201,6 @@ class ClientRuntime(HandlerSet):
         return self.endpoint.connection.declared["server"]
 
     def peer_info(self) -> Mapping[str, Any] | None:
-        """Return the JSON object of what the server calls itself, if it does."""
         return self.endpoint.connection.identity.get("server")
 
     async def complete(

@@ -3,7 +3,7 @@
 import asyncio
 from asyncio import CancelledError
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from importlib import import_module
 from itertools import count
@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from ..connection.connection import INITIALIZED, Connection
 from ..core.connection_errors import Disconnected
-from ..core.errors import INVALID_REQUEST, InvalidAnswer, InvalidRequest, RemoteError, RequestId
+from ..core.errors import INVALID_REQUEST, InvalidAnswer, RemoteError
 from ..core.json import JSONObject, is_object
 from ..core.options import Options
 from ..core.revision import Revision
@@ -129,8 +129,8 @@ async def connected(
         adopted = await negotiator.run(negotiated)
         view = views[adopted.negotiated.revision]
         queue = SendQueue(negotiator.transport, options.max_outgoing)
-        connection = _connection(view, adopted, negotiator.next_id, queue, options)
-        async with _running(connection.endpoint, negotiator, queue):
+        connection = _connection(view, adopted, negotiator.ids, queue, options)
+        async with _running(connection, negotiator, queue):
             await connection.open()
             yield view.handlers
     finally:
@@ -151,7 +151,7 @@ class Negotiator:
         self._options = options
         self._transport: Transport | None = None
         self._log = Throttle(_log)
-        self.next_id = 1
+        self.ids = count(1)
         self.left: deque[Received] = deque()
         """What came after the last answer."""
 
@@ -205,7 +205,7 @@ class Negotiator:
 
     async def _ask(self, method: str, params: Mapping[str, Any], within: float) -> Outcome:
         """Ask, and wait `within` seconds for an answer; raise nothing."""
-        id, self.next_id = self.next_id, self.next_id + 1
+        id = next(self.ids)
         try:
             async with asyncio.timeout(within):
                 call = jsonrpc.write_call(id, to_json(method), to_json(params))
@@ -236,7 +236,10 @@ class Negotiator:
                 raise received
             message = jsonrpc.read(received)
             if isinstance(message, Batch):
-                raise _no_batch(message, id)
+                wanted = id if id in map(jsonrpc.answered, message.values) else None
+                raise InvalidAnswer(
+                    "an array is no answer before a revision is agreed on", id=wanted
+                )
             if isinstance(message, Malformed):
                 raise message.error
         except RemoteError as error:
@@ -260,17 +263,10 @@ class Negotiator:
         return None
 
 
-def _no_batch(batch: Batch, id: RequestId) -> InvalidRequest | InvalidAnswer:
-    """Return what is wrong with an array, which may answer the request `id`."""
-    if any(jsonrpc.answered(one) == id for one in batch.values):
-        return InvalidAnswer("an array is no answer before a revision is agreed on", id=id)
-    return InvalidRequest("a message has to be an object")
-
-
 def _connection(
     view: RevisionView[ClientBase],
     adopted: rules.Adopt,
-    first_id: int,
+    ids: Iterator[int],
     sink: MessageSink,
     options: Options,
 ) -> ClientConnection:
@@ -288,7 +284,7 @@ def _connection(
         {"client": client.declaration(), "server": declared},
         state=State.OPEN_PENDING,
     )
-    connection.ids = count(first_id)
+    connection.ids = ids
     connection.identity["client"] = view.identity
     info = result.get("serverInfo") or result.get("_meta", {}).get(SERVER_INFO)
     if is_object(info):
@@ -308,14 +304,14 @@ def _connection(
 
 @asynccontextmanager
 async def _running(
-    endpoint: Endpoint, negotiator: Negotiator, queue: SendQueue
+    client: ClientConnection, negotiator: Negotiator, queue: SendQueue
 ) -> AsyncGenerator[None, None]:
-    connection = endpoint.connection
+    endpoint, connection = client.endpoint, client.endpoint.connection
     writer = asyncio.create_task(_write(endpoint, queue))
     if connection.state is State.OPEN_PENDING:
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
         connection.step(Step.INITIALIZED)
-    reader = asyncio.create_task(_read(endpoint, negotiator))
+    reader = asyncio.create_task(_read(client, negotiator))
     try:
         yield
     finally:
@@ -334,35 +330,13 @@ async def _write(endpoint: Endpoint, queue: SendQueue) -> None:
         endpoint.abort(queue.broken)
 
 
-async def _read(endpoint: Endpoint, negotiator: Negotiator) -> None:
+async def _read(client: ClientConnection, negotiator: Negotiator) -> None:
     gone = Disconnected("the server closed the connection")
-    intake = _Intake(endpoint)
     try:
         for received in negotiator.left:
-            intake.take(received)
-        await read(negotiator.transport, intake)
+            client.take(received)
+        await read(negotiator.transport, client)
     except Disconnected as error:
         gone = error
     finally:
-        endpoint.abort(gone)
-
-
-class _Intake:
-    """The way in for what a server sends."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self.room = endpoint.room
-
-    def take(self, received: Received) -> bool:
-        endpoint = self._endpoint
-        try:
-            if isinstance(received, RemoteError):
-                raise received
-            if isinstance(received, Unanswered):
-                endpoint.fail(received.id, received.error)
-            else:
-                endpoint.receive(jsonrpc.read(received))
-        except RemoteError as error:
-            endpoint.log.warning("the server sent what is no message: %s", error)
-        return not endpoint.crowded
+        client.endpoint.abort(gone)

@@ -1,17 +1,17 @@
 """Tools, prompts and resources: decorated functions as items of a list, and their calls.
 
 What a class defines is built once for all instances. An instance that adds or removes something
-gets a registry of its own.
+gets lists of its own.
 """
 
 import re
 from asyncio import to_thread
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from inspect import getattr_static, isawaitable, iscoroutinefunction, isroutine
 from logging import getLogger
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -21,15 +21,24 @@ from ..core.errors import McpError, ProtocolError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel
 from ..core.models.validation_errors import problems
-from ..core.schema_validation import Check, checker
+from ..core.schema_validation import checker
 from ..http.param_headers import BadAnnotation, mirrors_of
 from ..server.context import SessionBase
-from .arguments import Arguments, BadArguments, Texts
 from .completions import completers
-from .decorators import Mark, Marked, PromptMark, ResourceMark, ToolMark, function_of, marks_of
+from .decorators import Mark, Marked, ToolOptions, function_of, marks_of
+from .functions import (
+    Arguments,
+    BadArguments,
+    Function,
+    Signature,
+    Texts,
+    check_shape,
+    described,
+    named,
+    signature_of,
+)
 from .results import UnfitResult, output_of
 from .revision_models import RevisionModels, fields_of, models_in, several
-from .signatures import Function, Parameter, Signature, check_shape, described, named, signature_of
 from .uri_templates import UriTemplate
 
 _log: Final = getLogger(__name__)
@@ -53,30 +62,34 @@ class ResourceNotFound(Exception):
 class Item:
     """A decorated function in one revision; raises `TypeError` if it cannot be used.
 
-    `key` is the name or URI by which clients ask for it.
+    `key` is the name or URI by which clients ask for it, `field` that of its list in a result.
     """
 
     listed: Any
     """The entry in the list."""
 
-    def __init__(self, marked: Marked, models: RevisionModels, key: str) -> None:
+    def __init__(self, marked: Marked, models: RevisionModels, key: str, field: str) -> None:
         self.key = key
+        self.field = field
         self.models = models
         self.signature = signature_of(marked.function, method=marked.is_method)
-        self.description = marked.mark.description or described(marked.function)
+        self.options = marked.mark.options
+        self.description = self.options.get("description") or described(marked.function)
         self._marked = marked
 
-    def entry(self, model: type[WireModel], **members: Any) -> Any:
-        """Return the entry of a list, with the members that the revision knows."""
-        mark, where = self._marked.mark, self.signature.where
+    def entry(self, **members: Any) -> Any:
+        """Return the entry of the list, with the members that the revision knows."""
+        options, where = self.options, self.signature.where
+        icons, meta, annotations = map(options.get, ("icons", "meta", "annotations"))
         members |= {
-            "title": mark.title,
+            "title": options.get("title"),
             "description": self.description,
-            "icons": None if mark.icons is None else [icon.to_wire() for icon in mark.icons],
-            "_meta": None if mark.meta is None else dict(mark.meta),
+            "icons": None if icons is None else [icon.to_wire() for icon in icons],
+            "annotations": annotations and annotations.to_wire(),
+            "_meta": None if meta is None else dict(meta),
         }
-        known = {field.alias or name for name, field in fields_of(model).items()}
-        kept = {key: value for key, value in members.items() if value is not None and key in known}
+        model = self.models.entry(self.field)
+        kept = _known(model, members)
         try:
             made = model.from_wire(kept)
             # An entry that cannot be written has to fail here, not when a client asks for the list.
@@ -89,14 +102,15 @@ class Item:
             raise TypeError(f"{where}: {wrong}") from error
 
     async def run(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
-        function, mark, _, attribute = self._marked
+        function, _, _, attribute = self._marked
         if attribute:
             function = getattr(server, attribute)
         if self.signature.sessions:
             given = {**given, **dict.fromkeys(self.signature.sessions, session)}
-        returned = (
-            await to_thread(_in_thread, function, given) if mark.thread else function(**given)
-        )
+        if self.options.get("thread"):
+            returned = await to_thread(_in_thread, function, given)
+        else:
+            returned = function(**given)
         return await returned if isawaitable(returned) else returned
 
 
@@ -108,38 +122,38 @@ def _in_thread(function: Function, given: Mapping[str, Any]) -> Any:
         raise RuntimeError(f"{named(function)} raised StopIteration") from error
 
 
-ItemT = TypeVar("ItemT", bound=Item)
+def _known(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
+    """Return those of the members that are given, and that a class knows."""
+    known = {field.alias or name for name, field in fields_of(model).items()}
+    return {key: value for key, value in members.items() if value is not None and key in known}
 
 
 class Tool(Item):
     """A tool; raises also `ValueError`."""
 
-    def __init__(self, marked: Marked, mark: ToolMark, models: RevisionModels) -> None:
-        super().__init__(marked, models, tool_name(marked.function, mark))
-        self._arguments = _arguments(self.signature, mark)
-        self._output = output_of(self.signature, mark, models)
-        schema = self._arguments.schema
+    def __init__(self, marked: Marked, models: RevisionModels) -> None:
+        options: ToolOptions = marked.mark.options
+        super().__init__(marked, models, tool_name(marked.function, options), "tools")
+        schema, self._read = _arguments(self.signature, options)
+        self._output = output_of(self.signature, options, models)
         try:
             mirrors_of(schema)
         except BadAnnotation as error:
             # Over HTTP, clients would have to leave such a tool out of the list.
             raise ValueError(f"{self.signature.where}: the input schema at {error}") from error
-        (model,) = models_in(models.result("tools/list"), "tools")
-        self.listed = self.entry(
-            model,
-            name=self.key,
-            inputSchema=schema,
-            outputSchema=self._output.schema,
-            annotations=mark.annotations and mark.annotations.to_wire(),
-        )
+        output = self._output.schema
+        self.listed = self.entry(name=self.key, inputSchema=schema, outputSchema=output)
 
     async def call(self, server: object, session: SessionBase, params: Any) -> Any:
         """Return the result of a call; raise `ProtocolError` for an error of the protocol."""
         try:
-            given = self._arguments.read(params.arguments or {})
+            given = self._read(params.arguments or {})
             return self._output.result(await self.run(server, session, given))
         except BadArguments as error:
-            return self._refused(session, error)
+            refusal = error.refusal(self.key)
+            if session.__mcp_runtime__.rules.bad_arguments != "result":
+                raise refusal from None
+            text = refusal.message
         except (ProtocolError, Disconnected):
             raise
         except ToolError as error:
@@ -154,45 +168,38 @@ class Tool(Item):
             text = f"{self.key} failed."
         return self.models.tool_result(text, is_error=True)
 
-    def _refused(self, session: SessionBase, error: BadArguments) -> Any:
-        refusal = error.refusal(self.key)
-        if session.__mcp_runtime__.rules.bad_arguments == "result":
-            return self.models.tool_result(refusal.message, is_error=True)
-        raise refusal from None
 
-
-class _ByHand:
-    """The arguments of a function with a handwritten schema: it takes them as one mapping."""
-
-    def __init__(self, schema: JSONObject, check: Check, parameter: str) -> None:
-        self.schema = schema
-        self._check = check
-        self._parameter = parameter
-
-    def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        found = self._check(arguments)
-        if found:
-            raise BadArguments(found, arguments)
-        return {self._parameter: arguments}
-
-
-def _arguments(signature: Signature, mark: ToolMark) -> Arguments | _ByHand:
-    if mark.input_schema is None:
-        return Arguments(signature)
+def _arguments(
+    signature: Signature, options: ToolOptions
+) -> tuple[JSONObject, Callable[[Mapping[str, Any]], dict[str, Any]]]:
+    """Return the schema of the arguments, and a function that reads them for the call."""
+    schema = options.get("input_schema")
+    if schema is None:
+        arguments = Arguments(signature)
+        return arguments.schema, arguments.read
     if len(signature.parameters) != 1:
         wants = "one parameter for all arguments, and optionally one for the session"
         raise TypeError(f"{signature.where}: with a handwritten schema it takes {wants}")
-    check = checker(mark.input_schema, f"{signature.where}: the input schema", of_objects=True)
-    return _ByHand(dict(mark.input_schema), check, signature.parameters[0].name)
+    (parameter,) = signature.parameters
+    check = checker(schema, f"{signature.where}: the input schema", of_objects=True)
+
+    def read(arguments: Mapping[str, Any]) -> dict[str, Any]:
+        found = check(arguments)
+        if found:
+            raise BadArguments(found, arguments)
+        return {parameter.name: arguments}
+
+    return dict(schema), read
 
 
-def tool_name(function: Function, mark: ToolMark) -> str:
+def tool_name(function: Function, options: ToolOptions) -> str:
     """Return the name of a tool; raise `ValueError` if it is not allowed.
 
     The specification says SHOULD (2025-11-25, server/tools, "Tool Names"). Here it is a rule,
     because clients refuse other names or change them, each in its own way.
     """
-    name: str = function.__name__ if mark.name is None else mark.name
+    given = options.get("name")
+    name: str = function.__name__ if given is None else given
     if not 1 <= len(name) <= _LONGEST:
         raise ValueError(f"the name of a tool has 1 to {_LONGEST} characters, not {len(name)}")
     wrong = _NOT_ALLOWED.search(name)
@@ -203,15 +210,28 @@ def tool_name(function: Function, mark: ToolMark) -> str:
 
 
 class Prompt(Item):
-    def __init__(self, marked: Marked, mark: PromptMark, models: RevisionModels) -> None:
-        super().__init__(marked, models, mark.name or marked.function.__name__)
+    def __init__(self, marked: Marked, models: RevisionModels) -> None:
+        name = marked.mark.options.get("name") or marked.function.__name__
+        super().__init__(marked, models, name, "prompts")
         where = self.signature.where
         self.texts = Texts(where, self.signature.parameters)
         parameters = self.texts.parameters
-        self.completers = completers(where, parameters, mark.completions, marked.cls)
-        (model,) = models_in(models.result("prompts/list"), "prompts")
-        arguments = [_argument(model, one) for one in parameters.values()]
-        self.listed = self.entry(model, name=self.key, arguments=arguments or None)
+        completions = self.options.get("completions")
+        self.completers = completers(where, parameters, completions, marked.cls)
+        (model,) = models_in(models.entry(self.field), "arguments")
+        arguments = [
+            _known(
+                model,
+                {
+                    "name": wire,
+                    "description": one.info.description,
+                    "title": one.info.title,
+                    "required": one.required,
+                },
+            )
+            for wire, one in parameters.items()
+        ]
+        self.listed = self.entry(name=self.key, arguments=arguments or None)
 
     async def get(self, server: object, session: SessionBase, params: Any) -> Any:
         """Return the messages; raise `InvalidParams` for arguments that do not fit."""
@@ -236,45 +256,31 @@ class Prompt(Item):
         return models.message(role="user", content=value)
 
 
-def _argument(prompt: type[Any], parameter: Parameter) -> JSONObject:
-    (model,) = models_in(prompt, "arguments")
-    members = {
-        "name": parameter.wire,
-        "description": parameter.info.description,
-        "title": parameter.info.title,
-        "required": parameter.required,
-    }
-    known = fields_of(model)
-    return {key: one for key, one in members.items() if one is not None and key in known}
-
-
 class Resource(Item):
     """A resource, or a template."""
 
-    def __init__(self, marked: Marked, mark: ResourceMark, models: RevisionModels) -> None:
-        super().__init__(marked, models, mark.uri)
+    def __init__(self, marked: Marked, models: RevisionModels) -> None:
+        options = marked.mark.options
+        uri: str = options["uri"]
+        self.template = UriTemplate.parse(uri)
+        field, member = "resources", "uri"
+        if self.template.variables:
+            field, member = "resource_templates", "uriTemplate"
+        super().__init__(marked, models, uri, field)
         where, given = self.signature.where, self.signature.parameters
-        self.template = UriTemplate.parse(mark.uri)
         for one in given:
             if one.name not in self.template.names:
-                raise TypeError(
-                    f"{where}: the parameter {one.name} is not a variable of {mark.uri}"
-                )
+                raise TypeError(f"{where}: the parameter {one.name} is not a variable of {uri}")
         # Variables have the names of the parameters in Python, not their aliases.
         self.texts = Texts(where, [replace(one, wire=one.name) for one in given])
-        self.completers = completers(where, self.texts.parameters, mark.completions, marked.cls)
-        self._mime_type = mark.mime_type
-        method, field, uri = "resources/list", "resources", "uri"
-        if self.template.variables:
-            method, field, uri = "resources/templates/list", "resource_templates", "uriTemplate"
-        (model,) = models_in(models.result(method), field)
+        parameters, completions = self.texts.parameters, options.get("completions")
+        self.completers = completers(where, parameters, completions, marked.cls)
+        self._mime_type = options.get("mime_type")
         self.listed = self.entry(
-            model,
-            **{uri: mark.uri},
-            name=mark.name or marked.function.__name__,
-            mimeType=mark.mime_type,
-            annotations=mark.annotations and mark.annotations.to_wire(),
-            size=mark.size,
+            **{member: uri},
+            name=options.get("name") or marked.function.__name__,
+            mimeType=self._mime_type,
+            size=options.get("size"),
         )
 
     def values(self, uri: str) -> dict[str, Any] | None:
@@ -318,61 +324,30 @@ def not_found(uri: str, models: RevisionModels) -> McpError:
     return McpError(models.rules.resource_not_found, "Resource not found", {"uri": uri})
 
 
-class Registry:
-    """What one server offers: its items by name or URI, in the order of registration."""
+_ITEMS: Final[Mapping[str, Callable[[Marked, RevisionModels], Item]]] = {
+    "tools": Tool,
+    "prompts": Prompt,
+    "resources": Resource,
+}
 
-    def __init__(self, models: RevisionModels) -> None:
-        self.models = models
-        self.tools: dict[str, Tool] = {}
-        self.prompts: dict[str, Prompt] = {}
-        self.resources: dict[str, Resource] = {}
-        self.templates: dict[str, Resource] = {}
-
-    def copy(self) -> "Registry":
-        copied = Registry(self.models)
-        copied.tools, copied.prompts = dict(self.tools), dict(self.prompts)
-        copied.resources, copied.templates = dict(self.resources), dict(self.templates)
-        return copied
-
-    @property
-    def kinds(self) -> dict[str, tuple[dict[str, Any], ...]]:
-        """The items by the kind of list, which may change while clients are connected."""
-        return {
-            "tools": (self.tools,),
-            "prompts": (self.prompts,),
-            "resources": (self.resources, self.templates),
-        }
-
-    @property
-    def completes(self) -> bool:
-        items: list[Prompt | Resource] = [*self.prompts.values(), *self.templates.values()]
-        return any(item.completers for item in items)
-
-    def add(self, marked: Marked) -> None:
-        """Register a function as its decorator says; raise `TypeError` and `ValueError`."""
-        mark = marked.mark
-        if isinstance(mark, ToolMark):
-            _add(self.tools, Tool(marked, mark, self.models), "tool")
-        elif isinstance(mark, PromptMark):
-            _add(self.prompts, Prompt(marked, mark, self.models), "prompt")
-        elif isinstance(mark, ResourceMark):
-            resource = Resource(marked, mark, self.models)
-            if resource.template.variables:
-                _add(self.templates, resource, "resource template")
-            else:
-                _add(self.resources, resource, "resource")
-
-    def remove(self, kind: str, key: str) -> None:
-        """Remove an item; raise `LookupError` if there is none of that name or URI."""
-        for items in self.kinds[kind]:
-            if key in items:
-                del items[key]
-                return
-        raise LookupError(f"there is no {kind.removesuffix('s')} {key}")
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "tools": ("tools",),
+    "prompts": ("prompts",),
+    "resources": ("resources", "resource_templates"),
+}
+"""The lists of each kind of items, which change together."""
 
 
-def _add(items: dict[str, ItemT], item: ItemT, what: str) -> None:
+Lists: TypeAlias = dict[str, dict[str, Any]]
+"""What a server offers: the items of each list by name or URI, in the order of registration."""
+
+
+def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
+    """Add a function to a list, as its decorator says; raise `TypeError` and `ValueError`."""
+    item = _ITEMS[marked.mark.kind](marked, models)
+    items = lists[item.field]
     if item.key in items:
+        what = item.field.removesuffix("s").replace("_", " ")
         raise ValueError(f"there is already a {what} {item.key}")
     items[item.key] = item
 
@@ -399,18 +374,17 @@ def check(marked: Marked) -> None:
     where = named(function)
     if not isroutine(function):
         raise TypeError(f"{attribute or where}: {where} has a decorator, but is not a function")
-    if mark.thread and iscoroutinefunction(function):
+    if mark.options.get("thread") and iscoroutinefunction(function):
         raise TypeError(f"{where}: a coroutine function cannot run in a thread")
     names = check_shape(function, method=marked.is_method)
     try:
-        if isinstance(mark, ToolMark):
-            tool_name(function, mark)
-        elif isinstance(mark, ResourceMark):
-            for variable in UriTemplate.parse(mark.uri).names:
+        if mark.kind == "tools":
+            tool_name(function, mark.options)
+        elif mark.kind == "resources":
+            uri: str = mark.options["uri"]
+            for variable in UriTemplate.parse(uri).names:
                 # Further parameters may be there: one of them may take the request context.
                 if variable not in names:
-                    raise TypeError(
-                        f"{where}: {mark.uri} has {{{variable}}}, which is not a parameter"
-                    )
+                    raise TypeError(f"{where}: {uri} has {{{variable}}}, which is not a parameter")
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error

@@ -6,10 +6,9 @@ same JSON goes into a text block, for clients that do not know structured conten
 server/tools, "Structured Content" and "Output Schema").
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Final, Union, get_args, get_origin
+from typing import Any, Final, TypeAlias, Union, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json
@@ -18,10 +17,9 @@ from ..core.json import JSONObject, is_object, json_text
 from ..core.models.validation_errors import Problem, problems
 from ..core.schema_validation import Check, checker
 from ..messages.writing import classes_in
-from .arguments import adapter_of, schema_of
-from .decorators import ToolMark
+from .decorators import ToolOptions
+from .functions import EMPTY, Signature, adapter_of, arms, schema_of
 from .revision_models import RevisionModels, several
-from .signatures import EMPTY, Signature, arms
 
 RESULT: Final = "result"
 """The member that holds a value which is not a JSON object, in revisions that require one."""
@@ -34,19 +32,27 @@ class UnfitResult(Exception):
         super().__init__("; ".join(f"{at or '/'}: {text}" for at, text in problems))
 
 
-def output_of(signature: Signature, mark: ToolMark, models: RevisionModels) -> "Output":
+def output_of(signature: Signature, options: ToolOptions, models: RevisionModels) -> "Output":
     """Return the conversion for a function; raise `TypeError` and `ValueError`."""
-    if mark.output_schema is not None:
+    given = options.get("output_schema")
+    if given is not None:
         what = f"{signature.where}: the output schema"
-        schema = dict(mark.output_schema)
+        schema = dict(given)
         check = checker(schema, what, of_objects=not models.has_any_structured)
-        return _Checked(models, schema, check)
+
+        def write(value: Any) -> bytes:
+            text = _written(value)
+            _refuse(check(from_json(text)))
+            return text
+
+        return StructuredOutput(models, schema, write, check)
     annotation = _without_results(signature.returns, models)
-    if mark.structured and _is_structured(annotation, models):
-        return _Typed(models, annotation, signature.where)
-    structured = mark.structured and _is_open(annotation)
+    structured = options.get("structured", True)
+    if structured and _is_structured(annotation, models):
+        return _typed(models, annotation, signature.where)
+    structured = structured and _is_open(annotation)
     content = not models.blocks.isdisjoint(classes_in(annotation))
-    return _Unstructured(models, structured=structured, lists_content=content)
+    return UnstructuredOutput(models, structured=structured, lists_content=content)
 
 
 def _without_results(annotation: Any, models: RevisionModels) -> Any:
@@ -54,12 +60,12 @@ def _without_results(annotation: Any, models: RevisionModels) -> Any:
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     left = [one for one in get_args(annotation) if one not in models.call_results]
-    return Union[tuple(left)] if left else next(iter(models.call_results))  # noqa: UP007
+    return Union[tuple(left)] if left else models.call_results[0]  # noqa: UP007
 
 
 def _is_structured(annotation: Any, models: RevisionModels) -> bool:
     """Return whether a schema describes the values of a type, which then are not content."""
-    content = models.blocks | models.call_results
+    content = models.blocks.union(models.call_results)
     if _is_open(annotation) or not content.isdisjoint(classes_in(annotation)):
         return False
     # Optional text is text or nothing.
@@ -88,34 +94,23 @@ def _lists_anything(annotation: Any) -> bool:
     return not items or (may_be_blocks and any(map(_is_open, items)))
 
 
-class Output(ABC):
-    """The conversion of one function's return values into results."""
-
-    schema: JSONObject | None = None
-    """The output schema, if any."""
-
-    def __init__(self, models: RevisionModels) -> None:
-        self._models = models
-        self._results: tuple[type, ...] = tuple(models.call_results)
-
-    @abstractmethod
-    def result(self, value: Any) -> Any:
-        """Return the result for a value; raise `UnfitResult`."""
-
-
-class _Unstructured(Output):
+class UnstructuredOutput:
     """Content, or any value of a function whose annotation does not say what it returns.
 
     With `lists_content`, a list of texts is content too.
     """
 
+    schema: JSONObject | None = None
+
     def __init__(self, models: RevisionModels, *, structured: bool, lists_content: bool) -> None:
-        super().__init__(models)
+        self._models = models
+        self._results = models.call_results
         self._content: tuple[type, ...] = tuple(models.blocks)
         self._structured = structured and models.has_structured
         self._lists_content = lists_content
 
     def result(self, value: Any) -> Any:
+        """Return the result for a value; raise `UnfitResult`."""
         models = self._models
         if isinstance(value, str):
             return models.tool_result(value)
@@ -154,19 +149,37 @@ def _written(value: Any) -> bytes:
         raise UnfitResult([Problem("", str(error))]) from error
 
 
-class _Structured(Output):
-    """Structured results, with a schema."""
+def _refuse(found: list[Problem]) -> None:
+    if found:
+        raise UnfitResult(found)
 
-    def __init__(self, models: RevisionModels, schema: JSONObject) -> None:
-        super().__init__(models)
+
+class StructuredOutput:
+    """Structured results, with a schema.
+
+    `write` returns a value as JSON text; it raises `UnfitResult`. `check` is for decoded JSON.
+    """
+
+    def __init__(
+        self,
+        models: RevisionModels,
+        schema: JSONObject,
+        write: Callable[[Any], bytes],
+        check: Check,
+    ) -> None:
+        self._models = models
+        self._results = models.call_results
+        self._write, self._check = write, check
         self._wraps = not models.has_any_structured and schema.get("type") != "object"
+        self.schema: JSONObject | None = None
         if models.has_structured:
             self.schema = _wrapped(schema) if self._wraps else schema
 
     def result(self, value: Any) -> Any:
+        """Return the result for a value; raise `UnfitResult`."""
         if isinstance(value, self._results):
             return self._own_result(value)
-        text = self._text(value)
+        text = self._write(value)
         if self.schema is None:
             return self._models.tool_result(text.decode())
         if self._wraps:
@@ -184,67 +197,42 @@ class _Structured(Output):
             if not is_object(found) or member not in found:
                 raise UnfitResult([Problem(f"/{member}", "Field required")])
             found = found[member]
-        self._check(found)
+        _refuse(self._check(found))
         return result
 
-    @abstractmethod
-    def _text(self, value: Any) -> bytes:
-        """Return a value as JSON text after a check; raise `UnfitResult`."""
 
-    @abstractmethod
-    def _check(self, wire: Any) -> None:
-        """Raise `UnfitResult` for decoded JSON that does not fit."""
+Output: TypeAlias = UnstructuredOutput | StructuredOutput
+"""The conversion of one function's return values into results."""
 
 
-class _Typed(_Structured):
-    """Results that a return annotation describes."""
+def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
+    """Return the conversion of values that a return annotation describes."""
+    adapter = adapter_of(annotation, f"{where}: the return value")
+    schema = schema_of(adapter.json_schema, where, mode="serialization")
+    validator, to_json = adapter.validator, adapter.serializer.to_json
+    # If a value is written in the form in which it is read, it can be read again in strict mode.
+    # That finds an object that was changed after it was made.
+    reads_again = schema == schema_of(adapter.json_schema, where, mode="validation")
 
-    def __init__(self, models: RevisionModels, annotation: Any, where: str) -> None:
-        adapter = adapter_of(annotation, f"{where}: the return value")
-        schema = schema_of(adapter.json_schema, where, mode="serialization")
-        super().__init__(models, schema)
-        self._validator = adapter.validator
-        self._write = adapter.serializer.to_json
-        # If a value is written in the form in which it is read, it can be read again in strict
-        # mode. That finds an object that was changed after it was made.
-        self._reads_again = schema == schema_of(adapter.json_schema, where, mode="validation")
-
-    def _text(self, value: Any) -> bytes:
+    def write(value: Any) -> bytes:
         try:
-            written = self._write(
-                self._validator.validate_python(value), by_alias=True, warnings="error"
-            )
-            if self._reads_again:
-                self._validator.validate_json(written, strict=True)
+            text = to_json(validator.validate_python(value), by_alias=True, warnings="error")
+            if reads_again:
+                validator.validate_json(text, strict=True)
         except ValidationError as error:
             raise UnfitResult(problems(error, value)) from None
         except PydanticSerializationError as error:
             raise UnfitResult([Problem("", str(error))]) from error
-        return written
+        return text
 
-    def _check(self, wire: Any) -> None:
+    def check(wire: Any) -> list[Problem]:
         try:
-            self._validator.validate_json(json_text(wire), strict=self._reads_again)
+            validator.validate_json(json_text(wire), strict=reads_again)
         except ValidationError as error:
-            raise UnfitResult(problems(error, wire)) from None
+            return problems(error, wire)
+        return []
 
-
-class _Checked(_Structured):
-    """Results that a handwritten schema describes."""
-
-    def __init__(self, models: RevisionModels, schema: JSONObject, check: Check) -> None:
-        super().__init__(models, schema)
-        self._find_problems = check
-
-    def _text(self, value: Any) -> bytes:
-        written = _written(value)
-        self._check(from_json(written))
-        return written
-
-    def _check(self, wire: Any) -> None:
-        found = self._find_problems(wire)
-        if found:
-            raise UnfitResult(found)
+    return StructuredOutput(models, schema, write, check)
 
 
 def _wrapped(schema: Mapping[str, Any]) -> JSONObject:

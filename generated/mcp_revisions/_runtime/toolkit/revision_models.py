@@ -15,6 +15,14 @@ Models: TypeAlias = frozenset[type[WireModel]]
 
 _CALL: Final = "tools/call"
 
+LISTS: Final[Mapping[str, str]] = {
+    "tools": "tools/list",
+    "prompts": "prompts/list",
+    "resources": "resources/list",
+    "resource_templates": "resources/templates/list",
+}
+"""The methods that list what is on offer, by the field of the result that has the entries."""
+
 
 class RevisionModels:
     """The classes of one revision: of results, content blocks, messages and contents."""
@@ -29,9 +37,14 @@ class RevisionModels:
     def results(self, method: str) -> tuple[type[Any], ...]:
         return self._table.requests[method].results
 
+    def entry(self, field: str) -> type[Any]:
+        """Return the class of the entries of a list."""
+        (model,) = models_in(self.result(LISTS[field]), field)
+        return model
+
     @cached_property
-    def call_results(self) -> Models:
-        return frozenset(self.results(_CALL))
+    def call_results(self) -> tuple[type[Any], ...]:
+        return self.results(_CALL)
 
     @cached_property
     def blocks(self) -> Models:
@@ -39,7 +52,7 @@ class RevisionModels:
 
     @cached_property
     def call_result(self) -> type[Any]:
-        return self.result(_CALL)
+        return self.call_results[0]
 
     @cached_property
     def text(self) -> type[Any]:

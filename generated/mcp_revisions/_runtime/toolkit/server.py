@@ -16,21 +16,11 @@ from ..core.pagination import page
 from ..rules.handlers import Handlers, runtime_of
 from ..server.base import ServerBase, ServerRuntime
 from .completions import Completer
-from .decorators import (
-    Mark,
-    Marked,
-    PromptMark,
-    PromptOptions,
-    ResourceMark,
-    ResourceOptions,
-    ToolMark,
-    ToolOptions,
-    marks_of,
-)
-from .items import Item, Prompt, Registry, Resource, check, marked_in, not_found
-from .revision_models import models_in, revision_models
+from .decorators import Marked, PromptOptions, ResourceOptions, ToolOptions, marks_of, new_mark
+from .items import FIELDS, Lists, Prompt, Resource, check, marked_in, not_found, register
+from .revision_models import LISTS, models_in, revision_models
 
-_REGISTRY: Final = "_toolkit_registry"
+_OFFERED: Final = "_toolkit_lists"
 
 _COMPLETE: Final = "completion/complete"
 
@@ -50,25 +40,32 @@ class Toolkit:
     def __init_subclass__(cls, **options: Any) -> None:
         """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""
         super().__init_subclass__(**options)
-        _check_order(cls)
+        order = cls.__mro__
+        servers = [base for base in order if "REQUESTS" in base.__dict__]
+        if issubclass(cls, Handlers) and servers and order.index(servers[0]) < order.index(Toolkit):
+            after = servers[0].__name__
+            raise TypeError(f"class {cls.__name__}: Toolkit has to come before {after}")
         for marked in marked_in(cls):
-            _check_attribute(cls, marked.attribute)
+            name = marked.attribute
+            if any(hasattr(base, name) for base in (Toolkit, *(servers or [ServerBase]))):
+                advice = f'rename the method, and decorate it with name="{name}"'
+                raise TypeError(f"{cls.__name__}.{name} hides a member of the runtime: {advice}")
             check(marked)
 
     # Type checkers take the parameters from the __init__ of a subclass.
     if not TYPE_CHECKING:
 
         def __new__(cls, *_arguments: Any, **_named: Any) -> Any:
-            """Build the registry with the first instance, so that mistakes show at start-up."""
+            """Build the lists with the first instance, so that mistakes show at start-up."""
             if not issubclass(cls, Handlers):
                 raise TypeError(
                     f"{cls.__name__} is not a server: class …({cls.__name__}, mcp.Server)"
                 )
-            if _REGISTRY not in cls.__dict__:
-                registry = Registry(revision_models(cls.TABLE))
+            if _OFFERED not in cls.__dict__:
+                lists: Lists = {field: {} for field in LISTS}
                 for marked in marked_in(cls):
-                    registry.add(marked)
-                setattr(cls, _REGISTRY, registry)
+                    register(marked, lists, revision_models(cls.TABLE))
+                setattr(cls, _OFFERED, lists)
             return super().__new__(cls)
 
     def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
@@ -77,11 +74,11 @@ class Toolkit:
         Raises `ValueError` if the name is taken or not allowed, and `TypeError` if the function
         cannot be a tool.
         """
-        self.__mcp_runtime__.add("tools", function, ToolMark, options)
+        self.__mcp_runtime__.add("tools", function, options)
 
     def add_prompt(self, function: Callable[..., Any], /, **options: Unpack[PromptOptions]) -> None:
         """Add a function as a prompt; see `add_tool`."""
-        self.__mcp_runtime__.add("prompts", function, PromptMark, options)
+        self.__mcp_runtime__.add("prompts", function, options)
 
     def add_resource(
         self,
@@ -94,10 +91,8 @@ class Toolkit:
 
         A function without `@resource` needs a `uri`.
         """
-        if uri is None and options:
-            raise TypeError("options of a resource need its URI: uri=…")
-        given = {} if uri is None else {"uri": uri, **options}
-        self.__mcp_runtime__.add("resources", function, ResourceMark, given)
+        given = options if uri is None else {"uri": uri, **options}
+        self.__mcp_runtime__.add("resources", function, given)
 
     def remove_tool(self, name: str) -> None:
         """Remove a tool; raise `LookupError` if there is none of that name."""
@@ -116,37 +111,38 @@ class Toolkit:
         return runtime_of(self, ToolkitRuntime)
 
     async def on_list_tools(self, session: Any, params: Any) -> Any:
-        return self.__mcp_runtime__.page("tools/list", "tools", params)
+        return self.__mcp_runtime__.page("tools", params)
 
     async def on_call_tool(self, session: Any, params: Any) -> Any:
-        tool = self.__mcp_runtime__.registry.tools.get(params.name)
+        tool = self.__mcp_runtime__.lists["tools"].get(params.name)
         if tool is None:
             raise InvalidParams(f"Unknown tool: {params.name}")
         return await tool.call(self, session, params)
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
-        return self.__mcp_runtime__.page("prompts/list", "prompts", params)
+        return self.__mcp_runtime__.page("prompts", params)
 
     async def on_get_prompt(self, session: Any, params: Any) -> Any:
-        prompt = self.__mcp_runtime__.registry.prompts.get(params.name)
+        prompt = self.__mcp_runtime__.lists["prompts"].get(params.name)
         if prompt is None:
             raise InvalidParams(f"Unknown prompt: {params.name}")
         return await prompt.get(self, session, params)
 
     async def on_list_resources(self, session: Any, params: Any) -> Any:
-        return self.__mcp_runtime__.page("resources/list", "resources", params)
+        return self.__mcp_runtime__.page("resources", params)
 
     async def on_list_resource_templates(self, session: Any, params: Any) -> Any:
-        return self.__mcp_runtime__.page("resources/templates/list", "templates", params)
+        return self.__mcp_runtime__.page("resource_templates", params)
 
     async def on_read_resource(self, session: Any, params: Any) -> Any:
-        uri, registry = params.uri, self.__mcp_runtime__.registry
-        fixed = registry.resources.get(uri)
-        for resource in registry.templates.values() if fixed is None else (fixed,):
+        uri, runtime = params.uri, self.__mcp_runtime__
+        fixed = runtime.lists["resources"].get(uri)
+        templates = runtime.lists["resource_templates"].values()
+        for resource in templates if fixed is None else (fixed,):
             given = resource.values(uri)
             if given is not None:
                 return await resource.read(self, session, uri, given)
-        raise not_found(uri, registry.models)
+        raise not_found(uri, runtime.models)
 
     async def on_complete(self, session: Any, params: Any) -> Any:
         runtime, argument = self.__mcp_runtime__, params.argument
@@ -167,35 +163,31 @@ class ToolkitRuntime(ServerRuntime):
 
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
-        self.registry: Registry = getattr(owner, _REGISTRY)
+        self.lists: Lists = getattr(owner, _OFFERED)
+        self.models = revision_models(owner.TABLE)
         self._served = False
 
-    def add(
-        self,
-        kind: str,
-        function: Callable[..., Any],
-        wanted: type[Mark],
-        options: Mapping[str, Any],
-    ) -> None:
+    def add(self, kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
         """Add a function as `options` say, or else as its own marks do."""
-        marks = [one for one in marks_of(function) if isinstance(one, wanted)]
-        if not options and not marks and wanted is ResourceMark:
-            raise TypeError("a resource needs a URI: add_resource(function, uri=…)")
+        marks = [one for one in marks_of(function) if one.kind == kind]
         if options or not marks:
-            marks = [wanted(**options)]
-        with self._changing(kind) as registry:
+            if kind == "resources" and "uri" not in options:
+                raise TypeError("a resource needs a URI: add_resource(function, uri=…)")
+            marks = [new_mark(kind, options)]
+        with self._changing(kind) as lists:
             for one in marks:
                 marked = Marked(function, one)
                 check(marked)
-                registry.add(marked)
+                register(marked, lists, self.models)
 
     def remove(self, kind: str, key: str) -> None:
-        with self._changing(kind) as registry:
-            registry.remove(kind, key)
+        with self._changing(kind) as lists:
+            if not any(lists[field].pop(key, None) for field in FIELDS[kind]):
+                raise LookupError(f"there is no {kind.removesuffix('s')} {key}")
 
     @contextmanager
-    def _changing(self, kind: str) -> Generator[Registry, None, None]:
-        """Replace the registry by a changed copy; raise `LocalError` if a list must not change."""
+    def _changing(self, kind: str) -> Generator[Lists, None, None]:
+        """Replace the lists by a changed copy; raise `LocalError` if they must not change."""
         sends = _changed(kind) in self.owner.SENDS
         if self._served and not sends:
             advice = f'SENDS = frozenset({{"{_changed(kind)}"}})'
@@ -203,42 +195,44 @@ class ToolkitRuntime(ServerRuntime):
         if self.connections and not _is_on_the_loop():
             advice = "loop.call_soon_threadsafe(server.add_tool, …)"
             raise LocalError(f"{kind} can be changed only on the server's event loop: {advice}")
-        registry = self.registry.copy()
-        yield registry
-        self.registry = registry
+        lists = {field: dict(items) for field, items in self.lists.items()}
+        yield lists
+        self.lists = lists
         if sends:
             self.announce(_changed(kind))
 
-    def page(self, method: str, kind: str, params: Any) -> Any:
-        items: dict[str, Item] = getattr(self.registry, kind)
-        size: int = cast(Any, self.owner).page_size
-        cut = page([item.listed for item in items.values()], params.cursor, size)
-        field = "resource_templates" if kind == "templates" else kind
-        result = self.registry.models.result(method)
+    def page(self, field: str, params: Any) -> Any:
+        entries = [item.listed for item in self.lists[field].values()]
+        cut = page(entries, params.cursor, cast(Any, self.owner).page_size)
+        result = self.models.result(LISTS[field])
         return result(**{field: cut.items}, next_cursor=cut.next_cursor)
 
     def referred(self, reference: Any) -> Prompt | Resource:
-        registry, uri = self.registry, declared(reference, "uri")
-        item: Prompt | Resource | None
-        if uri is None:
-            item = registry.prompts.get(reference.name)
-        else:
-            item = registry.templates.get(uri) or registry.resources.get(uri)
-        if item is None:
-            raise InvalidParams(f"Unknown reference: {reference.name if uri is None else uri}")
-        return item
+        uri = declared(reference, "uri")
+        kind, key = ("prompts", reference.name) if uri is None else ("resources", uri)
+        for field in FIELDS[kind]:
+            item: Prompt | Resource | None = self.lists[field].get(key)
+            if item is not None:
+                return item
+        raise InvalidParams(f"Unknown reference: {key}")
 
     def unused(self) -> frozenset[str]:
-        idle = [] if self.registry.completes else [_COMPLETE]
-        for kind, lists in self.registry.kinds.items():
-            if not any(lists) and _changed(kind) not in self.owner.SENDS:
-                idle += [method for method in self.owner.REQUESTS if method.startswith(f"{kind}/")]
-        return frozenset(method for method in idle if self._answers_itself(method))
-
-    def _answers_itself(self, method: str) -> bool:
-        # A handler of the user's class is used even if the registry is empty.
-        _, name = self.owner.REQUESTS.get(method, (None, ""))
-        return name != "" and getattr(type(self.owner), name) is getattr(Toolkit, name, None)
+        owner, lists = self.owner, self.lists
+        idle = [
+            f"{kind}/"
+            for kind, fields in FIELDS.items()
+            if not any(lists[field] for field in fields) and _changed(kind) not in owner.SENDS
+        ]
+        completing = (*lists["prompts"].values(), *lists["resource_templates"].values())
+        if not any(item.completers for item in completing):
+            idle.append(_COMPLETE)
+        return frozenset(
+            method
+            for method, (_, name) in owner.REQUESTS.items()
+            # A handler of the user's class is used even if nothing is on offer.
+            if method.startswith(tuple(idle))
+            and getattr(type(owner), name) is getattr(Toolkit, name, None)
+        )
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         # From now on, clients know what is on offer.
@@ -256,20 +250,3 @@ def _is_on_the_loop() -> bool:
 
 def _changed(kind: str) -> str:
     return f"notifications/{kind}/list_changed"
-
-
-def _check_order(cls: type[Any]) -> None:
-    """Raise `TypeError` if the server class comes before the toolkit."""
-    order = cls.__mro__
-    servers = [at for at, base in enumerate(order) if "REQUESTS" in base.__dict__]
-    if issubclass(cls, Handlers) and servers and servers[0] < order.index(Toolkit):
-        server = order[servers[0]].__name__
-        raise TypeError(f"class {cls.__name__}: Toolkit has to come before {server}")
-
-
-def _check_attribute(cls: type[Any], attribute: str) -> None:
-    """Raise `TypeError` for a decorated method with the name of a member of the runtime."""
-    theirs = [base for base in cls.__mro__ if "REQUESTS" in base.__dict__] or [ServerBase]
-    if any(hasattr(base, attribute) for base in (Toolkit, *theirs)):
-        advice = f'rename the method, and decorate it with name="{attribute}"'
-        raise TypeError(f"{cls.__name__}.{attribute} hides a member of the runtime: {advice}")

@@ -70,18 +70,20 @@ def audio_as_resource(block: JSONObject, here: Here) -> JSONObject:
 @_listed
 def audio_as_text(block: JSONObject, here: Here) -> JSONObject:
     """Return a text in place of an audio block, where no type can hold the bytes."""
-    here.lose("replaced")
-    text = f"[audio, {block['mimeType']}, not delivered]"
-    return {"type": "text", "text": text, **_common(block)}
+    return _as_text(block, f"[audio, {block['mimeType']}, not delivered]", here)
 
 
 @_listed
 def link_as_text(block: JSONObject, here: Here) -> JSONObject:
     """Return a resource link as a text block with its title and URI."""
-    here.lose("replaced")
     name = block.get("title", block["name"])
     description = f": {block['description']}" if block.get("description") else ""
-    return {"type": "text", "text": f"{name} <{block['uri']}>{description}", **_common(block)}
+    return _as_text(block, f"{name} <{block['uri']}>{description}", here)
+
+
+def _as_text(block: JSONObject, text: str, here: Here) -> JSONObject:
+    here.lose("replaced")
+    return {"type": "text", "text": text, **_common(block)}
 
 
 def _common(block: JSONObject) -> JSONObject:
@@ -229,8 +231,9 @@ def plain_fields(field: JSONObject, here: Here) -> JSONObject:
     if field["type"] == "array":
         return _free_list(field, here)
     out = dict(fields_without_defaults(field, here))
-    choices = _choices(out.get("oneOf"))
-    if field["type"] == "string" and choices is not None and "enum" not in out:
+    choices = out.get("oneOf", ())
+    is_titled = is_array(choices) and all(map(_is_choice, choices))
+    if field["type"] == "string" and is_titled and "enum" not in out:
         del out["oneOf"]
         out["enum"] = [choice["const"] for choice in choices]
         out["enumNames"] = [choice["title"] for choice in choices]
@@ -238,15 +241,10 @@ def plain_fields(field: JSONObject, here: Here) -> JSONObject:
     return out
 
 
-def _choices(value: object) -> list[JSONObject] | None:
-    """Return the titled choices of a field, or None if they are something else."""
-    choices: list[Any] = value if is_array(value) else [None]
-    return choices if all(map(_is_choice, choices)) else None
-
-
 def _is_choice(value: object) -> bool:
-    texts = [value.get(member) for member in ("const", "title")] if is_object(value) else [None]
-    return all(isinstance(text, str) for text in texts)
+    """Return whether a value is a choice with a title, as a form describes one."""
+    members = ("const", "title")
+    return is_object(value) and all(isinstance(value.get(member), str) for member in members)
 
 
 @_listed

@@ -201,13 +201,12 @@ class TranslatingTable(MethodTable):
         if issubclass(cls, self._wire.requests[spec.method].results):
             return None
         plain, *others = spec.results
-        kind = (
-            plain if cls is plain else next((one for one in others if issubclass(cls, one)), plain)
-        )
+        kinds = (plain, *others) if cls is plain else (*others, plain)
+        kind = next((one for one in kinds if issubclass(cls, one)), None)
         with suppress(LookupError):
-            if issubclass(cls, kind) and kind is plain:
+            if kind is plain:
                 return self._outward.message(spec.method, "result")
-            if issubclass(cls, kind):
+            if kind is not None:
                 return self._outward.of_type(kind.__name__)
         raise LocalError(f"{cls.__name__} is not a result of {spec.method}")
 
