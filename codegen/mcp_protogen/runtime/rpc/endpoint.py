@@ -1,23 +1,22 @@
 """A connection driven by asyncio: calls are awaited, and what the peer sends is handled.
 
 All requests of the peer take the same way: `take` understands one, the limits are checked, and
-`_handle` has it served and answered. Where messages come one after the other, `receive` starts a
+its job has it served and answered. Where messages come one after the other, `receive` starts a
 task for each, so that a slow or failing one harms no other and may call back to the peer that waits
 for it. Where each message brings a way for its answer along, as over HTTP, `attend` answers it in
 the task of the caller. Notifications are handled in the order in which they came, and before the
 answers that came after them.
 """
 
-from asyncio import CancelledError, get_running_loop, timeout
+from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from logging import getLogger
 from typing import Any, Final, TypeVar
 
 from ..connection.connection import Connection
 from ..connection.events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
 from ..core.connection_errors import Disconnected
-from ..core.errors import LocalError, ProtocolError, RemoteError, RequestId, Untranslatable
+from ..core.errors import RemoteError, RequestId, Untranslatable
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec
 from ..core.tasks import Signal, Tasks, together
@@ -25,6 +24,7 @@ from ..core.throttle import Throttle
 from ..messages.jsonrpc import Batch, Parsed
 from ..messages.parsed import Error, Notification, Request, Result
 from .incoming import (
+    BUSY,
     BatchReply,
     GatheredReply,
     Job,
@@ -33,11 +33,7 @@ from .incoming import (
     Serve,
     SingleReply,
     Work,
-    array_of,
-    error_of_handler,
-    error_of_result,
-    fault,
-    is_cancellation,
+    answer,
 )
 from .outgoing import PendingCalls
 from .send_queue import MessageSink
@@ -46,12 +42,6 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 _log: Final = getLogger(__name__)
-
-_BUSY: Final = fault("Too many requests at once")
-_STOPPED: Final = fault("The server is shutting down")
-
-# How long the last answers may take to be written at least, in seconds.
-_GRACE: Final = 1.0
 
 
 class Endpoint:
@@ -66,7 +56,6 @@ class Endpoint:
         "_calls",
         "_loop",
         "_on_notification",
-        "_serve",
         "_single",
         "connection",
         "jobs",
@@ -94,18 +83,13 @@ class Endpoint:
         """The log for what the peer may do without end."""
         self.principal: str | None = None
         """The id of the peer as the transport has authenticated it, if it does."""
-        self._serve = serve
         self._on_notification = on_notification
         self._loop = get_running_loop()
         self._calls = PendingCalls(connection, sink, options, tasks)
-        self.jobs = Jobs(self._handle, connection.discard, options.max_in_flight, tasks)
+        self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
         """The requests of the peer that are worked on."""
         self._single = SingleReply(connection, sink, self.jobs)
         self._aborted = Signal()
-
-    def now(self) -> float:
-        """Return the time, in seconds of a clock that does not go back."""
-        return self._loop.time()
 
     # What this side sends.
 
@@ -156,7 +140,7 @@ class Endpoint:
         elif self.jobs.ended:
             reply.skip()
         elif self.jobs.waiting >= self.options.max_waiting:
-            self._answer_soon(self.connection.refuse(event, _BUSY), reply)
+            self._answer_soon(self.connection.refuse(event, BUSY), reply)
         else:
             self.jobs.start(Job(event, reply))
 
@@ -166,7 +150,7 @@ class Endpoint:
         except RemoteError as error:
             self._answer_soon(self._take_note(Refusal(None, error)), self._single)
             return
-        reply = BatchReply(self.connection, self.sink, self.jobs, len(batch.members))
+        reply = BatchReply(self._single, len(batch.members))
         for member in batch.members:
             self.receive(member, reply)
 
@@ -231,58 +215,16 @@ class Endpoint:
             return
         event = self.connection.take(message, self._loop.time())
         if isinstance(event, Request):
-            await self.run(Job(event, reply))
+            await self.jobs.run(Job(event, reply))
         else:
             data = self._take_note(event)
-            await _answer(data, event.error if isinstance(event, Refusal) else None, reply)
+            await answer(reply, data, event.error if isinstance(event, Refusal) else None)
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
         self._check_batch(batch)
-        gathered = GatheredReply(self.connection, reply, self.jobs)
+        gathered = GatheredReply(reply)
         await together([self.attend(member, gathered) for member in batch.members])
-        if gathered.answers:
-            await reply.answer(array_of(gathered.answers), None)
-        else:
-            reply.skip()
-
-    def run(self, job: Job, before: Work | None = None) -> Work:
-        """Return what answers a request in the task that awaits it; see `Jobs.run`."""
-        if not self.jobs.busy:
-            return self.jobs.run(job, before)
-        if before is not None:
-            before.close()
-        return _answer(self.connection.refuse(job.request, _BUSY), _BUSY, job.reply)
-
-    # The way of each request.
-
-    async def _handle(self, job: Job) -> None:
-        """Answer a request, whatever becomes of its handler; cancelling ends the handler."""
-        request, connection, error, data = job.request, self.connection, None, None
-        try:
-            result = await self._serve(job)
-            try:
-                if job.open:
-                    data = connection.answer(request, result)
-            except LocalError as unsent:
-                error = error_of_result(unsent, request.spec.method, self.log)
-        except (Exception, CancelledError) as raised:
-            if is_cancellation(raised):
-                raise
-            error = error_of_handler(raised, request.spec.method, connection, self.log)
-        if not job.open:
-            # Whoever closed it has seen to its answer.
-            return
-        job.open = False
-        if error is not None:
-            data = connection.refuse(request, error)
-        await self._give(job, data, error)
-
-    async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
-        try:
-            await _answer(data, error, job.reply)
-        except Disconnected:
-            method = job.request.spec.method
-            self.log.info("nobody is left to read the answer to %.100r", method)
+        await answer(reply, gathered.array if gathered.answers else None)
 
     def cancel_all(self) -> None:
         """End all handlers, without answers, and begin no more."""
@@ -293,7 +235,7 @@ class Endpoint:
     def break_cycle(self) -> None:
         """Break the ring of references that a connection is; it is not used any more."""
         # Where each request has one of its own, rings would keep the collector busy.
-        del self._serve, self._on_notification, self.jobs, self._single
+        del self._on_notification, self.jobs, self._single
 
     def fail(self, id: RequestId, error: Exception) -> None:
         self._calls.fail(id, error)
@@ -327,29 +269,4 @@ class Endpoint:
     def close(self, within: float) -> Work:
         """Answer what is open: with results for `within` seconds, then with errors."""
         # A connection of one request may be taken apart before this has begun, or ended.
-        return self._close(self.jobs, self._single, within)
-
-    async def _close(self, jobs: Jobs, single: Reply, within: float) -> None:
-        # The answer to one that is not open is on its way already.
-        unfinished = [job for job in await jobs.close(within) if job.open]
-        answers: list[Work] = []
-        for job in unfinished:
-            job.open = False
-            data = self.connection.refuse(job.request, _STOPPED)
-            if data is not None and job.reply is single:
-                self.sink.put(data)
-            else:
-                answers.append(self._give(job, data, _STOPPED))
-        if answers:
-            with suppress(TimeoutError):
-                async with timeout(max(within, _GRACE)):
-                    await together(answers)
-        for job in unfinished:
-            jobs.abort(job)
-
-
-async def _answer(data: bytes | None, error: ProtocolError | None, reply: Reply) -> None:
-    if data is None:
-        reply.skip()
-    else:
-        await reply.answer(data, None if error is None else error.code)
+        return self.jobs.close(within, self._single)

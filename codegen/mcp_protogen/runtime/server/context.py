@@ -5,7 +5,7 @@ shows only what is for them. Progress and log entries are bound to the request: 
 answered or cancelled.
 """
 
-from asyncio import Task
+from asyncio import Task, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -176,7 +176,10 @@ class RequestContext:
         reports.held, reports.done = params(**said), done
         completes = not reports.complete and total is not None and done >= total
         reports.complete |= completes
-        if completes or endpoint.now() - reports.at >= endpoint.options.progress_interval:
+        if (
+            completes
+            or get_running_loop().time() - reports.at >= endpoint.options.progress_interval
+        ):
             await self._report()
 
     async def report(self) -> None:
@@ -193,7 +196,7 @@ class RequestContext:
         if reports is None or reports.held is None or not self._is_awaited():
             return
         params, reports.held = reports.held, None
-        reports.at = self.endpoint.now()
+        reports.at = get_running_loop().time()
         await self.notify(self.table.notifications[PROGRESS], params)
 
     async def log(self, level: Level, data: Any, logger: str | None) -> None:

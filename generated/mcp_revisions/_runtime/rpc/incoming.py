@@ -7,8 +7,17 @@ The peer learns that a handler failed, never what failed: texts of exceptions ho
 to be known of a fault is in the log of this side.
 """
 
-from asyncio import FIRST_COMPLETED, CancelledError, Task, current_task, get_running_loop, wait
+from asyncio import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Task,
+    current_task,
+    get_running_loop,
+    timeout,
+    wait,
+)
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
@@ -30,13 +39,24 @@ from ..core.errors import (
     Untranslatable,
 )
 from ..core.spec import Capability
-from ..core.tasks import Signal, Tasks
+from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.parsed import Request
 from ..rules import capabilities
 from .send_queue import MessageSink, SendQueue
 
 _log: Final = getLogger(__name__)
+
+
+def _fault(message: str, data: Any = None) -> ProtocolError:
+    return ProtocolError(message, code=INTERNAL_ERROR, data=data)
+
+
+BUSY: Final = _fault("Too many requests at once")
+_STOPPED: Final = _fault("The server is shutting down")
+
+# How long the last answers may take to be written at least, in seconds.
+_GRACE: Final = 1.0
 
 
 class Reply(Protocol):
@@ -85,16 +105,16 @@ Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
 
 
 class Jobs:
-    """The jobs of one connection; `handle` is run for each, at most `limit` of them at a time.
+    """The jobs of one connection, of which at most `limit` run at a time.
 
-    Long-lived requests, such as listen streams, wait rather than work, and do not count. `discard`
-    gives back the id of a request that is not answered.
+    Long-lived requests, such as listen streams, wait rather than work, and do not count.
     """
 
     __slots__ = (
-        "_discard",
-        "_handle",
+        "_connection",
         "_limit",
+        "_log",
+        "_serve",
         "_tasks",
         "_turns",
         "changed",
@@ -107,15 +127,17 @@ class Jobs:
 
     def __init__(
         self,
-        handle: Callable[[Job], Work],
-        discard: Callable[[RequestId], None],
+        connection: Connection,
+        serve: Serve,
         limit: int,
         tasks: Tasks,
+        log: Throttle,
     ) -> None:
-        self._handle = handle
-        self._discard = discard
+        self._connection = connection
+        self._serve = serve
         self._limit = limit
         self._tasks = tasks
+        self._log = log
         # Seldom used and never long, and there may be many connections.
         self._turns: list[Job] = []
         self.changed = Signal()
@@ -149,8 +171,14 @@ class Jobs:
     async def run(self, job: Job, before: Work | None = None) -> None:
         """Run a job, and what comes `before` it, in the task of the caller.
 
-        The caller goes on when the job was cancelled, and gets the exceptions of `before`.
+        One too many is refused. The caller goes on when the job was cancelled, and gets the
+        exceptions of `before`.
         """
+        if self.busy:
+            if before is not None:
+                before.close()
+            await answer(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
+            return
         task = job.task = current_task()
         assert task is not None
         self.working += "long_lived" not in job.request.spec.traits
@@ -162,7 +190,7 @@ class Jobs:
         except BaseException as error:
             ended = isinstance(error, CancelledError) and job.cancelled and task.cancelling() <= 1
             if not ended:
-                self._discard(job.request.id)
+                self._connection.discard(job.request.id)
                 raise
         finally:
             self._end(job)
@@ -179,6 +207,35 @@ class Jobs:
             self.start(self._turns.pop(0))
             self.changed.ring()
 
+    async def _handle(self, job: Job) -> None:
+        """Answer a request, whatever becomes of its handler; cancelling ends the handler."""
+        request, connection, error, data = job.request, self._connection, None, None
+        try:
+            result = await self._serve(job)
+            try:
+                if job.open:
+                    data = connection.answer(request, result)
+            except LocalError as unsent:
+                error = _error_of_result(unsent, request.spec.method, self._log)
+        except (Exception, CancelledError) as raised:
+            if _is_cancellation(raised):
+                raise
+            error = _error_of_handler(raised, request.spec.method, connection, self._log)
+        if not job.open:
+            # Whoever closed it has seen to its answer.
+            return
+        job.open = False
+        if error is not None:
+            data = connection.refuse(request, error)
+        await self._give(job, data, error)
+
+    async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
+        try:
+            await answer(job.reply, data, error)
+        except Disconnected:
+            method = job.request.spec.method
+            self._log.info("nobody is left to read the answer to %.100r", method)
+
     def find(self, id: RequestId) -> Job | None:
         jobs = (*self.running, *self._turns)
         return next((job for job in jobs if job.request.id == id), None)
@@ -188,7 +245,7 @@ class Jobs:
         # An answer that is on its way is not cut short.
         if job is not None and job.open:
             job.open = False
-            self._discard(job.request.id)
+            self._connection.discard(job.request.id)
             job.reply.skip()
             self.abort(job)
 
@@ -212,8 +269,29 @@ class Jobs:
         self.waiting -= 1
         self.changed.ring()
 
-    async def close(self, within: float) -> list[Job]:
-        """Begin no more jobs, and return those that do not end in so many seconds."""
+    async def close(self, within: float, single: Reply) -> None:
+        """Begin no more jobs; answer those that do not end in so many seconds with errors.
+
+        Errors that go to `single` need not wait until they are written.
+        """
+        # The answer to one that is not open is on its way already.
+        unfinished = [job for job in await self._unfinished(within) if job.open]
+        answers: list[Work] = []
+        for job in unfinished:
+            job.open = False
+            data = self._connection.refuse(job.request, _STOPPED)
+            if data is not None and job.reply is single:
+                single.beside.put(data)
+            else:
+                answers.append(self._give(job, data, _STOPPED))
+        if answers:
+            with suppress(TimeoutError):
+                async with timeout(max(within, _GRACE)):
+                    await together(answers)
+        for job in unfinished:
+            self.abort(job)
+
+    async def _unfinished(self, within: float) -> list[Job]:
         self.ended = True
         loop = get_running_loop()
         until = loop.time() + within
@@ -231,6 +309,14 @@ async def _notified(work: Awaitable[None], method: str) -> None:
         await work
     except Exception:
         _log.exception("the handler of %.100r failed", method)
+
+
+async def answer(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> None:
+    """Give an answer, which is `error` if it is one; None if there is nothing to answer."""
+    if data is None:
+        reply.skip()
+    else:
+        await reply.answer(data, None if error is None else error.code)
 
 
 # Ways back.
@@ -260,47 +346,51 @@ class SingleReply:
     async def release(self) -> None: ...
 
 
-class BatchReply(SingleReply):
+class GatheredReply:
+    """The way back for the members of a batch that one task waits for."""
+
+    __slots__ = ("answers", "awaits", "beside", "principal")
+
+    def __init__(self, reply: Reply) -> None:
+        self.awaits = reply.awaits
+        self.beside = reply.beside
+        self.principal = reply.principal
+        self.answers: list[bytes] = []
+
+    @property
+    def array(self) -> bytes:
+        return b"[%b]" % b",".join(self.answers)
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        self.answers.append(data)
+
+    def skip(self) -> None: ...
+
+    async def release(self) -> None: ...
+
+
+class BatchReply(GatheredReply):
     """The way back for the `size` members of a batch: one array, once all answers are there.
 
     JSON-RPC 2.0, section 6. If no member is to be answered, nothing is sent.
     """
 
-    __slots__ = ("_answers", "_missing")
+    __slots__ = ("_missing",)
 
-    def __init__(self, connection: Connection, sink: MessageSink, jobs: Jobs, size: int) -> None:
-        super().__init__(connection, sink, jobs)
+    def __init__(self, reply: Reply, size: int) -> None:
+        super().__init__(reply)
         self._missing = size
-        self._answers: list[bytes] = []
-
-    async def answer(self, data: bytes, code: int | None, /) -> None:
-        self._answers.append(data)
-        self._missing -= 1
-        if not self._missing:
-            await self.beside.send(array_of(self._answers))
-
-    def skip(self) -> None:
-        self._missing -= 1
-        if not self._missing and self._answers:
-            self.beside.put(array_of(self._answers))
-
-
-class GatheredReply(SingleReply):
-    """The way back for the members of a batch that one task waits for."""
-
-    __slots__ = ("answers",)
-
-    def __init__(self, connection: Connection, reply: Reply, jobs: Jobs) -> None:
-        super().__init__(connection, reply.beside, jobs)
-        self.principal = reply.principal
-        self.answers: list[bytes] = []
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
         self.answers.append(data)
+        self._missing -= 1
+        if not self._missing:
+            await self.beside.send(self.array)
 
-
-def array_of(answers: list[bytes]) -> bytes:
-    return b"[%b]" % b",".join(answers)
+    def skip(self) -> None:
+        self._missing -= 1
+        if not self._missing and self.answers:
+            self.beside.put(self.array)
 
 
 # From what a handler raises to the error that goes back.
@@ -316,17 +406,16 @@ _CHOSEN: Final = (
 )
 
 
-def is_cancellation(error: BaseException) -> bool:
+def _is_cancellation(error: BaseException) -> bool:
     """Return whether what a handler raised ends the task, and is no failure of the handler."""
     # Where nobody has cancelled the task, it was something that the handler waited for.
     task = current_task()
     return isinstance(error, CancelledError) and (task is None or task.cancelling() > 0)
 
 
-def error_of_handler(
+def _error_of_handler(
     error: BaseException, method: str, connection: Connection, log: Throttle
 ) -> ProtocolError:
-    """Return the error that answers a request whose handler raised `error`."""
     if isinstance(error, _CHOSEN):
         return error
     if isinstance(error, MissingCapability) and error.role == connection.peer:
@@ -334,23 +423,19 @@ def error_of_handler(
         required = capabilities.declare([Capability(connection.peer, error.steps)])
         if connection.table.era.names_missing_capabilities:
             return MissingClientCapability(str(error), required)
-        return fault(str(error), {"requiredCapabilities": required})
+        return _fault(str(error), {"requiredCapabilities": required})
     if isinstance(error, (RemoteError, Disconnected)):
         # The peer, who was asked something meanwhile, is at fault, and no handler.
         log.warning("%.100r was not answered: %r", method, str(error))
     else:
         _log.error("the handler of %.100r failed", method, exc_info=error)
-    return fault("Internal error")
+    return _fault("Internal error")
 
 
-def error_of_result(error: LocalError, method: str, log: Throttle) -> ProtocolError:
+def _error_of_result(error: LocalError, method: str, log: Throttle) -> ProtocolError:
     """Return the error that takes the place of a result that cannot be sent."""
     if isinstance(error, Untranslatable):
         log.warning("the answer to %.100r cannot be sent: %s", method, error)
-        return fault(str(error))
+        return _fault(str(error))
     _log.error("the handler of %.100r returned what cannot be sent", method, exc_info=error)
-    return fault("Internal error")
-
-
-def fault(message: str, data: Any = None) -> ProtocolError:
-    return ProtocolError(message, code=INTERNAL_ERROR, data=data)
+    return _fault("Internal error")

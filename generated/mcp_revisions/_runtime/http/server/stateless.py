@@ -72,7 +72,7 @@ class StatelessHttp:
         job = Job(event, response)
         checks = call.method == _CALL
         check = self._state.tool_headers.check(connection, job, exchange) if checks else None
-        await response.serve(endpoint.run(job, check), partial(endpoint.jobs.cancel, job))
+        await response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
 
     def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
         method, version, id, offer = call.method, exchange.version, call.id, self._state.offer
