@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import InvalidParams
-from mcp_protogen.runtime.server.input_required.sealed_state import Bearer, StateSeal, digest_of
+from mcp_protogen.runtime.server.sealed_state import Bearer, StateSeal, digest_of
 from support.tables import case
 
 KEY = b"k" * 32
@@ -96,7 +96,7 @@ def test_without_a_key_it_is_one_of_this_process() -> None:
     assert StateSeal().open(text, BEARER) == 1
     bearer = f"r.Bearer({BEARER.method!r}, {BEARER.digest!r}, None)"
     program = (
-        "from mcp_protogen.runtime.server.input_required import sealed_state as r; "
+        "from mcp_protogen.runtime.server import sealed_state as r; "
         f"print(r.StateSeal().seal(1, {bearer}))"
     )
     there = subprocess.run(

@@ -11,8 +11,7 @@ from inspect import isawaitable
 from logging import getLogger
 from typing import Any, Final, TypeVar
 
-from ..connection.connection import Connection
-from ..connection.events import Ended, Failure, Progressed
+from ..connection import Connection, Ended, Failure, Progressed
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ..core.models.base import declared

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from logging import getLogger
 from typing import Any, Final, TypeAlias
 
-from ..connection.connection import CANCELLED, Connection
+from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, InvalidRequest, RemoteError
 from ..core.json import is_object
@@ -21,8 +21,7 @@ from ..rules import server_negotiation
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Received, Transport, read
 from .base import ServerBase
-from .connection import ServerConnection
-from .state import BoundServer, ServerState
+from .connection import BoundServer, ServerConnection, ServerState
 
 _log: Final = getLogger(__name__)
 

@@ -5,26 +5,128 @@ of a client are kept whoever answers: what a handler adds is its own decision to
 """
 
 from asyncio import Future, get_running_loop
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, Final, NamedTuple
 
-from ..connection.connection import INITIALIZED, Connection
+from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
-from ..core.errors import InvalidParams, McpError, MethodNotFound, RequestId
+from ..core.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, RequestId
+from ..core.json import JSONObject
 from ..core.models.base import WireModel
+from ..core.options import Options
+from ..core.spec import Role
 from ..core.subscriptions import Filter, Listeners
-from ..messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
+from ..core.tasks import Tasks
+from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
+from ..messages.jsonrpc import Call
 from ..messages.parsed import Notification, Request
-from ..rpc.endpoint import Endpoint
-from ..rpc.incoming import Job
+from ..rpc.endpoint import Endpoint, Job
 from ..rpc.send_queue import MessageSink
 from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
+from ..translation.revision_view import RevisionView, RevisionViews
+from .base import ServerBase
 from .context import RequestContext
-from .input_required.inputs import Asking
-from .input_required.sealed_state import Bearer, digest_of
-from .state import BoundServer, ServerState
+from .sealed_state import StateSeal
+from .strategies import Strategy, strategies
+
+
+class BoundServer:
+    """One server in one revision: its handlers, and what all of its connections share."""
+
+    __slots__ = ("audience", "declared", "handlers", "server", "signature", "strategies", "view")
+
+    def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
+        server = view.handlers
+        own, revision = server.__mcp_runtime__, view.table.revision
+        self.view = view
+        self.server = server
+        self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
+        """By wire name."""
+        self.strategies: Mapping[str, Strategy] = strategies(server.TABLE, view.table)
+        """How the handlers of some methods are run."""
+        self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
+        """The server that a state is sealed for."""
+        self.declared: Mapping[Role, Mapping[str, Any]] = {
+            "server": own.declaration(),
+            "client": {},
+        }
+        self.signature = members({SERVER_INFO: view.identity})
+        """What belongs into `_meta` of each result of the stateless era."""
+
+    def connection(self, state: State = State.OPEN) -> Connection:
+        connection = Connection(self.view.table, "server", self.declared, state=state)
+        if self.view.table.era.signs_results:
+            connection.signature = self.signature
+        return connection
+
+    def introduction(self, result: Any, **members: Any) -> Any:
+        """Return the `result` in which the server says what it offers and is called."""
+        instructions = getattr(self.server, "instructions", None)
+        return result(instructions=instructions, **members, **self.view.introduction(result))
+
+    def initialize(self, call: Call, options: Options) -> tuple[Connection, bytes | None]:
+        """Return the connection that `initialize` begins, and the answer to it as JSON text.
+
+        Raise the `RemoteError` that answers it otherwise.
+        """
+        connection, table = self.connection(State.NEW), self.view.table
+        event = connection.take(call)
+        if not isinstance(event, Request):
+            raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
+        connection.step(Step.INITIALIZE)
+        said = {name: event.raw[name] for name in ("capabilities", "clientInfo")}
+        problems = options.of_client.problems("/params", said)
+        if problems:
+            raise InvalidParams(problems[0].message, problems, id=event.id)
+        declared = table.inward("ClientCapabilities", said["capabilities"])
+        self.remember(connection, declared, table.inward("Implementation", said["clientInfo"]))
+        result = self.introduction(event.spec.results[0], protocol_version=table.revision)
+        answer = connection.answer(event, result)
+        connection.step(Step.INITIALIZE_ACCEPTED)
+        return connection, answer
+
+    def remember(self, connection: Connection, declared: JSONObject, called: JSONObject) -> None:
+        """Remember what a client declares and is called, in the words of the server's revision."""
+        own = self.server.TABLE
+        connection.declared.keep("client", declared)
+        connection.identity.keep("client", called)
+        if not own.era.remembers_client:
+            # Handlers of the stateless era find it in each request.
+            stored, identity = connection.declared, connection.identity
+            connection.table = self.view.table.presuming(
+                lambda: client_envelope(own.revision, stored["client"], identity["client"])
+            )
+
+
+class ServerState:
+    """What is not of one connection in one revision: the servers, and what all connections use."""
+
+    __slots__ = ("_bound_servers", "_views", "ids", "offer", "options", "seal", "tasks")
+
+    def __init__(
+        self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
+    ) -> None:
+        self.offer = views.offer
+        self.tasks = tasks
+        self.options = options
+        self.ids: Iterator[RequestId] = count(1)
+        """Ids of the requests that are still to be sent."""
+        self.seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
+        self._views = views
+        self._bound_servers: dict[str, BoundServer] = {}
+
+    def bound_server(self, revision: str) -> BoundServer:
+        """Return the server of a revision, which is made when it is first needed."""
+        if revision not in self._bound_servers:
+            self._bound_servers[revision] = BoundServer(self._views[revision])
+        return self._bound_servers[revision]
+
+    @property
+    def error_id_optional(self) -> bool:
+        return any(server.TABLE.rules.error_id_optional for server in self._views.handlers)
 
 
 class ServerConnection:
@@ -34,9 +136,11 @@ class ServerConnection:
         "_handlers",
         "_listeners",
         "_streams",
+        "audience",
         "bound_server",
         "endpoint",
         "level",
+        "seal",
         "server",
         "state",
     )
@@ -51,6 +155,8 @@ class ServerConnection:
         self.server = bound_server.server
         self.bound_server = bound_server
         self.state = state
+        self.seal = state.seal
+        self.audience = bound_server.audience
         connection.ids = state.ids
         self.endpoint = Endpoint(
             connection, sink, state.tasks, state.options, self.serve, self._on_notification
@@ -143,20 +249,6 @@ class ServerConnection:
         params = self.server.TABLE.requests[method].params
         page: WireModel = await handler(context.session(), params(cursor=cursor))
         return page.to_wire()
-
-    def asking(self, request: Request[Any], principal: str | None) -> Asking:
-        table, declared = self.endpoint.connection.table, self.endpoint.connection.declared
-        # Where servers have requests of their own, their questions are of their own revision.
-        specs = self.server.TABLE if table.rules.server_requests else table
-        remembered = table.era.remembers_client
-        return Asking(
-            self.state.seal,
-            Bearer(
-                request.spec.method, digest_of(request.raw), principal, self.bound_server.audience
-            ),
-            specs.input_requests,
-            declared["client"] if remembered else client_capabilities(request.meta),
-        )
 
     async def publish(self, method: str, uri: str | None) -> None:
         connection = self.endpoint.connection

@@ -8,12 +8,11 @@ answered or cancelled.
 from asyncio import Task, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
 
 from pydantic_core import PydanticSerializationError
 
-from ..connection.connection import PROGRESS
+from ..connection import PROGRESS
 from ..core import forms
 from ..core.connection_errors import Disconnected
 from ..core.errors import METHOD_NOT_FOUND, InvalidParams, LocalError, RequestId, Untranslatable
@@ -26,14 +25,13 @@ from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_c
 from ..messages.jsonrpc import LONGEST
 from ..messages.method_table import MethodTable
 from ..messages.parsed import Request
-from ..rpc.endpoint import Endpoint
-from ..rpc.incoming import Reply
+from ..rpc.endpoint import Endpoint, Reply
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from .base import ServerBase
-from .input_required.inputs import Asking, Inputs, ask
-from .input_required.replay import Once, Rounds
+from .rounds import Asking, Inputs, Once, Rounds, ask
+from .sealed_state import Bearer, StateSeal, digest_of
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -49,8 +47,9 @@ class RequestConnection(Protocol):
     server: ServerBase[Any]
     level: str
     """The least severe log entries that the client has asked for, in the handshake era."""
-
-    def asking(self, request: Request[Any], principal: str | None) -> Asking: ...
+    seal: StateSeal
+    audience: str
+    """The server that a state is sealed for."""
 
 
 @dataclass(slots=True)
@@ -234,7 +233,7 @@ class RequestContext:
         task, endpoint = self.handled_by, self.endpoint
         if self.begun is None and task is not None:
             once = Once(endpoint.tasks)
-            self.begun = Rounds(self.asker(), task, endpoint.options.max_rounds, once)
+            self.begun = Rounds(task, endpoint.options.max_rounds, once)
         return self.begun
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
@@ -275,13 +274,20 @@ class RequestContext:
 
     def asking(self) -> Asking:
         """Return who asks, for which request; raise `LocalError` without one."""
-        return self.asker()()
-
-    def asker(self) -> Callable[[], Asking]:
-        """Return what does so later, and does not keep the context alive."""
-        if self._request is None:
+        request, spoken, connection = self._request, self.spoken, self._connection
+        if request is None:
             raise LocalError("only the answer to a request can ask for input")
-        return partial(self._connection.asking, self._request, self.principal)
+        bearer = Bearer(
+            request.spec.method, digest_of(request.raw), self.principal, connection.audience
+        )
+        # Where servers have requests of their own, their questions are of their own revision.
+        specs = self.table if spoken.rules.server_requests else spoken
+        declared = (
+            self.endpoint.connection.declared["client"]
+            if spoken.era.remembers_client
+            else client_capabilities(request.meta)
+        )
+        return Asking(connection.seal, bearer, specs.input_requests, declared)
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """Return the members of a result that asks the client; see `inputs.ask`."""

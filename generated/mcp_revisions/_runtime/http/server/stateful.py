@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from ...connection.connection import CANCELLED
+from ...connection import CANCELLED
 from ...core.errors import InvalidRequest
 from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rules import server_negotiation

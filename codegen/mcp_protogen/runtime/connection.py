@@ -14,11 +14,11 @@ envelope, its state never changes, and what a client declares is looked up for e
 
 from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pydantic_core import from_json, to_json
 
-from ..core.errors import (
+from .core.errors import (
     InvalidAnswer,
     InvalidParams,
     InvalidRequest,
@@ -28,18 +28,17 @@ from ..core.errors import (
     RemoteError,
     RequestId,
 )
-from ..core.json import json_text
-from ..core.options import FOREVER, CallOptions, Patience
-from ..core.spec import NotificationSpec, RequestSpec, Requirement, Role
-from ..messages import jsonrpc
-from ..messages.envelope import PROGRESS_TOKEN, client_capabilities
-from ..messages.jsonrpc import Batch, Malformed, Parsed
-from ..messages.method_table import MethodTable
-from ..messages.parsed import Error, Notification, Request, Result
-from ..rules import capabilities
-from ..rules.lifecycle import HANDSHAKE, State, advance, may_pass
-from ..rules.lifecycle import Event as Step
-from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
+from .core.json import json_text
+from .core.options import FOREVER, CallOptions, Patience
+from .core.spec import NotificationSpec, RequestSpec, Requirement, Role
+from .messages import jsonrpc
+from .messages.envelope import PROGRESS_TOKEN, client_capabilities
+from .messages.jsonrpc import Batch, Malformed, Parsed
+from .messages.method_table import MethodTable
+from .messages.parsed import Error, Notification, Request, Result
+from .rules import capabilities
+from .rules.lifecycle import HANDSHAKE, State, advance, may_pass
+from .rules.lifecycle import Event as Step
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -47,6 +46,65 @@ R = TypeVar("R")
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
 INITIALIZED: Final = "notifications/initialized"
+
+
+# The events: what the messages of the peer come to, besides requests, notifications, results and
+# errors that are what they should be.
+
+
+class Refusal(NamedTuple):
+    """Something that has to be answered with an error, without an id if none could be read."""
+
+    id: RequestId | None
+    error: RemoteError
+
+
+class Failure(NamedTuple):
+    """Something that the peer sent as an answer to our request `id`, and is none."""
+
+    id: RequestId
+    error: RemoteError
+
+
+class Ignored(NamedTuple):
+    """A message that nobody is waiting for and that must not be answered."""
+
+    error: RemoteError
+
+
+class Cancelled(NamedTuple):
+    """The cancellation of the request `id` of the peer, which is not to be answered any more."""
+
+    id: RequestId
+    notification: Notification[Any]
+
+
+class Ended(NamedTuple):
+    """The end of what our request `id` started; its answer may still follow."""
+
+    id: RequestId
+    notification: Notification[Any]
+
+
+class Progressed(NamedTuple):
+    """A report of how far our request `id` has come."""
+
+    id: RequestId
+    notification: Notification[Any]
+
+
+Event: TypeAlias = (
+    Request[Any]
+    | Notification[Any]
+    | Result[Any]
+    | Error
+    | Refusal
+    | Failure
+    | Ignored
+    | Cancelled
+    | Ended
+    | Progressed
+)
 
 
 class Pending:

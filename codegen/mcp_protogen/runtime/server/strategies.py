@@ -2,7 +2,7 @@
 
 How a question gets to the client depends on the wire alone. Where servers have requests of their
 own, a question is one, and a handler of the stateless era, which asks in its result, is run again
-with the answers. Where they have none, a question ends the round (see `replay`).
+with the answers. Where they have none, a question ends the round (see `rounds`).
 """
 
 from asyncio import current_task, sleep
@@ -10,16 +10,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from ...core.connection_errors import Disconnected
-from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
-from ...core.forms import ELICIT
-from ...core.json import JSONObject, is_array, is_object
-from ...core.models.base import WireModel
-from ...core.tasks import together
-from ...messages.method_table import MethodTable
-from ...messages.parsed import Request
-from ..context import RequestContext
-from . import inputs
+from ..core.connection_errors import Disconnected
+from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
+from ..core.forms import ELICIT
+from ..core.json import JSONObject, is_array, is_object
+from ..core.models.base import WireModel
+from ..core.tasks import together
+from ..messages.method_table import MethodTable
+from ..messages.parsed import Request
+from .context import RequestContext
+from .rounds import read_round
 
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
 Strategy: TypeAlias = Callable[[Handler, RequestContext, Request[Any]], Awaitable[Any]]
@@ -70,18 +70,15 @@ async def in_rounds(handler: Handler, context: RequestContext, request: Request[
 def _resume(context: RequestContext, request: Request[Any]) -> None:
     """Take in what the client answered to the round before; raise `InvalidParams` if unfit."""
     asking, ours = context.asking(), context.table.input_requests
-    rounds, round_ = context.rounds, inputs.read(context.raw, asking)
-    if rounds is None or round_ is None:
-        return
-    if round_.memo is not None:
-        rounds.remember(round_.memo)
-    if round_.memo is not None and round_.memo["own"]:
-        rounds.learn(round_)
-        return
+    rounds, (inputs, memo) = context.rounds, read_round(context.raw, asking)
+    if rounds is not None and memo is not None:
+        rounds.remember(memo, inputs)
+        if memo["own"]:
+            return
     if asking.specs is not ours:
         # A handler that asks by hand gets answers of its own revision.
-        round_ = inputs.read(request.params.to_wire(), replace(asking, specs=ours))
-    context.inputs = None if round_ is None else round_.inputs
+        inputs, _ = read_round(request.params.to_wire(), replace(asking, specs=ours))
+    context.inputs = inputs
 
 
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
@@ -100,7 +97,7 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
     await rounds.once.settled()
     native = context.endpoint.connection.table.wire.requests[request.spec.method]
     asked: type[WireModel] = native.results[-1]
-    return asked.from_wire(rounds.request())
+    return asked.from_wire(rounds.request(context.asking()))
 
 
 def _urls(error: McpError) -> list[JSONObject]:
@@ -129,8 +126,7 @@ async def by_requests(handler: Handler, context: RequestContext, request: Reques
         answers = await _answers(context, questions)
         update = {"input_responses": answers or None, "request_state": result.request_state}
         params = params.model_copy(update=update)
-        round_ = inputs.read(params.to_wire(), context.asking())
-        context.inputs = None if round_ is None else round_.inputs
+        context.inputs, _ = read_round(params.to_wire(), context.asking())
     raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
 
 

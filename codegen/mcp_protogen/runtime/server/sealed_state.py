@@ -20,8 +20,8 @@ from typing import Any, Final, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from ...core.errors import InvalidParams, LocalError
-from ...core.json import json_text
+from ..core.errors import InvalidParams, LocalError
+from ..core.json import json_text
 
 # The version of the format, then the time of expiry in whole seconds.
 _HEAD: Final = Struct(">BQ")
