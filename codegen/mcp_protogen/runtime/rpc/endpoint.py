@@ -9,7 +9,7 @@ and can be cancelled. Notifications are handled in the order in which they came,
 answers that came after them.
 
 The peer learns that a handler failed, never what failed: texts of exceptions hold secrets. What is
-to be known of a fault is in the log of this side.
+to be known of a fault is in our own log.
 """
 
 from asyncio import (
@@ -59,12 +59,29 @@ R = TypeVar("R")
 _log: Final = getLogger(__name__)
 
 
+def _is_cancellation(error: BaseException) -> bool:
+    """Return whether what a handler raised ends the task, and is no failure of the handler."""
+    # Where nobody has cancelled the task, it was something that the handler waited for.
+    task = current_task()
+    return isinstance(error, CancelledError) and (task is None or task.cancelling() > 0)
+
+
 def _fault(message: str, data: Any = None) -> ProtocolError:
     return ProtocolError(message, code=INTERNAL_ERROR, data=data)
 
 
 _BUSY: Final = _fault("Too many requests at once")
 _STOPPED: Final = _fault("The server is shutting down")
+
+# The answers that a handler may choose; any other exception is a fault whose text stays here.
+_CHOSEN: Final = (
+    McpError,
+    Untranslatable,
+    InvalidRequest,
+    MethodNotFound,
+    InvalidParams,
+    MissingClientCapability,
+)
 
 # How long the last answers may take to be written at least, in seconds.
 _GRACE: Final = 1.0
@@ -221,17 +238,18 @@ class Jobs:
     async def _handle(self, job: Job) -> None:
         """Answer a request, whatever becomes of its handler; cancelling ends the handler."""
         request, connection, error, data = job.request, self._connection, None, None
+        method = request.spec.method
         try:
             result = await self._serve(job)
             try:
                 if job.open:
                     data = connection.answer(request, result)
             except LocalError as unsent:
-                error = _error_of_result(unsent, request.spec.method, self._log)
+                error = self._error_of_result(unsent, method)
         except (Exception, CancelledError) as raised:
             if _is_cancellation(raised):
                 raise
-            error = _error_of_handler(raised, request.spec.method, connection, self._log)
+            error = self._error_of_handler(raised, method)
         if not job.open:
             # Whoever closed it has seen to its answer.
             return
@@ -239,6 +257,31 @@ class Jobs:
         if error is not None:
             data = connection.refuse(request, error)
         await self._give(job, data, error)
+
+    def _error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
+        if isinstance(error, _CHOSEN):
+            return error
+        peer = self._connection.peer
+        if isinstance(error, MissingCapability) and error.role == peer:
+            # The handler counted on what the peer does not do.
+            required = capabilities.declare([Capability(peer, error.steps)])
+            if self._connection.table.era.names_missing_capabilities:
+                return MissingClientCapability(str(error), required)
+            return _fault(str(error), {"requiredCapabilities": required})
+        if isinstance(error, (RemoteError, Disconnected)):
+            # The peer, who was asked something meanwhile, is at fault, and no handler.
+            self._log.warning("%.100r was not answered: %r", method, str(error))
+        else:
+            _log.error("the handler of %.100r failed", method, exc_info=error)
+        return _fault("Internal error")
+
+    def _error_of_result(self, error: LocalError, method: str) -> ProtocolError:
+        """Return the error that takes the place of a result that cannot be sent."""
+        if isinstance(error, Untranslatable):
+            self._log.warning("the answer to %.100r cannot be sent: %s", method, error)
+            return _fault(str(error))
+        _log.error("the handler of %.100r returned what cannot be sent", method, exc_info=error)
+        return _fault("Internal error")
 
     async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
@@ -285,8 +328,16 @@ class Jobs:
 
         Errors that go to `single` need not wait until they are written.
         """
+        self.ended = True
+        loop = get_running_loop()
+        until = loop.time() + within
+        while self.running and (left := until - loop.time()) > 0:
+            tasks = [job.task for job in self.running if job.task is not None]
+            await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
         # The answer to one that is not open is on its way already.
-        unfinished = [job for job in await self._unfinished(within) if job.open]
+        unfinished = [job for job in (*self.running, *self._turns) if job.open]
+        self.waiting -= len(self._turns)
+        self._turns.clear()
         answers: list[Work] = []
         for job in unfinished:
             job.open = False
@@ -301,18 +352,6 @@ class Jobs:
                     await together(answers)
         for job in unfinished:
             self.abort(job)
-
-    async def _unfinished(self, within: float) -> list[Job]:
-        self.ended = True
-        loop = get_running_loop()
-        until = loop.time() + within
-        while self.running and (left := until - loop.time()) > 0:
-            tasks = [job.task for job in self.running if job.task is not None]
-            await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
-        unfinished = [*self.running, *self._turns]
-        self.waiting -= len(self._turns)
-        self._turns.clear()
-        return unfinished
 
 
 async def _notified(work: Awaitable[None], method: str) -> None:
@@ -336,12 +375,13 @@ async def _answer(reply: Reply, data: bytes | None, error: ProtocolError | None 
 class SingleReply:
     """The way back for all requests that came by themselves."""
 
-    __slots__ = ("_jobs", "awaits", "beside", "principal")
+    __slots__ = ("_jobs", "awaits", "beside")
+
+    principal = None
 
     def __init__(self, connection: Connection, sink: MessageSink, jobs: Jobs) -> None:
         self.awaits = connection.is_open
         self.beside = sink
-        self.principal: str | None = None
         self._jobs = jobs
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
@@ -404,59 +444,8 @@ class BatchReply(GatheredReply):
             self.beside.put(self.array)
 
 
-# From what a handler raises to the error that goes back.
-
-# The answers that a handler may choose; any other exception is a fault whose text stays here.
-_CHOSEN: Final = (
-    McpError,
-    Untranslatable,
-    InvalidRequest,
-    MethodNotFound,
-    InvalidParams,
-    MissingClientCapability,
-)
-
-
-def _is_cancellation(error: BaseException) -> bool:
-    """Return whether what a handler raised ends the task, and is no failure of the handler."""
-    # Where nobody has cancelled the task, it was something that the handler waited for.
-    task = current_task()
-    return isinstance(error, CancelledError) and (task is None or task.cancelling() > 0)
-
-
-def _error_of_handler(
-    error: BaseException, method: str, connection: Connection, log: Throttle
-) -> ProtocolError:
-    if isinstance(error, _CHOSEN):
-        return error
-    if isinstance(error, MissingCapability) and error.role == connection.peer:
-        # The handler counted on what the peer does not do.
-        required = capabilities.declare([Capability(connection.peer, error.steps)])
-        if connection.table.era.names_missing_capabilities:
-            return MissingClientCapability(str(error), required)
-        return _fault(str(error), {"requiredCapabilities": required})
-    if isinstance(error, (RemoteError, Disconnected)):
-        # The peer, who was asked something meanwhile, is at fault, and no handler.
-        log.warning("%.100r was not answered: %r", method, str(error))
-    else:
-        _log.error("the handler of %.100r failed", method, exc_info=error)
-    return _fault("Internal error")
-
-
-def _error_of_result(error: LocalError, method: str, log: Throttle) -> ProtocolError:
-    """Return the error that takes the place of a result that cannot be sent."""
-    if isinstance(error, Untranslatable):
-        log.warning("the answer to %.100r cannot be sent: %s", method, error)
-        return _fault(str(error))
-    _log.error("the handler of %.100r returned what cannot be sent", method, exc_info=error)
-    return _fault("Internal error")
-
-
-# The connection.
-
-
 class Endpoint:
-    """One side of a connection in one revision.
+    """One end of a connection in one revision.
 
     `serve` gives the result of a request; `on_notification` gives the work that a notification
     makes, or None if there is no handler for it.
@@ -502,7 +491,7 @@ class Endpoint:
         self._single = SingleReply(connection, sink, self.jobs)
         self._aborted = Signal()
 
-    # What this side sends.
+    # What is sent.
 
     async def request(
         self,
@@ -523,7 +512,7 @@ class Endpoint:
         meta: bytes | None = None,
         via: MessageSink | None = None,
     ) -> None:
-        """Send a notification; report one as lost that the peer's revision has no words for.
+        """Send a notification; report one as lost that the peer's revision does not have.
 
         Raise `LocalError` and `Disconnected`.
         """
@@ -617,7 +606,7 @@ class Endpoint:
     # What comes, where every message brings a way for its answer along.
 
     async def attend(self, message: Parsed | Batch, reply: Reply) -> None:
-        """Deal with a message until it is answered; with a batch, its members side by side.
+        """Deal with a message until it is answered; the members of a batch all at once.
 
         Raise `RemoteError` if there may be no such batch.
         """

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, RequestId
-from ..core.json import JSONObject
+from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel
 from ..core.options import Options
 from ..core.spec import Role
@@ -89,10 +89,10 @@ class BoundServer:
         return connection, answer
 
     def remember(self, connection: Connection, declared: JSONObject, called: JSONObject) -> None:
-        """Remember what a client declares and is called, in the words of the server's revision."""
+        """Remember what a client declares and is called, as the server's revision writes it."""
         own = self.server.TABLE
-        connection.declared.keep("client", declared)
-        connection.identity.keep("client", called)
+        connection.declared["client"] = json_text(declared)
+        connection.identity["client"] = json_text(called)
         if not own.era.remembers_client:
             # Handlers of the stateless era find it in each request.
             stored, identity = connection.declared, connection.identity
@@ -133,12 +133,12 @@ class ServerConnection:
     """One server, one connection, one revision."""
 
     __slots__ = (
-        "_handlers",
         "_listeners",
         "_streams",
         "audience",
         "bound_server",
         "endpoint",
+        "handlers",
         "level",
         "seal",
         "server",
@@ -163,7 +163,7 @@ class ServerConnection:
         )
         self.level: str = "debug"
         """The least severe log entries that the client wants, in the handshake era."""
-        self._handlers = bound_server.handlers
+        self.handlers = bound_server.handlers
         # Most connections, of which there may be many, need neither.
         self._listeners: Listeners | None = None
         self._streams: ListenStreams | None = None
@@ -176,13 +176,10 @@ class ServerConnection:
         self.server.__mcp_runtime__.connections.pop(self, None)
 
     def answers(self, method: str) -> bool:
-        if method in self._handlers:
+        if method in self.handlers:
             return True
         table = self.endpoint.connection.table
         return method in _BUILT_IN and table.request(method, "client") is not None
-
-    def handles_notification(self, method: str) -> bool:
-        return method in self._handlers
 
     @property
     def listeners(self) -> Listeners:
@@ -209,7 +206,7 @@ class ServerConnection:
         built_in = _BUILT_IN.get(method)
         if built_in and built_in.check:
             built_in.check(self, request)
-        handler = self._handlers.get(method)
+        handler = self.handlers.get(method)
         if handler is not None:
             context = RequestContext(self, request, job.reply)
             strategy = self.bound_server.strategies.get(method)
@@ -235,14 +232,14 @@ class ServerConnection:
             connection = self.endpoint.connection
             if connection.state is State.OPEN_PENDING:
                 connection.step(Step.INITIALIZED)
-        handler = self._handlers.get(method)
+        handler = self.handlers.get(method)
         if handler is None:
             return None
         return handler(RequestContext(self, meta=notification.meta).session(), notification.params)
 
     async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
         """Return a page of what the server lists to the sender of a call, as a JSON object."""
-        handler = self._handlers.get(method)
+        handler = self.handlers.get(method)
         if handler is None:
             return {}
         context = RequestContext(self, None, call.reply, call.request.meta)
@@ -256,7 +253,7 @@ class ServerConnection:
         if spec is None:
             return
         if self.endpoint.sink.full:
-            # Whoever publishes tells many, and is not held up by one who does not read.
+            # Whoever publishes reaches many, and is not held up by one who does not read.
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
         params = None if uri is None else spec.params(uri=uri)
@@ -269,7 +266,7 @@ class ServerConnection:
             await self.endpoint.notify(spec, params)
 
     def abort(self, error: Disconnected) -> None:
-        """Begin to end: calls fail with `error`, and listen streams are told that it is over."""
+        """Begin to end: calls fail with `error`, and listen streams get their results."""
         self.unregister()
         self.endpoint.abort(error)
         if self._streams is not None:
@@ -303,7 +300,7 @@ class ListenStreams:
         self._ends: dict[RequestId, Future[None]] = {}
 
     async def serve(self, request: Request[Any]) -> Any:
-        """Keep a stream open until either side ends it, and return its result.
+        """Keep a stream open until the server or the client ends it, and return its result.
 
         Raise `McpError` or `InvalidParams` for one too many, or too large.
         """
@@ -332,12 +329,12 @@ class ListenStreams:
         return result.from_wire({"resultType": "complete", "_meta": meta})
 
     async def _watch(self, wanted: Filter) -> Filter:
-        handled = _SUBSCRIBE in self._connection.bound_server.handlers
+        handled = _SUBSCRIBE in self._connection.handlers
         refused: set[str] = set()
         for uri in sorted(wanted.uris - self._watched) if handled else ():
             self._watched.add(uri)
             try:
-                await self._tell(_SUBSCRIBE, uri)
+                await self._call(_SUBSCRIBE, uri)
             except McpError:
                 self._watched.discard(uri)
                 refused.add(uri)
@@ -346,13 +343,12 @@ class ListenStreams:
     async def _unwatch(self) -> None:
         for uri in sorted(self._watched - self._connection.listeners.uris):
             self._watched.discard(uri)
-            await self._tell(_UNSUBSCRIBE, uri)
+            await self._call(_UNSUBSCRIBE, uri)
 
-    async def _tell(self, method: str, uri: str) -> None:
-        bound_server = self._connection.bound_server
-        handler = bound_server.handlers.get(method)
+    async def _call(self, method: str, uri: str) -> None:
+        handler = self._connection.handlers.get(method)
         if handler is not None:
-            spec = bound_server.server.TABLE.requests.get(method)
+            spec = self._connection.server.TABLE.requests.get(method)
             params: Callable[..., Any] = _Resource if spec is None else spec.params
             await handler(self._connection.session(), params(uri=uri))
 

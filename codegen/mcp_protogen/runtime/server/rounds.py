@@ -26,13 +26,13 @@ from pydantic_core import PydanticSerializationError, from_json
 from ..core import forms
 from ..core.connection_errors import MissingClientCapability
 from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError
-from ..core.json import JSONObject, is_object, json_text
+from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel, validator_of
 from ..core.models.validation_errors import Problem, escaped, problems
 from ..core.spec import Capability, RequestSpec
 from ..core.tasks import Tasks
 from ..rules import capabilities
-from .sealed_state import Bearer, StateSeal, refused
+from .sealed_state import StateSeal
 
 R = TypeVar("R", bound=WireModel)
 T = TypeVar("T")
@@ -42,7 +42,7 @@ Specs: TypeAlias = Mapping[str, RequestSpec[Any, Any]]
 
 _AT: Final = "/params/inputResponses"
 
-# How often others get a turn before a round ends: what is asked side by side is asked together.
+# How often others get a turn before a round ends: what is asked at once is asked together.
 _TURNS: Final = 3
 
 
@@ -51,7 +51,7 @@ class Asking:
     """The server that asks, the request it asks for, and what the client has declared."""
 
     seal: StateSeal
-    bearer: Bearer
+    binding: bytes
     specs: Specs
     declared: Mapping[str, Any]
 
@@ -108,7 +108,7 @@ def ask(
         raise MissingClientCapability("The client lacks what this request needs", required)
     noted = {key: _noted(question) for key, question in questions.items()}
     try:
-        return asking.seal.seal({"asked": noted, "state": state, "memo": memo}, asking.bearer)
+        return asking.seal.seal({"asked": noted, "state": state, "memo": memo}, asking.binding)
     except PydanticSerializationError as error:
         raise LocalError(f"the state of a request cannot be written: {error}") from error
 
@@ -141,9 +141,7 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
     state = raw.get("requestState")
     if state is None:
         return None, None
-    sealed = asking.seal.open(state, asking.bearer)
-    if not is_object(sealed):
-        raise refused()
+    sealed: JSONObject = asking.seal.open(state, asking.binding)
     given: JSONObject = raw.get("inputResponses", {})
     asked: dict[str, type[WireModel]] = {}
     answers: dict[str, Any] = {}
@@ -241,7 +239,6 @@ class Rounds:
         self._counts: dict[str, int] = {}
         self._asked: dict[str, JSONObject] = {}
         self._waiting: list[Future[JSONObject]] = []
-        self._due = False
         self._over = False
         self.suspended = False
         """Whether the handler was stopped, so that the client can be asked."""
@@ -267,8 +264,7 @@ class Rounds:
         self._asked[key] = question
         answer: Future[JSONObject] = get_running_loop().create_future()
         self._waiting.append(answer)
-        if not self._due:
-            self._due = True
+        if len(self._waiting) == 1:
             self._later(_TURNS)
         return await answer
 

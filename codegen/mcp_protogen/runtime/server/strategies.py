@@ -82,12 +82,13 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
 
 
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
-    stopped = context.begun is not None and context.begun.end(error)
-    rounds = context.rounds
-    if stopped or rounds is None or not isinstance(error, McpError) or error.code != _URLS_FIRST:
-        return stopped
-    # It says which URLs to visit first, and they can be asked for.
-    asked = [rounds.ask({"method": ELICIT, "params": params}) for params in _urls(error)]
+    if context.begun is not None and context.begun.end(error):
+        return True
+    urls = _urls_first(error)
+    rounds = context.rounds if urls else None
+    if rounds is None:
+        return False
+    asked = [rounds.ask({"method": ELICIT, "params": params}) for params in urls]
     return any(asked)
 
 
@@ -100,9 +101,11 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
     return asked.from_wire(rounds.request(context.asking()))
 
 
-def _urls(error: McpError) -> list[JSONObject]:
-    data = error.data
-    listed = data.get("elicitations") if is_object(data) else None
+def _urls_first(error: BaseException) -> list[JSONObject]:
+    """Return what can be asked for of an error that says which URLs to visit first."""
+    if not isinstance(error, McpError) or error.code != _URLS_FIRST:
+        return []
+    listed = error.data.get("elicitations") if is_object(error.data) else None
     given: list[Any] = listed if is_array(listed) else []
     return [
         {"mode": "url", "message": str(one.get("message", "")), "url": str(one["url"])}
@@ -157,7 +160,7 @@ async def in_text(handler: Handler, context: RequestContext, request: Request[An
     try:
         return await handler(context.session(), request.params)
     except McpError as error:
-        urls = _urls(error) if error.code == _URLS_FIRST else []
+        urls = _urls_first(error)
         if not urls:
             raise
     text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)

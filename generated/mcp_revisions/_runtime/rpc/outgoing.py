@@ -1,4 +1,4 @@
-"""Requests of this side: sent, awaited for a bounded time, given up, settled.
+"""Our requests: sent, awaited for a bounded time, given up, settled.
 
 One timer serves all calls of a connection. It is set for the earliest deadline known when it was
 set; later ones are found when it fires.
@@ -141,7 +141,7 @@ class PendingCalls:
         if call is None or call.on_progress is None:
             return
         params = event.notification.params
-        # The first revision has progress without words.
+        # Progress has no message in the first revision.
         progress = Progress(params.progress, params.total, declared(params, "message"))
         try:
             work = call.on_progress(progress)

@@ -1,4 +1,4 @@
-"""The server that users write: answers any number of connections, and tells what has changed."""
+"""The server that users write: answers any number of connections, and publishes changes."""
 
 from asyncio import gather
 from contextlib import suppress
@@ -53,7 +53,7 @@ class ServerRuntime(HandlerSet):
 
 
 async def _publish(connection: OpenConnection, method: str, uri: str | None = None) -> None:
-    # Who has gone need not be told.
+    # A client that has gone needs no notification.
     with suppress(Disconnected):
         await connection.publish(method, uri)
 

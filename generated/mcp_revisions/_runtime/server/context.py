@@ -19,7 +19,7 @@ from ..core.errors import METHOD_NOT_FOUND, InvalidParams, LocalError, RequestId
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
-from ..core.spec import NotificationSpec, RequestSpec, Role, Rules
+from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import Level, passes
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
 from ..messages.jsonrpc import LONGEST
@@ -31,7 +31,7 @@ from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from .base import ServerBase
 from .rounds import Asking, Inputs, Once, Rounds, ask
-from .sealed_state import Bearer, StateSeal, digest_of
+from .sealed_state import StateSeal, binding
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -54,7 +54,7 @@ class RequestConnection(Protocol):
 
 @dataclass(slots=True)
 class _Reports:
-    """The progress that a client was told of, and what was held back since."""
+    """The progress that was reported to a client, and what was held back since."""
 
     at: float = float("-inf")
     done: float = float("-inf")
@@ -123,11 +123,6 @@ class RequestContext:
         return self.endpoint.connection.table
 
     @property
-    def rules(self) -> Rules:
-        """The rules of that revision."""
-        return self.spoken.rules
-
-    @property
     def request_id(self) -> RequestId | None:
         return None if self._request is None else self._request.id
 
@@ -153,13 +148,13 @@ class RequestContext:
         request, reply = self._request, self._reply
         return request is not None and reply is not None and reply.awaits(request.id)
 
-    # What the client is told.
+    # What is reported to the client.
 
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
     ) -> None:
         token = self.meta.get(PROGRESS_TOKEN)
-        # Who asks under a name too long is not told: it would come back with each report.
+        # A token that is too long would come back with each report.
         if token is None or not self._is_awaited() or len(str(token)) > LONGEST:
             return
         reports = self.reports = self.reports or _Reports()
@@ -167,11 +162,11 @@ class RequestContext:
             return
         said = {"progress_token": token, "progress": done, "total": total}
         params = self.table.notifications[PROGRESS].params
-        # The first revision has progress without words.
+        # Progress has no message in the first revision.
         if "message" in params.model_fields:
             said["message"] = message
         endpoint = self.endpoint
-        # Made here, so that what is wrong with it is told at once, even if it has to wait.
+        # Made here, so that what is wrong with it is raised at once, even if it has to wait.
         reports.held, reports.done = params(**said), done
         completes = not reports.complete and total is not None and done >= total
         reports.complete |= completes
@@ -223,7 +218,7 @@ class RequestContext:
         await self.endpoint.notify(spec, params, via=self._beside)
 
     async def close_stream(self) -> None:
-        if self._reply is not None and self.rules.polling:
+        if self._reply is not None and self.spoken.rules.polling:
             await self._reply.release()
 
     # What the client is asked.
@@ -253,7 +248,7 @@ class RequestContext:
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
         """Ask the client, and do not check the answer to a form."""
         spoken = self.spoken
-        if self.rules.server_requests:
+        if spoken.rules.server_requests:
             return await self.endpoint.request(spec, params, options, self._beside)
         if spec.method == "ping":
             # A client that has just made a request is there.
@@ -277,9 +272,7 @@ class RequestContext:
         request, spoken, connection = self._request, self.spoken, self._connection
         if request is None:
             raise LocalError("only the answer to a request can ask for input")
-        bearer = Bearer(
-            request.spec.method, digest_of(request.raw), self.principal, connection.audience
-        )
+        bound = binding(request.spec.method, request.raw, self.principal, connection.audience)
         # Where servers have requests of their own, their questions are of their own revision.
         specs = self.table if spoken.rules.server_requests else spoken
         declared = (
@@ -287,7 +280,7 @@ class RequestContext:
             if spoken.era.remembers_client
             else client_capabilities(request.meta)
         )
-        return Asking(connection.seal, bearer, specs.input_requests, declared)
+        return Asking(connection.seal, bound, specs.input_requests, declared)
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """Return the members of a result that asks the client; see `inputs.ask`."""
@@ -337,7 +330,7 @@ class SessionBase(Peer):
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """Tell the client how far its request has come, if it asked to be told.
+        """Report to the client how far its request has come, if it asked for reports.
 
         `done` has to grow: a report that says no more than the one before is not sent. One that
         comes too soon after it waits, unless it is the first to reach `total`: it gives way to the

@@ -42,7 +42,7 @@ async def serve(
 
     `revisions`, such as the `REVISIONS` of the package, are all that is spoken; without them, those
     of the servers are. What is said in one that has no server is translated for the server of the
-    next newer one, or else of the newest; `options.on_loss` is told of what cannot be carried.
+    next newer one, or else of the newest; `options.on_loss` hears of what cannot be carried.
 
     What the client offers decides which of them it gets: in a handshake the revision it asks for,
     or else the newest there is; from 2026-07-28 on, request by request, the one it names. When the

@@ -227,4 +227,4 @@ def _begins_work(connection: ServerConnection, message: Parsed | Batch) -> bool:
         return any(_begins_work(connection, member) for member in message.members)
     if not isinstance(message, Call) or message.method == CANCELLED:
         return False
-    return connection.handles_notification(message.method)
+    return message.method in connection.handlers
