@@ -122,7 +122,7 @@ CONTENTS: Final = (
         {
             "core": ("subscriptions",),
             "server": (
-                *("base", "connection", "context", "rounds", "sealed_state", "serve"),
+                *("base", "connection", "rounds", "sealed_state", "serve"),
                 "strategies",
             ),
         },

@@ -341,7 +341,7 @@ class Connection:
         return self.reject(request.id, error, request.spec.method)
 
     def reject(self, id: RequestId | None, error: ProtocolError, method: str = "") -> bytes | None:
-        """Return the error that answers what is no open request; None as in `refuse`."""
+        """Return the error that answers what is no open request; None if it cannot be said."""
         code = self.table.code_to_send(method, error.code)
         try:
             return self.table.serialise_error(id, code, error.message, error.data)

@@ -5,7 +5,7 @@ set; later ones are found when it fires.
 """
 
 from asyncio import CancelledError, Future, TimerHandle, get_running_loop
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from inspect import isawaitable
 from logging import getLogger
@@ -13,12 +13,11 @@ from typing import Any, Final, TypeVar
 
 from ..connection import Connection, Ended, Failure, Progressed
 from ..core.connection_errors import Disconnected, RequestTimeout
-from ..core.errors import InvalidAnswer, McpError, RemoteError, RequestId
+from ..core.errors import McpError, RequestId
 from ..core.models.base import declared
 from ..core.options import CallOptions, Options, Progress
 from ..core.spec import RequestSpec
 from ..core.tasks import Tasks
-from ..messages import jsonrpc
 from ..messages.parsed import Error, Result
 from .send_queue import MessageSink
 
@@ -128,13 +127,6 @@ class PendingCalls:
         call = self._calls.get(id)
         if call is not None:
             call.fail(error)
-
-    def fail_all(self, batch: Sequence[Any], error: RemoteError) -> None:
-        """Fail what a batch was to answer that may not be."""
-        for member in batch:
-            id = jsonrpc.answered(member)
-            if id is not None:
-                self.fail(id, InvalidAnswer(f"an array is no answer: {error.message}", id=id))
 
     def progressed(self, event: Progressed) -> None:
         call = self._calls.get(event.id)

@@ -8,14 +8,14 @@ to check it.
 """
 
 import hmac
-import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from json import dumps
 from secrets import token_bytes
 from struct import Struct
+from time import time
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
@@ -51,20 +51,13 @@ class StateSeal:
     `lifetime` is in seconds. Raises `ValueError` for a key of less than 16 bytes.
     """
 
-    __slots__ = ("_clock", "_key", "_lifetime")
+    __slots__ = ("_key", "_lifetime")
 
-    def __init__(
-        self,
-        key: bytes | None = None,
-        *,
-        lifetime: float = 3600.0,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, key: bytes | None = None, *, lifetime: float = 3600.0) -> None:
         if key is not None and len(key) < _SHORTEST_KEY:
             raise ValueError(f"the key of a request state needs at least {_SHORTEST_KEY} bytes")
         self._key = _KEY_OF_THIS_PROCESS if key is None else key
         self._lifetime = lifetime
-        self._clock = clock
 
     def seal(self, value: Any, bound: bytes) -> str:
         """Return the sealed text of a JSON value.
@@ -72,7 +65,7 @@ class StateSeal:
         Raises `LocalError` if it is too long to come back, and
         `pydantic_core.PydanticSerializationError` for a value without a JSON form.
         """
-        head = _HEAD.pack(_VERSION, int(self._clock() + self._lifetime))
+        head = _HEAD.pack(_VERSION, int(time() + self._lifetime))
         body = head + json_text(value)
         sealed = urlsafe_b64encode(self._mac(body, bound) + body).rstrip(b"=")
         if len(sealed) > _LONGEST:
@@ -81,12 +74,20 @@ class StateSeal:
 
     def open(self, text: str, bound: bytes) -> Any:
         """Return the value that was sealed; raise `InvalidParams`, which does not say why."""
-        sealed = _decoded(text)
+        if len(text) > _LONGEST:
+            raise _refused()
+        try:
+            sealed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+        except (NotBase64, ValueError):
+            raise _refused() from None
+        # The decoder accepts several texts for the same bytes; only one is valid.
+        if urlsafe_b64encode(sealed).rstrip(b"=") != text.encode("ascii"):
+            raise _refused()
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]
         if len(body) <= _HEAD.size or not hmac.compare_digest(mac, self._mac(body, bound)):
             raise _refused()
         version, lapses = _HEAD.unpack_from(body)
-        if version != _VERSION or self._clock() > lapses:
+        if version != _VERSION or time() > lapses:
             raise _refused()
         return from_json(body[_HEAD.size :])
 
@@ -98,16 +99,3 @@ class StateSeal:
 def _refused() -> InvalidParams:
     problem = ("/params/requestState", "The state was not made for this request, or has expired")
     return InvalidParams("Invalid requestState", [problem])
-
-
-def _decoded(text: str) -> bytes:
-    if len(text) > _LONGEST:
-        raise _refused()
-    try:
-        sealed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
-    except (NotBase64, ValueError):
-        raise _refused() from None
-    # The decoder accepts several texts for the same bytes; only one is valid.
-    if urlsafe_b64encode(sealed).rstrip(b"=") != text.encode("ascii"):
-        raise _refused()
-    return sealed

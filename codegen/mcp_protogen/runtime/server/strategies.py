@@ -18,7 +18,7 @@ from ..core.models.base import WireModel
 from ..core.tasks import together
 from ..messages.method_table import MethodTable
 from ..messages.parsed import Request
-from .context import RequestContext
+from .base import RequestContext
 from .rounds import read_round
 
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]

@@ -23,7 +23,7 @@ from ..core.models.base import WireModel
 from ..core.models.validation_errors import problems
 from ..core.schema_validation import Check, checker
 from ..http.param_headers import BadAnnotation, mirrors_of
-from ..server.context import SessionBase
+from ..server.base import SessionBase
 from .arguments import Arguments, BadArguments, Texts
 from .completions import completers
 from .decorators import Mark, Marked, PromptMark, ResourceMark, ToolMark, function_of, marks_of
@@ -156,7 +156,7 @@ class Tool(Item):
 
     def _refused(self, session: SessionBase, error: BadArguments) -> Any:
         refusal = error.refusal(self.key)
-        if session.__mcp_runtime__.rules.bad_arguments == "result":
+        if session.__mcp_runtime__.spoken.rules.bad_arguments == "result":
             return self.models.tool_result(refusal.message, is_error=True)
         raise refusal from None
 

@@ -23,8 +23,7 @@ from ..core.subscriptions import is_change
 from ..messages.envelope import PROGRESS_TOKEN
 from ..rules import capabilities as gate
 from ..rules.handlers import Handlers, runtime_of
-from ..server.base import ServerBase, ServerRuntime
-from ..server.context import RequestContext, SessionBase
+from ..server.base import RequestContext, ServerBase, ServerRuntime, SessionBase
 from .carrying import Handler, forwarding_handlers, off_stream
 from .forwarded_request import ForwardedRequest
 

@@ -32,6 +32,7 @@ from ..connection import Cancelled, Connection, Ended, Event, Failure, Ignored, 
 from ..core.connection_errors import Disconnected, MissingClientCapability
 from ..core.errors import (
     INTERNAL_ERROR,
+    InvalidAnswer,
     InvalidParams,
     InvalidRequest,
     LocalError,
@@ -47,7 +48,7 @@ from ..core.options import CallOptions, Options
 from ..core.spec import Capability, NotificationSpec, RequestSpec
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
-from ..messages.jsonrpc import Batch, Parsed
+from ..messages.jsonrpc import Batch, Parsed, answered
 from ..messages.parsed import Error, Notification, Request, Result
 from ..rules import capabilities
 from .outgoing import PendingCalls
@@ -57,13 +58,6 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 _log: Final = getLogger(__name__)
-
-
-def _is_cancellation(error: BaseException) -> bool:
-    """Return whether what a handler raised ends the task, and is no failure of the handler."""
-    # Where nobody has cancelled the task, it was something that the handler waited for.
-    task = current_task()
-    return isinstance(error, CancelledError) and (task is None or task.cancelling() > 0)
 
 
 def _fault(message: str, data: Any = None) -> ProtocolError:
@@ -247,7 +241,9 @@ class Jobs:
             except LocalError as unsent:
                 error = self._error_of_result(unsent, method)
         except (Exception, CancelledError) as raised:
-            if _is_cancellation(raised):
+            # Where nobody has cancelled the task, it was something that the handler waited for.
+            task = current_task()
+            if isinstance(raised, CancelledError) and (task is None or task.cancelling()):
                 raise
             error = self._error_of_handler(raised, method)
         if not job.open:
@@ -276,7 +272,6 @@ class Jobs:
         return _fault("Internal error")
 
     def _error_of_result(self, error: LocalError, method: str) -> ProtocolError:
-        """Return the error that takes the place of a result that cannot be sent."""
         if isinstance(error, Untranslatable):
             self._log.warning("the answer to %.100r cannot be sent: %s", method, error)
             return _fault(str(error))
@@ -558,7 +553,9 @@ class Endpoint:
         try:
             self.connection.check_batch(batch)
         except RemoteError as error:
-            self._calls.fail_all(batch.values, error)
+            for member in batch.values:
+                if (id := answered(member)) is not None:
+                    self.fail(id, InvalidAnswer(f"an array is no answer: {error.message}", id=id))
             raise
 
     def _take_note(self, event: Event) -> bytes | None:

@@ -8,7 +8,8 @@ from asyncio import Future, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, Final, NamedTuple
+from types import SimpleNamespace
+from typing import Any, Final
 
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
@@ -27,8 +28,7 @@ from ..rpc.send_queue import MessageSink
 from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
-from .base import ServerBase
-from .context import RequestContext
+from .base import RequestContext, ServerBase
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 
@@ -48,7 +48,6 @@ class BoundServer:
         self.strategies: Mapping[str, Strategy] = strategies(server.TABLE, view.table)
         """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
-        """The server that a state is sealed for."""
         self.declared: Mapping[Role, Mapping[str, Any]] = {
             "server": own.declaration(),
             "client": {},
@@ -162,7 +161,6 @@ class ServerConnection:
             connection, sink, state.tasks, state.options, self.serve, self._on_notification
         )
         self.level: str = "debug"
-        """The least severe log entries that the client wants, in the handshake era."""
         self.handlers = bound_server.handlers
         # Most connections, of which there may be many, need neither.
         self._listeners: Listeners | None = None
@@ -278,12 +276,6 @@ _SUBSCRIBE: Final = "resources/subscribe"
 _UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 
-class _Resource(NamedTuple):
-    """Params that name a resource, where the server's revision has none that do."""
-
-    uri: str
-
-
 class ListenStreams:
     """The open listen streams of a connection, and the resources that they stand for.
 
@@ -349,7 +341,8 @@ class ListenStreams:
         handler = self._connection.handlers.get(method)
         if handler is not None:
             spec = self._connection.server.TABLE.requests.get(method)
-            params: Callable[..., Any] = _Resource if spec is None else spec.params
+            # The server's revision may have no params that name a resource.
+            params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
             await handler(self._connection.session(), params(uri=uri))
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from inspect import isawaitable
 from json import dumps
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json
@@ -37,9 +37,6 @@ from .sealed_state import StateSeal
 R = TypeVar("R", bound=WireModel)
 T = TypeVar("T")
 
-Specs: TypeAlias = Mapping[str, RequestSpec[Any, Any]]
-"""What may be asked inside a result, by method."""
-
 _AT: Final = "/params/inputResponses"
 
 # How often others get a turn before a round ends: what is asked at once is asked together.
@@ -52,7 +49,8 @@ class Asking:
 
     seal: StateSeal
     binding: bytes
-    specs: Specs
+    specs: Mapping[str, RequestSpec[Any, Any]]
+    """What may be asked inside a result, by method."""
     declared: Mapping[str, Any]
 
 
@@ -226,13 +224,13 @@ class Once:
 class Rounds:
     """The questions of a request, whose handler runs in `task`, over all its rounds.
 
-    `limit` is how many rounds there may be; `once` knows what was done in earlier ones.
+    `limit` is how many rounds there may be; `tasks` has what is done only once.
     """
 
-    def __init__(self, task: Task[Any], limit: int, once: Once) -> None:
+    def __init__(self, task: Task[Any], limit: int, tasks: Tasks) -> None:
         self._number = 0
         self._answers: dict[str, JSONObject] = {}
-        self.once = once
+        self.once = Once(tasks)
         self._before = task.cancelling()
         self._task = task
         self._limit = limit

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from ..server.context import SessionBase
+from ..server.base import SessionBase
 
 Function: TypeAlias = Callable[..., Any]
 
