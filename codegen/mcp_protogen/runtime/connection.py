@@ -29,7 +29,7 @@ from .core.errors import (
     RequestId,
 )
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import NotificationSpec, RequestSpec, Requirement, Role
+from .core.spec import NotificationSpec, RequestSpec, Role
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities
 from .messages.jsonrpc import Batch, Malformed, Parsed
@@ -408,7 +408,13 @@ class Connection:
             declared = self._declared_for(request) if self._declared_by_request else self.declared
             need = capabilities.unmet(spec.requires, self.peer, request.params, declared)
             if need is not None:
-                return Refusal(id, _undeclared(spec.method, need, id))
+                # A missing feature hides the whole method; a missing mode of it makes the params
+                # wrong (client/elicitation, "Error Handling"; client/roots, "Error Handling").
+                why = f"{spec.method} needs {need.capability.name} here, which is not declared"
+                return Refusal(
+                    id,
+                    InvalidParams(why, id=id) if need.when else MethodNotFound(spec.method, id=id),
+                )
         if not self.shared:
             self._open[id] = request
         return request
@@ -443,13 +449,3 @@ class Connection:
             return Ended(id, notification)
         # Late, or never asked: "fire and forget" (basic/utilities/cancellation, "Error Handling").
         return Ignored(InvalidRequest("cancels a request that is not open"))
-
-
-def _undeclared(method: str, need: Requirement, id: RequestId) -> RemoteError:
-    # A missing feature hides the whole method; a missing mode of it makes the params wrong
-    # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
-    if not need.when:
-        return MethodNotFound(method, id=id)
-    return InvalidParams(
-        f"{method} needs {need.capability.name} here, which is not declared", id=id
-    )

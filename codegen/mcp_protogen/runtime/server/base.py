@@ -67,7 +67,7 @@ class ServerRuntime(HandlerSet):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self.connections: dict[OpenConnection, None] = {}
-        """The connections that are open, in the order of their opening."""
+        """In the order of their opening."""
         self.changes: dict[str, int] = {}
         """How many changes were published, by method."""
 
@@ -275,20 +275,16 @@ class RequestContext:
         await self.notify(self.table.notifications[PROGRESS], params)
 
     async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        threshold = self._threshold()
-        if threshold is None or not passes(level, threshold):
+        threshold: object = self._connection.level
+        if not self.spoken.era.remembers_client:
+            threshold = self.meta.get(LOG_LEVEL) if self._is_awaited() else None
+        if not isinstance(threshold, str) or not passes(level, threshold):
             return
         spec = self.table.notifications["notifications/message"]
         try:
             await self.notify(spec, spec.params(level=level, data=data, logger=logger))
         except PydanticSerializationError as error:
             raise LocalError(f"a log entry cannot be written: {error}") from error
-
-    def _threshold(self) -> str | None:
-        if self.spoken.era.remembers_client:
-            return self._connection.level
-        level = self.meta.get(LOG_LEVEL)
-        return level if isinstance(level, str) and self._is_awaited() else None
 
     @property
     def _beside(self) -> MessageSink | None:

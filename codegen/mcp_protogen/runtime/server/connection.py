@@ -101,7 +101,7 @@ class BoundServer:
 
 
 class ServerState:
-    """What is not of one connection in one revision: the servers, and what all connections use."""
+    """The servers in all revisions that are spoken, and what all their connections use."""
 
     __slots__ = ("_bound_servers", "_views", "ids", "offer", "options", "seal", "tasks")
 
@@ -112,7 +112,6 @@ class ServerState:
         self.tasks = tasks
         self.options = options
         self.ids: Iterator[RequestId] = count(1)
-        """Ids of the requests that are still to be sent."""
         self.seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
         self._views = views
         self._bound_servers: dict[str, BoundServer] = {}
@@ -174,10 +173,10 @@ class ServerConnection:
         self.server.__mcp_runtime__.connections.pop(self, None)
 
     def answers(self, method: str) -> bool:
-        if method in self.handlers:
-            return True
         table = self.endpoint.connection.table
-        return method in _BUILT_IN and table.request(method, "client") is not None
+        return method in self.handlers or (
+            method in _BUILT_IN and table.request(method, "client") is not None
+        )
 
     @property
     def listeners(self) -> Listeners:

@@ -118,8 +118,7 @@ async def by_requests(handler: Handler, context: RequestContext, request: Reques
     """Return the plain result of a handler that asks in its result, and ask for it."""
     own = context.table.requests[request.spec.method]
     params = request.params
-    endpoint = context.endpoint
-    for number in range(endpoint.options.max_rounds):
+    for number in range(context.endpoint.options.max_rounds):
         result = await handler(context.session(), params)
         if isinstance(result, own.results[0]):
             return result

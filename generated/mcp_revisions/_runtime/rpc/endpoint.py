@@ -319,10 +319,7 @@ class Jobs:
         self.changed.ring()
 
     async def close(self, within: float, single: Reply) -> None:
-        """Begin no more jobs; answer those that do not end in so many seconds with errors.
-
-        Errors that go to `single` need not wait until they are written.
-        """
+        """Do as `Endpoint.close`; errors that go to `single` do not wait until they are written."""
         self.ended = True
         loop = get_running_loop()
         until = loop.time() + within
@@ -480,7 +477,7 @@ class Endpoint:
         """The id of the peer as the transport has authenticated it, if it does."""
         self._on_notification = on_notification
         self._loop = get_running_loop()
-        self._calls = PendingCalls(connection, sink, options, tasks)
+        self._calls = PendingCalls(connection, options, tasks)
         self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
         """The requests of the peer that are worked on."""
         self._single = SingleReply(connection, sink, self.jobs)
@@ -497,7 +494,8 @@ class Endpoint:
     ) -> R:
         # From now on reading may be what a handler waits for.
         self.jobs.changed.ring()
-        return await self._calls.request(spec, params, options, via)
+        sink = self.sink if via is None else via
+        return await self._calls.request(spec, params, options, sink)
 
     async def notify(
         self,
@@ -664,6 +662,6 @@ class Endpoint:
             await self._aborted.heard()
 
     def close(self, within: float) -> Work:
-        """Answer what is open: with results for `within` seconds, then with errors."""
+        """Begin no more; answer what is open: with results for `within` seconds, then errors."""
         # A connection of one request may be taken apart before this has begun, or ended.
         return self.jobs.close(within, self._single)

@@ -50,18 +50,14 @@ class PendingCalls:
         "_connection",
         "_loop",
         "_options",
-        "_sink",
         "_tasks",
         "_timer",
         "_timer_at",
         "broken",
     )
 
-    def __init__(
-        self, connection: Connection, sink: MessageSink, options: Options, tasks: Tasks
-    ) -> None:
+    def __init__(self, connection: Connection, options: Options, tasks: Tasks) -> None:
         self._connection = connection
-        self._sink = sink
         self._options = options
         self._tasks = tasks
         self._loop = get_running_loop()
@@ -76,7 +72,7 @@ class PendingCalls:
         spec: RequestSpec[P, R],
         params: P | None,
         options: CallOptions,
-        via: MessageSink | None = None,
+        sink: MessageSink,
     ) -> R:
         """Send a request and wait; see `Peer.request`. A late answer is dropped."""
         if self.broken is not None:
@@ -90,10 +86,9 @@ class PendingCalls:
             progress=on_progress is not None,
         )
         answer: Future[R] = self._loop.create_future()
-        sink = self._sink if via is None else via
         call = self._calls[id] = _Call(answer, on_progress, sink)
         try:
-            self._watch()
+            self._watch(self._connection.latest_due)
             await sink.send(data, unless=answer)
             call.sent = True
             return await answer
@@ -147,8 +142,7 @@ class PendingCalls:
         """Wait not much longer for the answer to a long-lived call that the peer has ended."""
         call = self._calls.get(event.id)
         if call is not None:
-            gone = Disconnected("the peer ended the request")
-            self._loop.call_later(_GRACE, call.fail, gone)
+            self._loop.call_later(_GRACE, call.fail, Disconnected("the peer ended the request"))
 
     def abort(self, error: Disconnected) -> None:
         """Fail what waits, and what is called from now on: no answer will come any more."""
@@ -158,8 +152,7 @@ class PendingCalls:
         for call in self._calls.values():
             call.fail(Disconnected(*self.broken.args))
 
-    def _watch(self) -> None:
-        due = self._connection.latest_due
+    def _watch(self, due: float) -> None:
         if due < self._timer_at:
             if self._timer is not None:
                 self._timer.cancel()
@@ -171,9 +164,8 @@ class PendingCalls:
             seconds = pending.seconds
             self._cancel(id, f"no answer within {seconds:g} s")
             self._calls[id].fail(RequestTimeout(pending.spec.method, seconds))
-        self._timer, self._timer_at = None, self._connection.deadline()
-        if self._timer_at != float("inf"):
-            self._timer = self._loop.call_at(self._timer_at, self._expire)
+        self._timer, self._timer_at = None, float("inf")
+        self._watch(self._connection.deadline())
 
 
 async def _awaited(work: Awaitable[object]) -> None:

@@ -124,7 +124,7 @@ class Router:
     The rules are in `server_negotiation`.
     """
 
-    def __init__(self, state: ServerState, sink: MessageSink, principal: str | None = None) -> None:
+    def __init__(self, state: ServerState, sink: MessageSink, principal: str | None) -> None:
         self._state = state
         self._sink = sink
         self._principal = principal
@@ -184,7 +184,12 @@ class Router:
             case server_negotiation.Route.HANDSHAKE if handshaken is not None:
                 handshaken.endpoint.receive(call)
             case str(revision):
-                self._stateless_connection(revision).endpoint.receive(call)
+                known = self._stateless.get(revision)
+                if known is None:
+                    bound_server = self._state.bound_server(revision)
+                    known = self._served(bound_server, bound_server.connection())
+                    self._stateless[revision] = known
+                known.endpoint.receive(call)
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, offer, call.id)
                 bound_server = self._state.bound_server(revision)
@@ -212,14 +217,6 @@ class Router:
         served.register()
         self.connections.append(served)
         return served
-
-    def _stateless_connection(self, revision: str) -> ServerConnection:
-        known = self._stateless.get(revision)
-        if known is None:
-            bound_server = self._state.bound_server(revision)
-            known = self._served(bound_server, bound_server.connection())
-            self._stateless[revision] = known
-        return known
 
     def _refuse(self, error: RemoteError) -> None:
         self._log.info("refused a message: %r", str(error))
