@@ -246,15 +246,12 @@ class RequestContext:
         # Progress has no message in the first revision.
         if "message" in params.model_fields:
             said["message"] = message
-        endpoint = self.endpoint
+        due = reports.at + self.endpoint.options.progress_interval
         # Made here, so that what is wrong with it is raised at once, even if it has to wait.
         reports.held, reports.done = params(**said), done
         completes = not reports.complete and total is not None and done >= total
         reports.complete |= completes
-        if (
-            completes
-            or get_running_loop().time() - reports.at >= endpoint.options.progress_interval
-        ):
+        if completes or get_running_loop().time() >= due:
             await self._report()
 
     async def report(self) -> None:
