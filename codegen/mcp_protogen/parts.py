@@ -122,8 +122,8 @@ CONTENTS: Final = (
         {
             "core": ("subscriptions",),
             "server": (
-                *("base", "connection", "context", "input_required"),
-                *("serve", "state"),
+                *("base", "connection", "rounds", "sealed_state", "serve"),
+                "strategies",
             ),
         },
         (("server.serve", ("serve",)),),

@@ -4,8 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.connection.connection import Connection
-from mcp_protogen.runtime.connection.events import Event, Failure, Ignored, Refusal
+from mcp_protogen.runtime.connection import Connection, Event, Failure, Ignored, Refusal
 from mcp_protogen.runtime.core.errors import (
     InvalidAnswer,
     InvalidParams,

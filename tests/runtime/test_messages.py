@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.connection.connection import Connection
+from mcp_protogen.runtime.connection import Connection
 from mcp_protogen.runtime.core.errors import (
     InvalidAnswer,
     InvalidParams,

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import InvalidParams
-from mcp_protogen.runtime.server.input_required.sealed_state import Bearer, StateSeal, digest_of
+from mcp_protogen.runtime.server import sealed_state
+from mcp_protogen.runtime.server.sealed_state import StateSeal, binding
 from support.tables import case
 
 KEY = b"k" * 32
-BEARER = Bearer("tools/call", digest_of({"name": "a"}), None)
+BOUND = binding("tools/call", {"name": "a"}, None, "s")
 
 
 class Clock:
@@ -26,9 +27,9 @@ class Clock:
         return self.now
 
 
-def refused(seal: StateSeal, text: str, bearer: Bearer = BEARER) -> None:
+def refused(seal: StateSeal, text: str, bound: bytes = BOUND) -> None:
     with pytest.raises(InvalidParams) as caught:
-        seal.open(text, bearer)
+        seal.open(text, bound)
     assert caught.value.problems[0][0] == "/params/requestState"
 
 
@@ -42,12 +43,12 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 @given(JSON)
 def test_what_is_sealed_comes_back(value: object) -> None:
     seal = StateSeal(KEY)
-    assert seal.open(seal.seal(value, BEARER), BEARER) == value
+    assert seal.open(seal.seal(value, BOUND), BOUND) == value
 
 
 def test_a_changed_state_is_refused() -> None:
     seal = StateSeal(KEY)
-    raw = urlsafe_b64decode(seal.seal({"a": 1}, BEARER) + "==")
+    raw = urlsafe_b64decode(seal.seal({"a": 1}, BOUND) + "==")
     for place in range(len(raw)):
         changed = raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :]
         refused(seal, urlsafe_b64encode(changed).rstrip(b"=").decode())
@@ -61,43 +62,44 @@ def test_what_is_no_state_is_refused() -> None:
 
 def test_a_shortened_or_padded_state_is_refused() -> None:
     seal = StateSeal(KEY)
-    text = seal.seal("x" * 50, BEARER)
+    text = seal.seal("x" * 50, BOUND)
     for length in range(len(text)):
         refused(seal, text[:length])
     refused(seal, text + "=")
     refused(seal, text + "\n")
 
 
-def test_a_state_of_another_request_or_caller_is_refused() -> None:
+def test_a_state_of_another_request_caller_or_server_is_refused() -> None:
     for other in [
-        BEARER._replace(method="prompts/get"),
-        BEARER._replace(digest=digest_of({"name": "b"})),
-        BEARER._replace(principal="eve"),
-        BEARER._replace(principal=""),
+        binding("prompts/get", {"name": "a"}, None, "s"),
+        binding("tools/call", {"name": "b"}, None, "s"),
+        binding("tools/call", {"name": "a"}, "eve", "s"),
+        binding("tools/call", {"name": "a"}, "", "s"),
+        binding("tools/call", {"name": "a"}, None, "t"),
     ]:
         with case(other):
             seal = StateSeal(KEY)
             refused(seal, seal.seal(1, other))
-            refused(seal, seal.seal(1, BEARER), other)
+            refused(seal, seal.seal(1, BOUND), other)
 
 
-def test_a_state_lapses() -> None:
+def test_a_state_lapses(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    seal = StateSeal(KEY, lifetime=60, clock=clock)
-    text = seal.seal(1, BEARER)
+    monkeypatch.setattr(sealed_state, "time", clock)
+    seal = StateSeal(KEY, lifetime=60)
+    text = seal.seal(1, BOUND)
     clock.now += 60
-    assert seal.open(text, BEARER) == 1
+    assert seal.open(text, BOUND) == 1
     clock.now += 1
     refused(seal, text)
 
 
 def test_without_a_key_it_is_one_of_this_process() -> None:
-    text = StateSeal().seal(1, BEARER)
-    assert StateSeal().open(text, BEARER) == 1
-    bearer = f"r.Bearer({BEARER.method!r}, {BEARER.digest!r}, None)"
+    text = StateSeal().seal(1, BOUND)
+    assert StateSeal().open(text, BOUND) == 1
     program = (
-        "from mcp_protogen.runtime.server.input_required import sealed_state as r; "
-        f"print(r.StateSeal().seal(1, {bearer}))"
+        "from mcp_protogen.runtime.server import sealed_state as r; "
+        f"print(r.StateSeal().seal(1, {BOUND!r}))"
     )
     there = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -106,8 +108,8 @@ def test_without_a_key_it_is_one_of_this_process() -> None:
 
 
 def test_another_key_opens_nothing() -> None:
-    assert StateSeal(KEY).open(StateSeal(KEY).seal(1, BEARER), BEARER) == 1
-    refused(StateSeal(b"l" * 32), StateSeal(KEY).seal(1, BEARER))
+    assert StateSeal(KEY).open(StateSeal(KEY).seal(1, BOUND), BOUND) == 1
+    refused(StateSeal(b"l" * 32), StateSeal(KEY).seal(1, BOUND))
 
 
 def test_a_short_key_is_refused() -> None:
@@ -115,9 +117,12 @@ def test_a_short_key_is_refused() -> None:
         StateSeal(b"short")
 
 
-def test_a_digest_is_of_what_all_rounds_have_in_common() -> None:
+def test_a_state_is_bound_to_what_all_rounds_have_in_common() -> None:
+    def bound(params: dict[str, Any]) -> bytes:
+        return binding("tools/call", params, None, "s")
+
     once = {"name": "a", "arguments": {"x": 1, "y": 2}}
     again = {"arguments": {"y": 2, "x": 1}, "name": "a"}
     extra = {"_meta": {"a": 1}, "requestState": "s", "inputResponses": {}}
-    assert digest_of(once) == digest_of({**extra, **again})
-    assert digest_of(once) != digest_of({**once, "name": "b"})
+    assert bound(once) == bound({**extra, **again})
+    assert bound(once) != bound({**once, "name": "b"})

@@ -6,13 +6,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.connection.connection import Connection
+from mcp_protogen.runtime.connection import Connection
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.tasks import Tasks
 from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
 from mcp_protogen.runtime.messages.parsed import Request
-from mcp_protogen.runtime.rpc.endpoint import Endpoint
-from mcp_protogen.runtime.rpc.incoming import Job
+from mcp_protogen.runtime.rpc.endpoint import Endpoint, Job
 from mcp_protogen.runtime.rpc.send_queue import NullSink
 from support.runtime.mini import methods
 from support.runtime.mini import models as m
@@ -92,7 +91,7 @@ async def in_its_own_task(site: Site, job: Job) -> None:
 
 
 async def in_ours(site: Site, job: Job) -> None:
-    await site.endpoint.run(job)
+    await site.endpoint.jobs.run(job)
 
 
 @pytest.mark.parametrize("way", [in_its_own_task, in_ours])
@@ -125,7 +124,7 @@ def test_the_limit_is_one_for_both() -> None:
         (one, first), (other, second), (third, last) = site.job(1), site.job(2), site.job(3)
         site.endpoint.jobs.start(one)
         # Who waits for the answer is told at once, and who does not gets a turn.
-        await site.endpoint.run(other)
+        await site.endpoint.jobs.run(other)
         assert second.told == [BUSY]
         site.endpoint.jobs.start(third)
         assert (site.endpoint.jobs.working, site.endpoint.jobs.waiting) == (1, 1)
@@ -142,7 +141,7 @@ def test_many_clients_may_use_one_id_at_a_time() -> None:
     async def main() -> None:
         site = Site(shared=True)
         jobs = [site.job(7) for _ in range(3)]
-        waiting = [asyncio.create_task(site.endpoint.run(job)) for job, _ in jobs]
+        waiting = [asyncio.create_task(site.endpoint.jobs.run(job)) for job, _ in jobs]
         await asyncio.sleep(0)
         site.endpoint.jobs.cancel(jobs[1][0])
         site.go.set()
@@ -164,10 +163,10 @@ def test_what_comes_before_belongs_to_the_request() -> None:
             await asyncio.Event().wait()
 
         with pytest.raises(LookupError, match="not today"):
-            await site.endpoint.run(one, refuse())
+            await site.endpoint.jobs.run(one, refuse())
         assert first.told == []
         assert site.job(1)[0].open, "the id may not be used again"
-        waiting = asyncio.create_task(site.endpoint.run(other, last_long()))
+        waiting = asyncio.create_task(site.endpoint.jobs.run(other, last_long()))
         await asyncio.sleep(0)
         site.endpoint.jobs.cancel(other)
         await waiting
@@ -181,7 +180,7 @@ def test_whoever_is_cancelled_does_not_go_on_and_the_id_may_be_used_again() -> N
     async def main() -> None:
         site = Site()
         job, reply = site.job(1)
-        waiting = asyncio.create_task(site.endpoint.run(job))
+        waiting = asyncio.create_task(site.endpoint.jobs.run(job))
         await asyncio.sleep(0)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -189,7 +188,7 @@ def test_whoever_is_cancelled_does_not_go_on_and_the_id_may_be_used_again() -> N
         assert reply.told == []
         again, answered = site.job(1)
         site.go.set()
-        await site.endpoint.run(again)
+        await site.endpoint.jobs.run(again)
         assert answered.told == [1]
 
     asyncio.run(main())
@@ -199,12 +198,12 @@ def test_at_the_end_nothing_is_begun_and_all_that_runs_is_cancelled() -> None:
     async def main() -> None:
         site = Site(shared=True)
         job, reply = site.job(1)
-        waiting = asyncio.create_task(site.endpoint.run(job))
+        waiting = asyncio.create_task(site.endpoint.jobs.run(job))
         await asyncio.sleep(0)
         site.endpoint.cancel_all()
         await waiting
         late, refused = site.job(2)
-        await site.endpoint.run(late)
+        await site.endpoint.jobs.run(late)
         assert (reply.told, refused.told, site.log) == (["skipped"], [BUSY], [1, "cancelled"])
 
     asyncio.run(main())
@@ -223,7 +222,7 @@ def test_at_an_orderly_end_what_takes_too_long_is_answered_with_an_error_and_end
         await site.endpoint.close(0)
         await waiting
         late, refused = site.job(2)
-        await site.endpoint.run(late)
+        await site.endpoint.jobs.run(late)
         assert (reply.told, refused.told, site.log) == ([BUSY], [BUSY], [1, "cancelled"])
 
     asyncio.run(main())

@@ -37,9 +37,9 @@ RESULT: JsonObject = {"content": [], "resultType": "complete"}
 def line_of_stdio(value: bytes) -> object:
     """A line, and what the connection that it comes to says of it."""
     (line,) = runtime("transports.streams").LineReader().feed(with_value(PING, value) + b"\n")
-    connection = runtime("connection.connection").Connection(HANDSHAKE.TABLE, "server", {})
+    connection = runtime("connection").Connection(HANDSHAKE.TABLE, "server", {})
     event = received(connection, line)
-    if isinstance(event, runtime("connection.events").Refusal):
+    if isinstance(event, runtime("connection").Refusal):
         raise event.error
     return event
 

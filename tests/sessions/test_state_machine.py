@@ -14,10 +14,10 @@ from support.tables import count
 REVISION = "2025-03-26"
 methods = pkg.load(REVISION).methods
 m = models(REVISION)
-Connection = runtime("connection.connection").Connection
-dispatch, events, errors = (
-    runtime(name) for name in ("messages.parsed", "connection.events", "core.errors")
+events, dispatch, errors = (
+    runtime(name) for name in ("connection", "messages.parsed", "core.errors")
 )
+Connection = events.Connection
 Patience = runtime("core.options").Patience
 
 SIDES = st.sampled_from(["client", "server"])

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Unpack
 
 from .._runtime.core.errors import MethodNotFound
 from .._runtime.core.options import CallOptions
-from .._runtime.server.base import ServerBase
-from .._runtime.server.context import SessionBase
+from .._runtime.server.base import ServerBase, SessionBase
 from .._runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m

@@ -7,7 +7,7 @@ from typing import Any
 def received(connection: Any, data: bytes | str, now: float = 0.0) -> Any:
     """Return what came: one event, or a list of them for a batch."""
     # The runtime of the generator, or that of a generated package.
-    runtime = type(connection).__module__.removesuffix(".connection.connection")
+    runtime = type(connection).__module__.removesuffix(".connection")
     jsonrpc = import_module(f"{runtime}.messages.jsonrpc")
     try:
         message = jsonrpc.read(data)
@@ -15,5 +15,5 @@ def received(connection: Any, data: bytes | str, now: float = 0.0) -> Any:
             return connection.take(message, now)
         connection.check_batch(message)
     except import_module(f"{runtime}.core.errors").RemoteError as error:
-        return import_module(f"{runtime}.connection.events").Refusal(error.id, error)
+        return import_module(f"{runtime}.connection").Refusal(error.id, error)
     return [connection.take(member, now) for member in message.members]

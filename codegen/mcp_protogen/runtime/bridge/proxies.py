@@ -23,8 +23,7 @@ from ..core.subscriptions import is_change
 from ..messages.envelope import PROGRESS_TOKEN
 from ..rules import capabilities as gate
 from ..rules.handlers import Handlers
-from ..server.base import ServerRuntime
-from ..server.context import RequestContext, SessionBase
+from ..server.base import RequestContext, ServerRuntime, SessionBase
 from .carrying import ForwardingHandlers, Handler, off_stream
 from .forwarded_request import ForwardedRequest
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
-from ..connection.connection import Connection
+from ..connection import Connection
 from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, RemoteError
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
@@ -15,8 +15,7 @@ from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
 from ..messages import jsonrpc
 from ..messages.parsed import Notification
-from ..rpc.endpoint import Endpoint
-from ..rpc.incoming import Job
+from ..rpc.endpoint import Endpoint, Job
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities

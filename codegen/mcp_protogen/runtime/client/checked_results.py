@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from logging import getLogger
 from typing import Any, Final, TypeVar, Unpack, cast
 
-from ..connection.connection import Pending
+from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, ProtocolError
 from ..core.models.base import declared

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, 
 
 from pydantic_core import to_json
 
-from ..connection.connection import INITIALIZED, Connection
+from ..connection import INITIALIZED, Connection
 from ..core.connection_errors import Disconnected
 from ..core.errors import INVALID_REQUEST, InvalidAnswer, RemoteError
 from ..core.json import JSONObject, is_object

@@ -1,25 +1,23 @@
-"""Requests of this side: sent, awaited for a bounded time, given up, settled.
+"""Our requests: sent, awaited for a bounded time, given up, settled.
 
 One timer serves all calls of a connection. It is set for the earliest deadline known when it was
 set; later ones are found when it fires.
 """
 
 from asyncio import CancelledError, Future, TimerHandle, get_running_loop
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from inspect import isawaitable
 from logging import getLogger
 from typing import Any, Final, TypeVar
 
-from ..connection.connection import Connection
-from ..connection.events import Ended, Failure, Progressed
+from ..connection import Connection, Ended, Failure, Progressed
 from ..core.connection_errors import Disconnected, RequestTimeout
-from ..core.errors import InvalidAnswer, McpError, RemoteError, RequestId
+from ..core.errors import McpError, RequestId
 from ..core.models.base import declared
 from ..core.options import CallOptions, Options, Progress
 from ..core.spec import RequestSpec
 from ..core.tasks import Tasks
-from ..messages import jsonrpc
 from ..messages.parsed import Error, Result
 from .send_queue import MessageSink
 
@@ -52,18 +50,14 @@ class PendingCalls:
         "_connection",
         "_loop",
         "_options",
-        "_sink",
         "_tasks",
         "_timer",
         "_timer_at",
         "broken",
     )
 
-    def __init__(
-        self, connection: Connection, sink: MessageSink, options: Options, tasks: Tasks
-    ) -> None:
+    def __init__(self, connection: Connection, options: Options, tasks: Tasks) -> None:
         self._connection = connection
-        self._sink = sink
         self._options = options
         self._tasks = tasks
         self._loop = get_running_loop()
@@ -78,7 +72,7 @@ class PendingCalls:
         spec: RequestSpec[P, R],
         params: P | None,
         options: CallOptions,
-        via: MessageSink | None = None,
+        sink: MessageSink,
     ) -> R:
         """Send a request and wait; see `Peer.request`. A late answer is dropped."""
         if self.broken is not None:
@@ -92,10 +86,9 @@ class PendingCalls:
             progress=on_progress is not None,
         )
         answer: Future[R] = self._loop.create_future()
-        sink = self._sink if via is None else via
         call = self._calls[id] = _Call(answer, on_progress, sink)
         try:
-            self._watch()
+            self._watch(self._connection.latest_due)
             await sink.send(data, unless=answer)
             call.sent = True
             return await answer
@@ -130,19 +123,12 @@ class PendingCalls:
         if call is not None:
             call.fail(error)
 
-    def fail_all(self, batch: Sequence[Any], error: RemoteError) -> None:
-        """Fail what a batch was to answer that may not be."""
-        for member in batch:
-            id = jsonrpc.answered(member)
-            if id is not None:
-                self.fail(id, InvalidAnswer(f"an array is no answer: {error.message}", id=id))
-
     def progressed(self, event: Progressed) -> None:
         call = self._calls.get(event.id)
         if call is None or call.on_progress is None:
             return
         params = event.notification.params
-        # The first revision has progress without words.
+        # Progress has no message in the first revision.
         progress = Progress(params.progress, params.total, declared(params, "message"))
         try:
             work = call.on_progress(progress)
@@ -156,8 +142,7 @@ class PendingCalls:
         """Wait not much longer for the answer to a long-lived call that the peer has ended."""
         call = self._calls.get(event.id)
         if call is not None:
-            gone = Disconnected("the peer ended the request")
-            self._loop.call_later(_GRACE, call.fail, gone)
+            self._loop.call_later(_GRACE, call.fail, Disconnected("the peer ended the request"))
 
     def abort(self, error: Disconnected) -> None:
         """Fail what waits, and what is called from now on: no answer will come any more."""
@@ -167,8 +152,7 @@ class PendingCalls:
         for call in self._calls.values():
             call.fail(Disconnected(*self.broken.args))
 
-    def _watch(self) -> None:
-        due = self._connection.latest_due
+    def _watch(self, due: float) -> None:
         if due < self._timer_at:
             if self._timer is not None:
                 self._timer.cancel()
@@ -180,9 +164,8 @@ class PendingCalls:
             seconds = pending.seconds
             self._cancel(id, f"no answer within {seconds:g} s")
             self._calls[id].fail(RequestTimeout(pending.spec.method, seconds))
-        self._timer, self._timer_at = None, self._connection.deadline()
-        if self._timer_at != float("inf"):
-            self._timer = self._loop.call_at(self._timer_at, self._expire)
+        self._timer, self._timer_at = None, float("inf")
+        self._watch(self._connection.deadline())
 
 
 async def _awaited(work: Awaitable[object]) -> None:

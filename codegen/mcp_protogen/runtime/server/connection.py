@@ -5,38 +5,140 @@ of a client are kept whoever answers: what a handler adds is its own decision to
 """
 
 from asyncio import Future, get_running_loop
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from itertools import count
+from types import SimpleNamespace
+from typing import Any, Final
 
-from ..connection.connection import INITIALIZED, Connection
+from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
-from ..core.errors import InvalidParams, McpError, MethodNotFound, RequestId
+from ..core.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, RequestId
+from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel
+from ..core.options import Options
+from ..core.spec import Role
 from ..core.subscriptions import Filter, Listeners
-from ..messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
+from ..core.tasks import Tasks
+from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
+from ..messages.jsonrpc import Call
 from ..messages.parsed import Notification, Request
-from ..rpc.endpoint import Endpoint
-from ..rpc.incoming import Job
+from ..rpc.endpoint import Endpoint, Job
 from ..rpc.send_queue import MessageSink
 from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
-from .context import RequestContext
-from .input_required.inputs import Asking
-from .input_required.sealed_state import Bearer, digest_of
-from .state import BoundServer, ServerState
+from ..translation.revision_view import RevisionView, RevisionViews
+from .base import RequestContext, ServerBase
+from .sealed_state import StateSeal
+from .strategies import Strategy, strategies
+
+
+class BoundServer:
+    """One server in one revision: its handlers, and what all of its connections share."""
+
+    __slots__ = ("audience", "declared", "handlers", "server", "signature", "strategies", "view")
+
+    def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
+        server = view.handlers
+        own, revision = server.__mcp_runtime__, view.table.revision
+        self.view = view
+        self.server = server
+        self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
+        """By wire name."""
+        self.strategies: Mapping[str, Strategy] = strategies(server.TABLE, view.table)
+        """How the handlers of some methods are run."""
+        self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
+        self.declared: Mapping[Role, Mapping[str, Any]] = {
+            "server": own.declaration(),
+            "client": {},
+        }
+        self.signature = members({SERVER_INFO: view.identity})
+        """What belongs into `_meta` of each result of the stateless era."""
+
+    def connection(self, state: State = State.OPEN) -> Connection:
+        connection = Connection(self.view.table, "server", self.declared, state=state)
+        if self.view.table.era.signs_results:
+            connection.signature = self.signature
+        return connection
+
+    def introduction(self, result: Any, **members: Any) -> Any:
+        """Return the `result` in which the server says what it offers and is called."""
+        instructions = getattr(self.server, "instructions", None)
+        return result(instructions=instructions, **members, **self.view.introduction(result))
+
+    def initialize(self, call: Call, options: Options) -> tuple[Connection, bytes | None]:
+        """Return the connection that `initialize` begins, and the answer to it as JSON text.
+
+        Raise the `RemoteError` that answers it otherwise.
+        """
+        connection, table = self.connection(State.NEW), self.view.table
+        event = connection.take(call)
+        if not isinstance(event, Request):
+            raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
+        connection.step(Step.INITIALIZE)
+        said = {name: event.raw[name] for name in ("capabilities", "clientInfo")}
+        problems = options.of_client.problems("/params", said)
+        if problems:
+            raise InvalidParams(problems[0].message, problems, id=event.id)
+        declared = table.inward("ClientCapabilities", said["capabilities"])
+        self.remember(connection, declared, table.inward("Implementation", said["clientInfo"]))
+        result = self.introduction(event.spec.results[0], protocol_version=table.revision)
+        answer = connection.answer(event, result)
+        connection.step(Step.INITIALIZE_ACCEPTED)
+        return connection, answer
+
+    def remember(self, connection: Connection, declared: JSONObject, called: JSONObject) -> None:
+        """Remember what a client declares and is called, as the server's revision writes it."""
+        own = self.server.TABLE
+        connection.declared["client"] = json_text(declared)
+        connection.identity["client"] = json_text(called)
+        if not own.era.remembers_client:
+            # Handlers of the stateless era find it in each request.
+            stored, identity = connection.declared, connection.identity
+            connection.table = self.view.table.presuming(
+                lambda: client_envelope(own.revision, stored["client"], identity["client"])
+            )
+
+
+class ServerState:
+    """The servers in all revisions that are spoken, and what all their connections use."""
+
+    __slots__ = ("_bound_servers", "_views", "ids", "offer", "options", "seal", "tasks")
+
+    def __init__(
+        self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
+    ) -> None:
+        self.offer = views.offer
+        self.tasks = tasks
+        self.options = options
+        self.ids: Iterator[RequestId] = count(1)
+        self.seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
+        self._views = views
+        self._bound_servers: dict[str, BoundServer] = {}
+
+    def bound_server(self, revision: str) -> BoundServer:
+        """Return the server of a revision, which is made when it is first needed."""
+        if revision not in self._bound_servers:
+            self._bound_servers[revision] = BoundServer(self._views[revision])
+        return self._bound_servers[revision]
+
+    @property
+    def error_id_optional(self) -> bool:
+        return any(server.TABLE.rules.error_id_optional for server in self._views.handlers)
 
 
 class ServerConnection:
     """One server, one connection, one revision."""
 
     __slots__ = (
-        "_handlers",
         "_listeners",
         "_streams",
+        "audience",
         "bound_server",
         "endpoint",
+        "handlers",
         "level",
+        "seal",
         "server",
         "state",
     )
@@ -51,13 +153,14 @@ class ServerConnection:
         self.server = bound_server.server
         self.bound_server = bound_server
         self.state = state
+        self.seal = state.seal
+        self.audience = bound_server.audience
         connection.ids = state.ids
         self.endpoint = Endpoint(
             connection, sink, state.tasks, state.options, self.serve, self._on_notification
         )
         self.level: str = "debug"
-        """The least severe log entries that the client wants, in the handshake era."""
-        self._handlers = bound_server.handlers
+        self.handlers = bound_server.handlers
         # Most connections, of which there may be many, need neither.
         self._listeners: Listeners | None = None
         self._streams: ListenStreams | None = None
@@ -70,13 +173,10 @@ class ServerConnection:
         self.server.__mcp_runtime__.connections.pop(self, None)
 
     def answers(self, method: str) -> bool:
-        if method in self._handlers:
-            return True
         table = self.endpoint.connection.table
-        return method in _BUILT_IN and table.request(method, "client") is not None
-
-    def handles_notification(self, method: str) -> bool:
-        return method in self._handlers
+        return method in self.handlers or (
+            method in _BUILT_IN and table.request(method, "client") is not None
+        )
 
     @property
     def listeners(self) -> Listeners:
@@ -103,7 +203,7 @@ class ServerConnection:
         built_in = _BUILT_IN.get(method)
         if built_in and built_in.check:
             built_in.check(self, request)
-        handler = self._handlers.get(method)
+        handler = self.handlers.get(method)
         if handler is not None:
             context = RequestContext(self, request, job.reply)
             strategy = self.bound_server.strategies.get(method)
@@ -129,14 +229,14 @@ class ServerConnection:
             connection = self.endpoint.connection
             if connection.state is State.OPEN_PENDING:
                 connection.step(Step.INITIALIZED)
-        handler = self._handlers.get(method)
+        handler = self.handlers.get(method)
         if handler is None:
             return None
         return handler(RequestContext(self, meta=notification.meta).session(), notification.params)
 
     async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
         """Return a page of what the server lists to the sender of a call, as a JSON object."""
-        handler = self._handlers.get(method)
+        handler = self.handlers.get(method)
         if handler is None:
             return {}
         context = RequestContext(self, None, call.reply, call.request.meta)
@@ -144,27 +244,13 @@ class ServerConnection:
         page: WireModel = await handler(context.session(), params(cursor=cursor))
         return page.to_wire()
 
-    def asking(self, request: Request[Any], principal: str | None) -> Asking:
-        table, declared = self.endpoint.connection.table, self.endpoint.connection.declared
-        # Where servers have requests of their own, their questions are of their own revision.
-        specs = self.server.TABLE if table.rules.server_requests else table
-        remembered = table.era.remembers_client
-        return Asking(
-            self.state.seal,
-            Bearer(
-                request.spec.method, digest_of(request.raw), principal, self.bound_server.audience
-            ),
-            specs.input_requests,
-            declared["client"] if remembered else client_capabilities(request.meta),
-        )
-
     async def publish(self, method: str, uri: str | None) -> None:
         connection = self.endpoint.connection
         spec = connection.table.notification(method, "server")
         if spec is None:
             return
         if self.endpoint.sink.full:
-            # Whoever publishes tells many, and is not held up by one who does not read.
+            # Whoever publishes reaches many, and is not held up by one who does not read.
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
         params = None if uri is None else spec.params(uri=uri)
@@ -177,7 +263,7 @@ class ServerConnection:
             await self.endpoint.notify(spec, params)
 
     def abort(self, error: Disconnected) -> None:
-        """Begin to end: calls fail with `error`, and listen streams are told that it is over."""
+        """Begin to end: calls fail with `error`, and listen streams get their results."""
         self.unregister()
         self.endpoint.abort(error)
         if self._streams is not None:
@@ -187,12 +273,6 @@ class ServerConnection:
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _SUBSCRIBE: Final = "resources/subscribe"
 _UNSUBSCRIBE: Final = "resources/unsubscribe"
-
-
-class _Resource(NamedTuple):
-    """Params that name a resource, where the server's revision has none that do."""
-
-    uri: str
 
 
 class ListenStreams:
@@ -211,7 +291,7 @@ class ListenStreams:
         self._ends: dict[RequestId, Future[None]] = {}
 
     async def serve(self, request: Request[Any]) -> Any:
-        """Keep a stream open until either side ends it, and return its result.
+        """Keep a stream open until the server or the client ends it, and return its result.
 
         Raise `McpError` or `InvalidParams` for one too many, or too large.
         """
@@ -240,12 +320,12 @@ class ListenStreams:
         return result.from_wire({"resultType": "complete", "_meta": meta})
 
     async def _watch(self, wanted: Filter) -> Filter:
-        handled = _SUBSCRIBE in self._connection.bound_server.handlers
+        handled = _SUBSCRIBE in self._connection.handlers
         refused: set[str] = set()
         for uri in sorted(wanted.uris - self._watched) if handled else ():
             self._watched.add(uri)
             try:
-                await self._tell(_SUBSCRIBE, uri)
+                await self._call(_SUBSCRIBE, uri)
             except McpError:
                 self._watched.discard(uri)
                 refused.add(uri)
@@ -254,14 +334,14 @@ class ListenStreams:
     async def _unwatch(self) -> None:
         for uri in sorted(self._watched - self._connection.listeners.uris):
             self._watched.discard(uri)
-            await self._tell(_UNSUBSCRIBE, uri)
+            await self._call(_UNSUBSCRIBE, uri)
 
-    async def _tell(self, method: str, uri: str) -> None:
-        bound_server = self._connection.bound_server
-        handler = bound_server.handlers.get(method)
+    async def _call(self, method: str, uri: str) -> None:
+        handler = self._connection.handlers.get(method)
         if handler is not None:
-            spec = bound_server.server.TABLE.requests.get(method)
-            params: Callable[..., Any] = _Resource if spec is None else spec.params
+            spec = self._connection.server.TABLE.requests.get(method)
+            # The server's revision may have no params that name a resource.
+            params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
             await handler(self._connection.session(), params(uri=uri))
 
     def close(self) -> None:

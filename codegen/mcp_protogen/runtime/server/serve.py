@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from logging import getLogger
 from typing import Any, Final, TypeAlias
 
-from ..connection.connection import CANCELLED, Connection
+from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, InvalidRequest, RemoteError
 from ..core.json import is_object
@@ -21,8 +21,7 @@ from ..rules import server_negotiation
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Received, Transport, read
 from .base import ServerBase
-from .connection import ServerConnection
-from .state import BoundServer, ServerState
+from .connection import BoundServer, ServerConnection, ServerState
 
 _log: Final = getLogger(__name__)
 
@@ -43,7 +42,7 @@ async def serve(
 
     `revisions`, such as the `REVISIONS` of the package, are all that is spoken; without them, those
     of the servers are. What is said in one that has no server is translated for the server of the
-    next newer one, or else of the newest; `options.on_loss` is told of what cannot be carried.
+    next newer one, or else of the newest; `options.on_loss` hears of what cannot be carried.
 
     What the client offers decides which of them it gets: in a handshake the revision it asks for,
     or else the newest there is; from 2026-07-28 on, request by request, the one it names. When the
@@ -125,7 +124,7 @@ class Router:
     The rules are in `server_negotiation`.
     """
 
-    def __init__(self, state: ServerState, sink: MessageSink, principal: str | None = None) -> None:
+    def __init__(self, state: ServerState, sink: MessageSink, principal: str | None) -> None:
         self._state = state
         self._sink = sink
         self._principal = principal
@@ -185,7 +184,12 @@ class Router:
             case server_negotiation.Route.HANDSHAKE if handshaken is not None:
                 handshaken.endpoint.receive(call)
             case str(revision):
-                self._stateless_connection(revision).endpoint.receive(call)
+                known = self._stateless.get(revision)
+                if known is None:
+                    bound_server = self._state.bound_server(revision)
+                    known = self._served(bound_server, bound_server.connection())
+                    self._stateless[revision] = known
+                known.endpoint.receive(call)
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, offer, call.id)
                 bound_server = self._state.bound_server(revision)
@@ -213,14 +217,6 @@ class Router:
         served.register()
         self.connections.append(served)
         return served
-
-    def _stateless_connection(self, revision: str) -> ServerConnection:
-        known = self._stateless.get(revision)
-        if known is None:
-            bound_server = self._state.bound_server(revision)
-            known = self._served(bound_server, bound_server.connection())
-            self._stateless[revision] = known
-        return known
 
     def _refuse(self, error: RemoteError) -> None:
         self._log.info("refused a message: %r", str(error))

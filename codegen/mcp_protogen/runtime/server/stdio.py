@@ -1,9 +1,8 @@
 """A server on standard input and output: what the main function of a program calls."""
 
 import asyncio
-from asyncio import get_running_loop
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from signal import SIGINT, SIGTERM
 from typing import Final
 
@@ -15,6 +14,9 @@ from .serve import Server, serve
 
 _USUAL: Final = Options()
 _ENDING: Final = (SIGTERM, SIGINT)
+
+# Not on Windows, and not outside the main thread.
+_NO_SIGNALS: Final = (NotImplementedError, RuntimeError, ValueError)
 
 
 def run_stdio(
@@ -45,31 +47,22 @@ async def serve_stdio(
     """Do the same as `run_stdio` inside a running event loop."""
     transport = await open_stdio(limit)
     serving = asyncio.create_task(serve(servers, transport, revisions=revisions, options=options))
-    stopped = False
+    loop, stopped = asyncio.get_running_loop(), False
 
     def stop() -> None:
         nonlocal stopped
         stopped = True
         serving.cancel()
 
-    with _signals(stop):
-        try:
-            await serving
-        except asyncio.CancelledError:
-            if not stopped:
-                raise
-
-
-@contextmanager
-def _signals(stop: Callable[[], None]) -> Generator[None, None, None]:
-    loop = get_running_loop()
-    # Not on Windows, and not outside the main thread.
-    with suppress(NotImplementedError, RuntimeError, ValueError):
+    with suppress(*_NO_SIGNALS):
         for number in _ENDING:
             loop.add_signal_handler(number, stop)
     try:
-        yield
+        await serving
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
     finally:
-        with suppress(NotImplementedError, RuntimeError, ValueError):
+        with suppress(*_NO_SIGNALS):
             for number in _ENDING:
                 loop.remove_signal_handler(number)

@@ -1,4 +1,4 @@
-"""The base of both sides of a connection: calls, notifications, and lists page by page.
+"""The base of both ends of a connection: calls, notifications, and lists page by page.
 
 How things end, here and in the rest of the runtime: `close()` is orderly and awaited,
 `abort(reason)` is at once, and `cancel(id)` ends one request. A connection ends in this order:
@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class PeerRuntime(Protocol):
-    """The sender of one side's messages, which is behind the object of the user."""
+    """The sender of messages that is behind the object of the user."""
 
     @property
     def endpoint(self) -> Endpoint: ...
@@ -45,7 +45,7 @@ class PeerRuntime(Protocol):
 
 
 class Peer:
-    """One side of a connection. Generated subclasses add one method per message it may send.
+    """One end of a connection. Generated subclasses add one method per message it may send.
 
     Subclasses may use any name but `__mcp_runtime__`, behind which is all that the runtime needs.
     """
@@ -64,7 +64,7 @@ class Peer:
 
         Raise `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
         `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. When the call
-        is cancelled, the peer is told.
+        is cancelled, the peer is notified.
         """
         return await self.__mcp_runtime__.request(spec, params, options)
 

@@ -1,21 +1,58 @@
-"""The server that users write: answers any number of connections, and tells what has changed."""
+"""The server that users write, and the session that its handlers get, with what is behind them.
 
-from asyncio import gather
+A server answers any number of connections, and publishes changes. What the runtime knows of a
+request, and of the client that sent it, is a context. It belongs to one request, or to a connection
+as a whole. Handlers see it as a session, which shows only what is for them. Progress and log
+entries are bound to the request: they stop when it is answered or cancelled.
+"""
+
+from asyncio import Task, gather, get_running_loop
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
+from pydantic_core import PydanticSerializationError
+
+from ..connection import PROGRESS
+from ..core import forms
 from ..core.connection_errors import Disconnected
-from ..core.spec import Role
-from ..rpc.endpoint import Endpoint
+from ..core.errors import METHOD_NOT_FOUND, InvalidParams, LocalError, RequestId, Untranslatable
+from ..core.json import JSONObject, is_object
+from ..core.models.base import WireModel
+from ..core.options import CallOptions
+from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..core.subscriptions import Level, passes
+from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
+from ..messages.jsonrpc import LONGEST
+from ..messages.method_table import MethodTable
+from ..messages.parsed import Request
+from ..rpc.endpoint import Endpoint, Reply
+from ..rpc.peer import Peer
+from ..rpc.send_queue import MessageSink
+from ..rules import capabilities
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from .rounds import Asking, Inputs, Once, Rounds, ask
+from .sealed_state import StateSeal, binding
 
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
 SessionT = TypeVar("SessionT")
+
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class OpenConnection(Protocol):
-    """A connection that a server hears of while it is open."""
+    """A connection as its server, and the contexts of its requests, see it."""
 
     endpoint: Endpoint
+    server: "ServerBase[Any]"
+    level: str
+    """The least severe log entries that the client has asked for, in the handshake era."""
+    seal: StateSeal
+    audience: str
+    """The server that a state is sealed for."""
 
     def session(self) -> Any: ...
 
@@ -30,7 +67,7 @@ class ServerRuntime(HandlerSet):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self.connections: dict[OpenConnection, None] = {}
-        """The connections that are open, in the order of their opening."""
+        """In the order of their opening."""
         self.changes: dict[str, int] = {}
         """How many changes were published, by method."""
 
@@ -53,7 +90,7 @@ class ServerRuntime(HandlerSet):
 
 
 async def _publish(connection: OpenConnection, method: str, uri: str | None = None) -> None:
-    # Who has gone need not be told.
+    # A client that has gone needs no notification.
     with suppress(Disconnected):
         await connection.publish(method, uri)
 
@@ -95,3 +132,310 @@ class ServerBase(Handlers, Generic[SessionT]):
     async def resource_updated(self, uri: str) -> None:
         """Tell those who subscribed to it that a resource has changed."""
         await self.__mcp_runtime__.publish("notifications/resources/updated", uri)
+
+
+@dataclass(slots=True)
+class _Reports:
+    """The progress that was reported to a client, and what was held back since."""
+
+    at: float = float("-inf")
+    done: float = float("-inf")
+    held: Any = None
+    complete: bool = False
+
+
+class RequestContext:
+    """A request and the client behind it.
+
+    `raw` are its params, and `meta` is their `_meta`, as they came.
+    """
+
+    __slots__ = (
+        "_connection",
+        "_once",
+        "_reply",
+        "_request",
+        "begun",
+        "handled_by",
+        "inputs",
+        "meta",
+        "raw",
+        "reports",
+    )
+
+    def __init__(
+        self,
+        connection: OpenConnection,
+        request: Request[Any] | None = None,
+        reply: Reply | None = None,
+        meta: Mapping[str, Any] = _NOTHING,
+    ) -> None:
+        self._connection = connection
+        self._request = request
+        self._reply = reply
+        self.raw = _NOTHING if request is None else request.raw
+        self.meta = meta if request is None else request.meta
+        # What most requests never need is not made for each of them.
+        self.reports: _Reports | None = None
+        self._once: Once | None = None
+        self.handled_by: Task[Any] | None = None
+        """The task of the handler, where its questions are sent in the results of the request."""
+        self.inputs: Inputs | None = None
+        self.begun: Rounds | None = None
+        """The questions of the request, if there have been any."""
+
+    def session(self) -> Any:
+        return self._connection.server.SESSION(self)
+
+    # What is known.
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self._connection.endpoint
+
+    @property
+    def table(self) -> MethodTable:
+        """The messages of the server's own revision."""
+        return self._connection.server.TABLE
+
+    @property
+    def spoken(self) -> MethodTable:
+        """The messages of the revision that the client speaks."""
+        return self.endpoint.connection.table
+
+    @property
+    def request_id(self) -> RequestId | None:
+        return None if self._request is None else self._request.id
+
+    @property
+    def principal(self) -> str | None:
+        own = None if self._reply is None else self._reply.principal
+        return self.endpoint.principal if own is None else own
+
+    def peer_declared(self) -> Mapping[str, Any]:
+        connection = self.endpoint.connection
+        if self.spoken.era.remembers_client:
+            return connection.declared["client"]
+        return connection.table.inward("ClientCapabilities", dict(client_capabilities(self.meta)))
+
+    def peer_info(self) -> Mapping[str, Any] | None:
+        connection = self.endpoint.connection
+        if self.spoken.era.remembers_client:
+            return connection.identity.get("client")
+        info = self.meta.get(CLIENT_INFO)
+        return connection.table.inward("Implementation", info) if is_object(info) else None
+
+    def _is_awaited(self) -> bool:
+        request, reply = self._request, self._reply
+        return request is not None and reply is not None and reply.awaits(request.id)
+
+    # What is reported to the client.
+
+    async def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        token = self.meta.get(PROGRESS_TOKEN)
+        # A token that is too long would come back with each report.
+        if token is None or not self._is_awaited() or len(str(token)) > LONGEST:
+            return
+        reports = self.reports = self.reports or _Reports()
+        if done <= reports.done:
+            return
+        said = {"progress_token": token, "progress": done, "total": total}
+        params = self.table.notifications[PROGRESS].params
+        # Progress has no message in the first revision.
+        if "message" in params.model_fields:
+            said["message"] = message
+        due = reports.at + self.endpoint.options.progress_interval
+        # Made here, so that what is wrong with it is raised at once, even if it has to wait.
+        reports.held, reports.done = params(**said), done
+        completes = not reports.complete and total is not None and done >= total
+        reports.complete |= completes
+        if completes or get_running_loop().time() >= due:
+            await self._report()
+
+    async def report(self) -> None:
+        """Send what was held back of the progress, whatever comes of that."""
+        try:
+            await self._report()
+        except Disconnected:
+            self.endpoint.log.info("nobody is left to report progress to")
+        except LocalError as error:
+            self.endpoint.log.warning("progress was not reported: %s", error)
+
+    async def _report(self) -> None:
+        reports = self.reports
+        if reports is None or reports.held is None or not self._is_awaited():
+            return
+        params, reports.held = reports.held, None
+        reports.at = get_running_loop().time()
+        await self.notify(self.table.notifications[PROGRESS], params)
+
+    async def log(self, level: Level, data: Any, logger: str | None) -> None:
+        threshold: object = self._connection.level
+        if not self.spoken.era.remembers_client:
+            threshold = self.meta.get(LOG_LEVEL) if self._is_awaited() else None
+        if not isinstance(threshold, str) or not passes(level, threshold):
+            return
+        spec = self.table.notifications["notifications/message"]
+        try:
+            await self.notify(spec, spec.params(level=level, data=data, logger=logger))
+        except PydanticSerializationError as error:
+            raise LocalError(f"a log entry cannot be written: {error}") from error
+
+    @property
+    def _beside(self) -> MessageSink | None:
+        """The sink of what belongs to the request (2025-11-25, basic/transports)."""
+        return None if self._reply is None else self._reply.beside
+
+    async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
+        await self.endpoint.notify(spec, params, via=self._beside)
+
+    async def close_stream(self) -> None:
+        if self._reply is not None and self.spoken.rules.polling:
+            await self._reply.release()
+
+    # What the client is asked.
+
+    @property
+    def rounds(self) -> Rounds | None:
+        task, endpoint = self.handled_by, self.endpoint
+        if self.begun is None and task is not None:
+            self.begun = Rounds(task, endpoint.options.max_rounds, endpoint.tasks)
+        return self.begun
+
+    async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        """Ask the client, and hold the answer to a form to it; see `Peer.request`."""
+        answer: Any = await self.put(spec, params, options)
+        plain: type[WireModel] = spec.results[0]
+        if spec.method != forms.ELICIT or not isinstance(answer, plain):
+            return cast(R, answer)  # a task, too, in which the form is still to be filled in
+        asked: JSONObject = cast(Any, params).to_wire()
+        shown = self.spoken.carry_out(spec.method, "params", asked)
+        kept = forms.as_asked(answer.to_wire(), asked, shown)
+        faults = forms.faults_of(kept, asked, "/result")
+        if faults:
+            raise InvalidParams("Invalid answers", faults)
+        return cast(R, plain.from_wire(kept))
+
+    async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        """Ask the client, and do not check the answer to a form."""
+        spoken = self.spoken
+        if spoken.rules.server_requests:
+            return await self.endpoint.request(spec, params, options, self._beside)
+        if spec.method == "ping":
+            # A client that has just made a request is there.
+            alive: R = spec.results[0]()
+            return alive
+        capabilities.check(spec, "server", params, {"client": self.peer_declared(), "server": {}})
+        if self.rounds is None:
+            why = f"{spoken.revision} has no requests of a server, and nothing to answer with one"
+            raise Untranslatable("", why, code=METHOD_NOT_FOUND)
+        answer = await self.rounds.answer_to(spoken.write_question(spec, params))
+        return spoken.read_response(spec, answer)
+
+    async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
+        if self._once is None:
+            rounds = self.rounds
+            self._once = Once(self.endpoint.tasks) if rounds is None else rounds.once
+        return await self._once.do(key, work)
+
+    def asking(self) -> Asking:
+        """Return who asks, for which request; raise `LocalError` without one."""
+        request, spoken, connection = self._request, self.spoken, self._connection
+        if request is None:
+            raise LocalError("only the answer to a request can ask for input")
+        bound = binding(request.spec.method, request.raw, self.principal, connection.audience)
+        # Where servers have requests of their own, their questions are of their own revision.
+        specs = self.table if spoken.rules.server_requests else spoken
+        declared = (
+            self.endpoint.connection.declared["client"]
+            if spoken.era.remembers_client
+            else client_capabilities(request.meta)
+        )
+        return Asking(connection.seal, bound, specs.input_requests, declared)
+
+    def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
+        """Return the members of a result that asks the client; see `rounds.ask`."""
+        questions = {key: one.to_wire() for key, one in requests.items()}
+        memo = None if self.rounds is None else self.rounds.memo(own=False)
+        sealed = ask(questions, state, self.asking(), memo)
+        return {"input_requests": dict(requests) or None, "request_state": sealed}
+
+
+class SessionBase(Peer):
+    """Base of the generated session, which shows a handler the context of its request.
+
+    Where servers have no requests of their own, a handler that asks the client something is stopped
+    there, and run again from its beginning when the client comes back with the answer. Asking
+    raises `InvalidParams` for the answer to a form that does not fit it.
+    """
+
+    ROLE: ClassVar[Role] = "server"
+
+    def __init__(self, context: RequestContext) -> None:
+        self._context = context
+
+    @property
+    def __mcp_runtime__(self) -> RequestContext:
+        return self._context
+
+    @property
+    def revision(self) -> str:
+        """The revision that the client speaks."""
+        return self._context.spoken.revision
+
+    @property
+    def request_id(self) -> RequestId | None:
+        """The id of the request that is handled, if it is one."""
+        return self._context.request_id
+
+    @property
+    def principal(self) -> str | None:
+        """The id of the client as the transport has authenticated it, if it does."""
+        return self._context.principal
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """The client's answers to the questions of the round before; None in the first one."""
+        return self._context.inputs
+
+    async def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Report to the client how far its request has come, if it asked for reports.
+
+        `done` has to grow: a report that says no more than the one before is not sent. One that
+        comes too soon after it waits, unless it is the first to reach `total`: it gives way to the
+        next one, and the last one goes out before the answer
+        (basic/utilities/progress, "Behavior Requirements" and "Implementation Notes").
+        """
+        await self._context.progress(done, total, message)
+
+    async def log(self, level: Level, data: Any, logger: str | None = None) -> None:
+        """Send a log entry, if the client wants entries of that level.
+
+        Wanted is, in the handshake revisions, what `logging/setLevel` asked for, and everything
+        before it did; in 2026-07-28, what the request itself asked for, and nothing if it did not.
+        Raises `LocalError` if the server does not declare `logging`, as one does that names
+        `notifications/message` in `SENDS`.
+        """
+        await self._context.log(level, data, logger)
+
+    async def close_stream(self) -> None:
+        """Let go of the connection that carries this request, and work on.
+
+        Over HTTP, from 2025-11-25 to before 2026-07-28, the client comes back for the answer, and
+        for what is said until then; so a long request holds no connection. Elsewhere this does
+        nothing (2025-11-25, basic/transports, "Sending Messages to the Server").
+        """
+        await self._context.close_stream()
+
+    async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
+        """Return the result of `work`, done once for this request, however often its handler runs.
+
+        A handler runs again from its beginning after each question to a client of the stateless
+        era; what must not happen twice belongs in here, under a key of its own. The result is a
+        JSON value. The client keeps it, and can read but not change it.
+        """
+        return await self._context.once(key, work)

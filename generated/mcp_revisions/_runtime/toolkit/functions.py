@@ -24,7 +24,7 @@ from ..core.errors import InvalidParams
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.models.base import BUILDING
 from ..core.models.validation_errors import Problem, escaped, message_of, problems
-from ..server.context import SessionBase
+from ..server.base import SessionBase
 
 Function: TypeAlias = Callable[..., Any]
 

@@ -23,7 +23,7 @@ from ..core.models.base import WireModel
 from ..core.models.validation_errors import problems
 from ..core.schema_validation import checker
 from ..http.param_headers import BadAnnotation, mirrors_of
-from ..server.context import SessionBase
+from ..server.base import SessionBase
 from .completions import completers
 from .decorators import Mark, Marked, ToolOptions, function_of, marks_of
 from .functions import (
@@ -151,7 +151,7 @@ class Tool(Item):
             return self._output.result(await self.run(server, session, given))
         except BadArguments as error:
             refusal = error.refusal(self.key)
-            if session.__mcp_runtime__.rules.bad_arguments != "result":
+            if session.__mcp_runtime__.spoken.rules.bad_arguments != "result":
                 raise refusal from None
             text = refusal.message
         except (ProtocolError, Disconnected):

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from ...core.errors import HEADER_MISMATCH, InvalidParams, ProtocolError
 from ...core.json import JSONObject, is_array, is_object, json_text
 from ...messages.envelope import CLIENT_CAPABILITIES
-from ...rpc.incoming import Job
+from ...rpc.endpoint import Job
 from ...server.connection import ServerConnection
 from ..param_headers import BadAnnotation, Mirror, agrees, mirrors_of
 from .asgi import HttpExchange, HttpRefusal

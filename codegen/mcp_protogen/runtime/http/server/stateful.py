@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from ...connection.connection import CANCELLED
+from ...connection import CANCELLED
 from ...core.errors import InvalidRequest
 from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rules import server_negotiation
@@ -227,4 +227,4 @@ def _begins_work(connection: ServerConnection, message: Parsed | Batch) -> bool:
         return any(_begins_work(connection, member) for member in message.members)
     if not isinstance(message, Call) or message.method == CANCELLED:
         return False
-    return connection.handles_notification(message.method)
+    return message.method in connection.handlers

@@ -9,16 +9,15 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from ...connection.events import Refusal
+from ...connection import Refusal
 from ...core.errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotFound, RequestId
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...messages.parsed import Request
-from ...rpc.incoming import Job
+from ...rpc.endpoint import Job
 from ...rpc.send_queue import NullSink
 from ...rules import server_negotiation
-from ...server.connection import ServerConnection
-from ...server.state import BoundServer
+from ...server.connection import BoundServer, ServerConnection
 from .. import headers
 from .asgi import HttpExchange, HttpRefusal
 from .response import STATELESS, HttpResponse, single_request
@@ -72,7 +71,7 @@ class StatelessHttp:
         job = Job(event, response)
         checks = call.method == _CALL
         check = self._state.tool_headers.check(connection, job, exchange) if checks else None
-        await response.serve(endpoint.run(job, check), partial(endpoint.jobs.cancel, job))
+        await response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
 
     def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
         method, version, id, offer = call.method, exchange.version, call.id, self._state.offer

@@ -11,11 +11,9 @@ from typing import Final
 
 from ...core import errors
 from ...messages.jsonrpc import Batch, Parsed
-from ...rpc.endpoint import Endpoint
-from ...rpc.incoming import Work
+from ...rpc.endpoint import Endpoint, Work
 from ...rpc.send_queue import MessageSink, NullSink
-from ...server.connection import ServerConnection
-from ...server.state import BoundServer
+from ...server.connection import BoundServer, ServerConnection
 from .asgi import HttpExchange, resumed
 from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
 from .sessions import HttpSession

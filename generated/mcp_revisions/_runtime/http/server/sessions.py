@@ -14,10 +14,9 @@ from logging import getLogger
 from secrets import token_urlsafe
 from typing import Final
 
-from ...connection.connection import Connection
+from ...connection import Connection
 from ...core.connection_errors import Disconnected
-from ...server.connection import ServerConnection
-from ...server.state import BoundServer, ServerState
+from ...server.connection import BoundServer, ServerConnection, ServerState
 from .asgi import HttpRefusal
 from .event_stream import STANDALONE, EventLog, EventResponse, StandaloneStream, Stream
 from .options import HttpOptions

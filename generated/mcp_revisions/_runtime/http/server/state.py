@@ -17,9 +17,8 @@ from ...core.options import Options
 from ...core.revision import Revision
 from ...core.tasks import Signal, Tasks
 from ...server.base import ServerBase
-from ...server.connection import ServerConnection
+from ...server.connection import BoundServer, ServerConnection, ServerState
 from ...server.serve import Server, by_revision
-from ...server.state import BoundServer, ServerState
 from ...translation.revision_view import RevisionViews
 from .asgi import Bodies, HttpExchange, HttpRefusal
 from .event_stream import KeepAlive

@@ -8,20 +8,20 @@ to check it.
 """
 
 import hmac
-import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from json import dumps
 from secrets import token_bytes
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from time import time
+from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
-from ...core.errors import InvalidParams, LocalError
-from ...core.json import json_text
+from ..core.errors import InvalidParams, LocalError
+from ..core.json import json_text
 
 # The version of the format, then the time of expiry in whole seconds.
 _HEAD: Final = Struct(">BQ")
@@ -34,23 +34,11 @@ _SHORTEST_KEY: Final = 16
 _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
-class Bearer(NamedTuple):
-    """The binding of a state: to a request, its caller and its server.
-
-    The request is known by its method and a digest of its params, the server by its class and
-    revision.
-    """
-
-    method: str
-    digest: bytes
-    principal: str | None
-    audience: str = ""
-
-
-def digest_of(params: Mapping[str, Any]) -> bytes:
-    """Return a digest of params that is the same in every round of a request."""
+def binding(method: str, params: Mapping[str, Any], principal: str | None, server: str) -> bytes:
+    """Return what a state is bound to, in every round: a request, its caller and its server."""
     lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
-    return sha256(dumps(lasting, sort_keys=True, separators=(",", ":")).encode()).digest()
+    text = dumps(lasting, sort_keys=True, separators=(",", ":"))
+    return to_json([method, sha256(text.encode()).hexdigest(), principal, server])
 
 
 # A client may come back on another connection, but to the same process.
@@ -63,64 +51,51 @@ class StateSeal:
     `lifetime` is in seconds. Raises `ValueError` for a key of less than 16 bytes.
     """
 
-    __slots__ = ("_clock", "_key", "_lifetime")
+    __slots__ = ("_key", "_lifetime")
 
-    def __init__(
-        self,
-        key: bytes | None = None,
-        *,
-        lifetime: float = 3600.0,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, key: bytes | None = None, *, lifetime: float = 3600.0) -> None:
         if key is not None and len(key) < _SHORTEST_KEY:
             raise ValueError(f"the key of a request state needs at least {_SHORTEST_KEY} bytes")
         self._key = _KEY_OF_THIS_PROCESS if key is None else key
         self._lifetime = lifetime
-        self._clock = clock
 
-    def seal(self, value: Any, bearer: Bearer) -> str:
+    def seal(self, value: Any, bound: bytes) -> str:
         """Return the sealed text of a JSON value.
 
         Raises `LocalError` if it is too long to come back, and
         `pydantic_core.PydanticSerializationError` for a value without a JSON form.
         """
-        head = _HEAD.pack(_VERSION, int(self._clock() + self._lifetime))
+        head = _HEAD.pack(_VERSION, int(time() + self._lifetime))
         body = head + json_text(value)
-        sealed = urlsafe_b64encode(self._mac(body, bearer) + body).rstrip(b"=")
+        sealed = urlsafe_b64encode(self._mac(body, bound) + body).rstrip(b"=")
         if len(sealed) > _LONGEST:
             raise LocalError(f"the state of a request has more than {_LONGEST} characters")
         return sealed.decode("ascii")
 
-    def open(self, text: str, bearer: Bearer) -> Any:
+    def open(self, text: str, bound: bytes) -> Any:
         """Return the value that was sealed; raise `InvalidParams`, which does not say why."""
-        sealed = _decoded(text)
+        if len(text) > _LONGEST:
+            raise _refused()
+        try:
+            sealed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+        except (NotBase64, ValueError):
+            raise _refused() from None
+        # The decoder accepts several texts for the same bytes; only one is valid.
+        if urlsafe_b64encode(sealed).rstrip(b"=") != text.encode("ascii"):
+            raise _refused()
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]
-        if len(body) <= _HEAD.size or not hmac.compare_digest(mac, self._mac(body, bearer)):
-            raise refused()
+        if len(body) <= _HEAD.size or not hmac.compare_digest(mac, self._mac(body, bound)):
+            raise _refused()
         version, lapses = _HEAD.unpack_from(body)
-        if version != _VERSION or self._clock() > lapses:
-            raise refused()
+        if version != _VERSION or time() > lapses:
+            raise _refused()
         return from_json(body[_HEAD.size :])
 
-    def _mac(self, body: bytes, bearer: Bearer) -> bytes:
-        bound = to_json([bearer.method, bearer.digest.hex(), bearer.principal, bearer.audience])
+    def _mac(self, body: bytes, bound: bytes) -> bytes:
         # The length marks where the binding ends and the sealed body begins.
         return hmac.digest(self._key, b"%d:%b%b" % (len(bound), bound, body), "sha256")
 
 
-def refused() -> InvalidParams:
+def _refused() -> InvalidParams:
     problem = ("/params/requestState", "The state was not made for this request, or has expired")
     return InvalidParams("Invalid requestState", [problem])
-
-
-def _decoded(text: str) -> bytes:
-    if len(text) > _LONGEST:
-        raise refused()
-    try:
-        sealed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
-    except (NotBase64, ValueError):
-        raise refused() from None
-    # The decoder accepts several texts for the same bytes; only one is valid.
-    if urlsafe_b64encode(sealed).rstrip(b"=") != text.encode("ascii"):
-        raise refused()
-    return sealed

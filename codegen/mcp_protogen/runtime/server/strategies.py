@@ -2,7 +2,7 @@
 
 How a question gets to the client depends on the wire alone. Where servers have requests of their
 own, a question is one, and a handler of the stateless era, which asks in its result, is run again
-with the answers. Where they have none, a question ends the round (see `replay`).
+with the answers. Where they have none, a question ends the round (see `rounds`).
 """
 
 from asyncio import current_task, sleep
@@ -10,16 +10,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
-from ...core.connection_errors import Disconnected
-from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
-from ...core.forms import ELICIT
-from ...core.json import JSONObject, is_array, is_object
-from ...core.models.base import WireModel
-from ...core.tasks import together
-from ...messages.method_table import MethodTable
-from ...messages.parsed import Request
-from ..context import RequestContext
-from . import inputs
+from ..core.connection_errors import Disconnected
+from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
+from ..core.forms import ELICIT
+from ..core.json import JSONObject, is_array, is_object
+from ..core.models.base import WireModel
+from ..core.tasks import together
+from ..messages.method_table import MethodTable
+from ..messages.parsed import Request
+from .base import RequestContext
+from .rounds import read_round
 
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
 Strategy: TypeAlias = Callable[[Handler, RequestContext, Request[Any]], Awaitable[Any]]
@@ -70,27 +70,25 @@ async def in_rounds(handler: Handler, context: RequestContext, request: Request[
 def _resume(context: RequestContext, request: Request[Any]) -> None:
     """Take in what the client answered to the round before; raise `InvalidParams` if unfit."""
     asking, ours = context.asking(), context.table.input_requests
-    rounds, round_ = context.rounds, inputs.read(context.raw, asking)
-    if rounds is None or round_ is None:
-        return
-    if round_.memo is not None:
-        rounds.remember(round_.memo)
-    if round_.memo is not None and round_.memo["own"]:
-        rounds.learn(round_)
-        return
+    rounds, (inputs, memo) = context.rounds, read_round(context.raw, asking)
+    if rounds is not None and memo is not None:
+        rounds.remember(memo, inputs)
+        if memo["own"]:
+            return
     if asking.specs is not ours:
         # A handler that asks by hand gets answers of its own revision.
-        round_ = inputs.read(request.params.to_wire(), replace(asking, specs=ours))
-    context.inputs = None if round_ is None else round_.inputs
+        inputs, _ = read_round(request.params.to_wire(), replace(asking, specs=ours))
+    context.inputs = inputs
 
 
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
-    stopped = context.begun is not None and context.begun.end(error)
-    rounds = context.rounds
-    if stopped or rounds is None or not isinstance(error, McpError) or error.code != _URLS_FIRST:
-        return stopped
-    # It says which URLs to visit first, and they can be asked for.
-    asked = [rounds.ask({"method": ELICIT, "params": params}) for params in _urls(error)]
+    if context.begun is not None and context.begun.end(error):
+        return True
+    urls = _urls_first(error)
+    rounds = context.rounds if urls else None
+    if rounds is None:
+        return False
+    asked = [rounds.ask({"method": ELICIT, "params": params}) for params in urls]
     return any(asked)
 
 
@@ -100,12 +98,14 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
     await rounds.once.settled()
     native = context.endpoint.connection.table.wire.requests[request.spec.method]
     asked: type[WireModel] = native.results[-1]
-    return asked.from_wire(rounds.request())
+    return asked.from_wire(rounds.request(context.asking()))
 
 
-def _urls(error: McpError) -> list[JSONObject]:
-    data = error.data
-    listed = data.get("elicitations") if is_object(data) else None
+def _urls_first(error: BaseException) -> list[JSONObject]:
+    """Return what can be asked for of an error that says which URLs to visit first."""
+    if not isinstance(error, McpError) or error.code != _URLS_FIRST:
+        return []
+    listed = error.data.get("elicitations") if is_object(error.data) else None
     given: list[Any] = listed if is_array(listed) else []
     return [
         {"mode": "url", "message": str(one.get("message", "")), "url": str(one["url"])}
@@ -118,8 +118,7 @@ async def by_requests(handler: Handler, context: RequestContext, request: Reques
     """Return the plain result of a handler that asks in its result, and ask for it."""
     own = context.table.requests[request.spec.method]
     params = request.params
-    endpoint = context.endpoint
-    for number in range(endpoint.options.max_rounds):
+    for number in range(context.endpoint.options.max_rounds):
         result = await handler(context.session(), params)
         if isinstance(result, own.results[0]):
             return result
@@ -129,8 +128,7 @@ async def by_requests(handler: Handler, context: RequestContext, request: Reques
         answers = await _answers(context, questions)
         update = {"input_responses": answers or None, "request_state": result.request_state}
         params = params.model_copy(update=update)
-        round_ = inputs.read(params.to_wire(), context.asking())
-        context.inputs = None if round_ is None else round_.inputs
+        context.inputs, _ = read_round(params.to_wire(), context.asking())
     raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
 
 
@@ -161,7 +159,7 @@ async def in_text(handler: Handler, context: RequestContext, request: Request[An
     try:
         return await handler(context.session(), request.params)
     except McpError as error:
-        urls = _urls(error) if error.code == _URLS_FIRST else []
+        urls = _urls_first(error)
         if not urls:
             raise
     text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)

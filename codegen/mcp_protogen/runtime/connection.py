@@ -1,4 +1,4 @@
-"""One side of one connection in one revision: messages in, events out; calls in, bytes out.
+"""One end of one connection in one revision: messages in, events out; calls in, bytes out.
 
 A connection never awaits, opens nothing and has no clock: whoever drives it passes the time, in
 seconds of any clock that does not go back. It remembers
@@ -6,19 +6,19 @@ seconds of any clock that does not go back. It remembers
 * the requests it sent: what they ask, until when an answer is awaited, who wants their progress;
 * the requests it received and has not answered: an id is answered once, and not at all after it
   was cancelled (basic/utilities/cancellation, "Behavior Requirements");
-* the state of the lifecycle, what each side has declared, and who it said it is.
+* the state of the lifecycle, what each role has declared, and who it said it is.
 
-Which side it plays is a value. In the stateless era the same class serves: its requests carry an
+Which role it plays is a value. In the stateless era the same class serves: its requests carry an
 envelope, its state never changes, and what a client declares is looked up for each request.
 """
 
 from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pydantic_core import from_json, to_json
 
-from ..core.errors import (
+from .core.errors import (
     InvalidAnswer,
     InvalidParams,
     InvalidRequest,
@@ -28,18 +28,16 @@ from ..core.errors import (
     RemoteError,
     RequestId,
 )
-from ..core.json import json_text
-from ..core.options import FOREVER, CallOptions, Patience
-from ..core.spec import NotificationSpec, RequestSpec, Requirement, Role
-from ..messages import jsonrpc
-from ..messages.envelope import PROGRESS_TOKEN, client_capabilities
-from ..messages.jsonrpc import Batch, Malformed, Parsed
-from ..messages.method_table import MethodTable
-from ..messages.parsed import Error, Notification, Request, Result
-from ..rules import capabilities
-from ..rules.lifecycle import HANDSHAKE, State, advance, may_pass
-from ..rules.lifecycle import Event as Step
-from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
+from .core.options import FOREVER, CallOptions, Patience
+from .core.spec import NotificationSpec, RequestSpec, Role
+from .messages import jsonrpc
+from .messages.envelope import PROGRESS_TOKEN, client_capabilities
+from .messages.jsonrpc import Batch, Malformed, Parsed
+from .messages.method_table import MethodTable
+from .messages.parsed import Error, Notification, Request, Result
+from .rules import capabilities
+from .rules.lifecycle import HANDSHAKE, State, advance, may_pass
+from .rules.lifecycle import Event as Step
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -47,6 +45,65 @@ R = TypeVar("R")
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
 INITIALIZED: Final = "notifications/initialized"
+
+
+# The events: what the messages of the peer come to, besides requests, notifications, results and
+# errors that are what they should be.
+
+
+class Refusal(NamedTuple):
+    """Something that has to be answered with an error, without an id if none could be read."""
+
+    id: RequestId | None
+    error: RemoteError
+
+
+class Failure(NamedTuple):
+    """Something that the peer sent as an answer to our request `id`, and is none."""
+
+    id: RequestId
+    error: RemoteError
+
+
+class Ignored(NamedTuple):
+    """A message that nobody is waiting for and that must not be answered."""
+
+    error: RemoteError
+
+
+class Cancelled(NamedTuple):
+    """The cancellation of the request `id` of the peer, which is not to be answered any more."""
+
+    id: RequestId
+    notification: Notification[Any]
+
+
+class Ended(NamedTuple):
+    """The end of what our request `id` started; its answer may still follow."""
+
+    id: RequestId
+    notification: Notification[Any]
+
+
+class Progressed(NamedTuple):
+    """A report of how far our request `id` has come."""
+
+    id: RequestId
+    notification: Notification[Any]
+
+
+Event: TypeAlias = (
+    Request[Any]
+    | Notification[Any]
+    | Result[Any]
+    | Error
+    | Refusal
+    | Failure
+    | Ignored
+    | Cancelled
+    | Ended
+    | Progressed
+)
 
 
 class Pending:
@@ -82,10 +139,10 @@ class Pending:
 
 
 class StoredJSON(Mapping[Role, Mapping[str, Any]]):
-    """JSON objects by the side that declared them, decoded or as text.
+    """JSON objects by the role of who declared them, kept as they are or as text.
 
     Text takes as many bytes as were received; the decoded value may take twenty times as many. A
-    server may have many clients, so it keeps text, and decodes it at each access.
+    server may have many clients, so it keeps text, which is decoded at each access.
     """
 
     __slots__ = ("_objects",)
@@ -93,10 +150,7 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
     def __init__(self, objects: Mapping[Role, Mapping[str, Any]] | None = None) -> None:
         self._objects: dict[Role, Mapping[str, Any] | bytes] = dict(objects or {})
 
-    def keep(self, role: Role, declared: Mapping[str, Any]) -> None:
-        self._objects[role] = json_text(declared)
-
-    def __setitem__(self, role: Role, declared: Mapping[str, Any]) -> None:
+    def __setitem__(self, role: Role, declared: Mapping[str, Any] | bytes) -> None:
         self._objects[role] = declared
 
     def __getitem__(self, role: Role) -> Mapping[str, Any]:
@@ -111,9 +165,9 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
 
 
 class Connection:
-    """The knowledge that one side, `role`, has of its connection in the revision of `table`.
+    """The knowledge that one role has of its connection in the revision of `table`.
 
-    `declared` maps each side to the JSON object of the capabilities in force and `identity` to what
+    `declared` maps each role to the JSON object of the capabilities in force and `identity` to what
     it calls itself; whoever negotiates may replace their values at any time. `state` is that of the
     lifecycle. `envelope` holds the members, as JSON text, that belong into `_meta` of each request.
     """
@@ -172,7 +226,7 @@ class Connection:
         self.state = advance(HANDSHAKE, self.state, event)
         self._everything_passes = self.state is State.OPEN
 
-    # What this side sends.
+    # What is sent.
 
     def request(
         self,
@@ -217,7 +271,7 @@ class Connection:
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
         """Forget the request `id`, and return the notification that tells the peer so.
 
-        None if it was answered meanwhile, or if the revision does not let this side cancel.
+        None if it was answered meanwhile, or if the revision does not let this role cancel.
         """
         pending = self._asked.pop(id, None)
         if pending is None or self.table.notification(CANCELLED, self.role) is None:
@@ -255,7 +309,7 @@ class Connection:
         """Return what is overdue; it still has to be cancelled or forgotten."""
         return [(id, pending) for id, pending in self._asked.items() if pending.due <= now]
 
-    # What this side answers.
+    # What is answered.
 
     def is_open(self, id: RequestId) -> bool:
         """Return whether the peer still waits for the answer to its request `id`."""
@@ -284,16 +338,10 @@ class Connection:
         if self._open.get(request.id) is not request and not self.shared:
             return None
         self._open.pop(request.id, None)
-        return self._refusal(request.spec.method, request.id, error)
+        return self.reject(request.id, error, request.spec.method)
 
-    def reject(self, id: RequestId | None, error: ProtocolError) -> bytes | None:
-        """Return the error that answers what is no request to answer otherwise.
-
-        None if the revision cannot say it.
-        """
-        return self._refusal("", id, error)
-
-    def _refusal(self, method: str, id: RequestId | None, error: ProtocolError) -> bytes | None:
+    def reject(self, id: RequestId | None, error: ProtocolError, method: str = "") -> bytes | None:
+        """Return the error that answers what is no open request; None if it cannot be said."""
         code = self.table.code_to_send(method, error.code)
         try:
             return self.table.serialise_error(id, code, error.message, error.data)
@@ -360,7 +408,13 @@ class Connection:
             declared = self._declared_for(request) if self._declared_by_request else self.declared
             need = capabilities.unmet(spec.requires, self.peer, request.params, declared)
             if need is not None:
-                return Refusal(id, _undeclared(spec.method, need, id))
+                # A missing feature hides the whole method; a missing mode of it makes the params
+                # wrong (client/elicitation, "Error Handling"; client/roots, "Error Handling").
+                why = f"{spec.method} needs {need.capability.name} here, which is not declared"
+                return Refusal(
+                    id,
+                    InvalidParams(why, id=id) if need.when else MethodNotFound(spec.method, id=id),
+                )
         if not self.shared:
             self._open[id] = request
         return request
@@ -386,23 +440,12 @@ class Connection:
         return notification
 
     def _given_up(self, notification: Notification[Any]) -> Event:
-        id: RequestId | None = notification.params.request_id
-        request = None if id is None else self._open.get(id)
-        if id is not None and request is not None and request.spec.phase != "before_ready":
+        id = notification.params.request_id
+        request, pending = self._open.get(id), self._asked.get(id)
+        if request is not None and request.spec.phase != "before_ready":
             del self._open[id]
             return Cancelled(id, notification)
-        pending = None if id is None else self._asked.get(id)
-        if id is not None and pending is not None and "long_lived" in pending.spec.traits:
+        if pending is not None and "long_lived" in pending.spec.traits:
             return Ended(id, notification)
         # Late, or never asked: "fire and forget" (basic/utilities/cancellation, "Error Handling").
         return Ignored(InvalidRequest("cancels a request that is not open"))
-
-
-def _undeclared(method: str, need: Requirement, id: RequestId) -> RemoteError:
-    # A missing feature hides the whole method; a missing mode of it makes the params wrong
-    # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
-    if not need.when:
-        return MethodNotFound(method, id=id)
-    return InvalidParams(
-        f"{method} needs {need.capability.name} here, which is not declared", id=id
-    )

@@ -1,1 +1,0 @@
-"""One side of a connection as a state machine, without input or output."""

@@ -1,1 +1,0 @@
-"""Requests that need input of the client before they can be answered."""
