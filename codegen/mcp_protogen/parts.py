@@ -81,7 +81,7 @@ _LOSSES: Final = (
     ("core.losses", ("Loss", "Translated")),
 )
 # A tool's schema may ask for header fields, whatever its server is reached over.
-_HEADERS: Final = ("headers", "param_headers")
+_MARKS: Final = {"rules": ("param_headers",)}
 
 CONTENTS: Final = (
     Contents(
@@ -173,7 +173,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-server"}),
-        {"http": (*_HEADERS, "server", "sse")},
+        {"http": ("headers", "server", "sse"), **_MARKS},
         (
             (
                 "http.server.access",
@@ -193,7 +193,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-client"}),
-        {"http": (*_HEADERS, "client", "sse")},
+        {"http": ("headers", "client", "sse"), **_MARKS},
         (
             ("http.client.connect", ("connect_http", "open_http")),
             ("http.client.resume", ("Reconnection",)),
@@ -201,7 +201,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"toolkit"}),
-        {"core": ("schema_validation",), "http": _HEADERS, "toolkit": ()},
+        {"core": ("schema_validation",), "toolkit": (), **_MARKS},
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
             ("toolkit.items", ("ResourceNotFound", "ToolError")),

@@ -22,7 +22,7 @@ from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel
 from ..core.models.validation_errors import problems
 from ..core.schema_validation import Check, checker
-from ..http.param_headers import BadAnnotation, mirrors_of
+from ..rules.param_headers import BadAnnotation, mirrors_of
 from ..server.context import SessionBase
 from .arguments import Arguments, BadArguments, Texts
 from .completions import completers
