@@ -37,7 +37,7 @@ from ..messages.jsonrpc import Batch, Malformed, Parsed
 from ..messages.method_table import MethodTable
 from ..messages.parsed import Error, Notification, Request, Result
 from ..rules import capabilities
-from ..rules.lifecycle import HANDSHAKE, State, advance, may_pass
+from ..rules.lifecycle import HANDSHAKE, MAY_PASS, State
 from ..rules.lifecycle import Event as Step
 from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
 
@@ -169,7 +169,7 @@ class Connection:
         """The time at which the answer to the request made last is overdue."""
 
     def step(self, event: Step) -> None:
-        self.state = advance(HANDSHAKE, self.state, event)
+        self.state = HANDSHAKE[self.state, event]
         self._everything_passes = self.state is State.OPEN
 
     # What this side sends.
@@ -211,7 +211,7 @@ class Connection:
 
     def _check(self, spec: RequestSpec[P, Any] | NotificationSpec[P], params: P | None) -> None:
         capabilities.check(spec, self.role, params, self.declared)
-        if not self._everything_passes and not may_pass(self.state, spec.phase, self.role):
+        if not self._everything_passes and self.role not in MAY_PASS[self.state, spec.phase]:
             raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
@@ -353,7 +353,7 @@ class Connection:
         id, spec = request.id, request.spec
         if id in self._open:
             return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
-        if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
+        if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
         if spec.requires:
             # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
@@ -381,7 +381,7 @@ class Connection:
                 return Ignored(InvalidRequest("progress of a request that is not open"))
             pending.renew(now)
             return Progressed(params.progress_token, notification)
-        if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
+        if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
             return Ignored(InvalidRequest(f"{spec.method} came before its time"))
         return notification
 
