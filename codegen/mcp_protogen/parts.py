@@ -88,7 +88,7 @@ CONTENTS: Final = (
         frozenset(),
         {
             "core": ("errors", "json", "models", "revision", "spec"),
-            "messages": ("jsonrpc", "method_table", "parsed", "results", "writing"),
+            "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
         (("core.errors", _ERRORS),),

@@ -16,7 +16,7 @@ methods = pkg.load(REVISION).methods
 m = models(REVISION)
 Connection = runtime("connection.connection").Connection
 dispatch, events, errors = (
-    runtime(name) for name in ("messages.parsed", "connection.events", "core.errors")
+    runtime(name) for name in ("messages.method_table", "connection.events", "core.errors")
 )
 Patience = runtime("core.options").Patience
 

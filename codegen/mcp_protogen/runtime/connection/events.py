@@ -1,13 +1,13 @@
 """The events of a connection: what the messages of the peer come to.
 
 Besides these, a connection tells of the requests, notifications, results and errors that are what
-they should be (see `messages.parsed`).
+they should be (see `messages.method_table`).
 """
 
 from typing import Any, NamedTuple, TypeAlias
 
 from ..core.errors import RemoteError, RequestId
-from ..messages.parsed import Error, Notification, Request, Result
+from ..messages.method_table import Error, Notification, Request, Result
 
 
 class Refusal(NamedTuple):

@@ -20,7 +20,7 @@ from ..core.options import CallOptions, Options, Progress
 from ..core.spec import RequestSpec
 from ..core.tasks import Tasks
 from ..messages import jsonrpc
-from ..messages.parsed import Error, Result
+from ..messages.method_table import Error, Result
 from .send_queue import MessageSink
 
 P = TypeVar("P")

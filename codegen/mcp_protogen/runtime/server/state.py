@@ -13,7 +13,7 @@ from ..core.spec import Role
 from ..core.tasks import Tasks
 from ..messages.envelope import SERVER_INFO, client_envelope, members
 from ..messages.jsonrpc import Call
-from ..messages.parsed import Request
+from ..messages.method_table import Request
 from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews

@@ -13,7 +13,7 @@ from ..core.models.validation_errors import escaped
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
-from ..messages.parsed import Notification
+from ..messages.method_table import Notification
 from ..rpc.endpoint import Endpoint
 from ..rpc.incoming import Job
 from ..rpc.peer import Peer

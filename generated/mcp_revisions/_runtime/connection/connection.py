@@ -34,8 +34,7 @@ from ..core.spec import NotificationSpec, RequestSpec, Requirement, Role
 from ..messages import jsonrpc
 from ..messages.envelope import PROGRESS_TOKEN, client_capabilities
 from ..messages.jsonrpc import Batch, Malformed, Parsed
-from ..messages.method_table import MethodTable
-from ..messages.parsed import Error, Notification, Request, Result
+from ..messages.method_table import Error, MethodTable, Notification, Request, Result
 from ..rules import capabilities
 from ..rules.lifecycle import HANDSHAKE, MAY_PASS, State
 from ..rules.lifecycle import Event as Step

@@ -23,7 +23,7 @@ from ..core.spec import NotificationSpec, RequestSpec
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.jsonrpc import Batch, Parsed
-from ..messages.parsed import Error, Notification, Request, Result
+from ..messages.method_table import Error, Notification, Request, Result
 from .incoming import (
     BatchReply,
     GatheredReply,

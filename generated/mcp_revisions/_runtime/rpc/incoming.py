@@ -32,7 +32,7 @@ from ..core.errors import (
 from ..core.spec import Capability
 from ..core.tasks import Signal, Tasks
 from ..core.throttle import Throttle
-from ..messages.parsed import Request
+from ..messages.method_table import Request
 from ..rules import capabilities
 from .send_queue import MessageSink, SendQueue
 

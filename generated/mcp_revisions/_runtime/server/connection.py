@@ -15,7 +15,7 @@ from ..core.errors import InvalidParams, McpError, MethodNotFound, RequestId
 from ..core.models.base import WireModel
 from ..core.subscriptions import Filter, Listeners
 from ..messages.envelope import SUBSCRIPTION_ID, client_capabilities, members
-from ..messages.parsed import Notification, Request
+from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint
 from ..rpc.incoming import Job
 from ..rpc.send_queue import MessageSink
