@@ -34,9 +34,8 @@ class HandlerSet:
         Without one, from a peer of its own.
         """
         cls = type(self.owner)
-        names = _names(cls).items()
-        overridden = frozenset(method for method, name in names if _overrides(cls, name))
-        return overridden.union(_special(cls, revision or cls.TABLE.revision))
+        names = _names(cls, revision).items()
+        return frozenset(method for method, name in names if _overrides(cls, name))
 
     def unused(self) -> frozenset[str]:
         """Return what the class handles, but this object has nothing to answer with."""
@@ -44,8 +43,9 @@ class HandlerSet:
 
     def answered(self, revision: str | None = None) -> frozenset[str]:
         """Return what the object handles, in the way of `handled`: all but what is `unused`."""
-        special = _special(type(self.owner), revision or self.owner.TABLE.revision)
-        return self.handled(revision) - (self.unused() - special.keys())
+        return self.handled(revision) - (
+            self.unused() - _special(type(self.owner), revision).keys()
+        )
 
     def declaration(self) -> JSONObject:
         """Return the capabilities to declare: what is handled and sent needs them."""
@@ -66,10 +66,9 @@ class HandlerSet:
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """Return the handlers of what comes from a peer of `revision`, by wire name."""
-        owner, handled = self.owner, self.answered(revision)
-        names = {method: name for method, name in _names(owner).items() if method in handled}
-        names |= _special(type(owner), revision)
-        return {method: getattr(owner, name) for method, name in names.items()}
+        owner, answered = self.owner, self.answered(revision)
+        names = _names(type(owner), revision).items()
+        return {method: getattr(owner, name) for method, name in names if method in answered}
 
     def identity(self) -> JSONObject:
         """Return what the object calls itself: its `info`, or else the name of its class."""
@@ -125,9 +124,11 @@ def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
     return kept
 
 
-def _names(owner: Handlers | type[Handlers]) -> dict[str, str]:
-    tables = (owner.REQUESTS, owner.INPUT_REQUESTS, owner.NOTIFICATIONS)
-    return {method: name for table in tables for method, (_, name) in table.items()}
+def _names(cls: type[Handlers], revision: str | None) -> dict[str, str]:
+    """Return the names of the handlers of what comes from a peer of a revision, by wire name."""
+    tables = (cls.REQUESTS, cls.INPUT_REQUESTS, cls.NOTIFICATIONS)
+    usual = {method: name for table in tables for method, (_, name) in table.items()}
+    return usual | _special(cls, revision)
 
 
 def _overrides(cls: type[Handlers], name: str) -> bool:
@@ -158,9 +159,9 @@ def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
     return marked
 
 
-def _special(cls: type[Any], revision: str) -> dict[str, str]:
-    """Return the names of the marked handlers for a revision, by wire name."""
+def _special(cls: type[Handlers], revision: str | None) -> dict[str, str]:
     found: dict[str, str] = {}
+    revision = revision or cls.TABLE.revision
     for base in reversed(cls.__mro__):
         for name, value in base.__dict__.items():
             marked: Any = getattr(value, _FOR, None)
@@ -172,18 +173,15 @@ def _special(cls: type[Any], revision: str) -> dict[str, str]:
 
 def _refuse_marked(cls: type[Any]) -> None:
     attributes = {name: value for base in cls.__mro__[::-1] for name, value in vars(base).items()}
-    name = next((name for name, value in attributes.items() if _is_marked(value)), "")
-    if name:
+    for name, value in attributes.items():
+        # Some objects say of any attribute that they have it.
+        if not isinstance(getattr(getattr(value, "__func__", value), MARKS, None), tuple):
+            continue
         bases = ", ".join(("Toolkit", *(base.__name__ for base in cls.__bases__)))
         advice = f"write class {cls.__name__}({bases})"
         if getattr(cls, "ROLE", "") == "client":
             advice = "only servers have tools, resources and prompts"
         raise TypeError(f"{cls.__name__}.{name} is marked, but there is no toolkit here: {advice}")
-
-
-def _is_marked(value: object) -> bool:
-    # Some objects say of any attribute that they have it.
-    return isinstance(getattr(getattr(value, "__func__", value), MARKS, None), tuple)
 
 
 def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:
