@@ -174,7 +174,10 @@ class MethodTable:
         """
         if isinstance(message, Answer):
             asked = None if message.id is None else pending(message.id)
-            return self._interpret_answer(message, asked)
+            try:
+                return self._read_answer(message, asked)
+            except InvalidAnswer as error:
+                return error
         id, method, params, meta, whole = message
         calls: MethodSpecs[Any] = (self._notifications if id is None else self._requests)[sender]
         known = calls.known.get(method) or calls.find(method)
@@ -196,19 +199,21 @@ class MethodTable:
             return Notification(spec, value, meta)
         return Request(id, spec, value, params, meta)
 
-    def _interpret_answer(self, answer: Answer, spec: RequestSpec[Any, Any] | None) -> Outcome:
+    def _read_answer(
+        self, answer: Answer, spec: RequestSpec[Any, Any] | None
+    ) -> Result[Any] | Error:
         id, result, failure = answer
         if failure is not None:
             return Error(id, failure["code"], failure["message"], failure.get("data"))
         if id is None or spec is None:
-            return InvalidAnswer("a result for a request that is not pending", id=id)
+            raise InvalidAnswer("a result for a request that is not pending", id=id)
         try:
             return Result(id, self.result_reader(spec)(result))
         except UnknownResultType:
             found = [_NO_RESULT_TYPE]
         except (ValidationError, Untranslatable) as error:
             found = _problems(error, result, "/result")
-        return InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
+        raise InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
 
     def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
         """Read one message, as `interpret` does; raise `RemoteError`."""
@@ -235,15 +240,13 @@ class MethodTable:
         message = single(data)
         if not isinstance(message, Answer):
             raise InvalidAnswer("not an answer")
-        outcome = understood(self._interpret_answer(message, spec))
-        assert isinstance(outcome, (Result, Error))
-        return outcome
+        return self._read_answer(message, spec)
 
     def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
         """Read the decoded result of a request made with `spec`; raise `InvalidAnswer`."""
-        outcome = understood(self._interpret_answer(Answer(0, result), spec))
-        assert isinstance(outcome, Result)
-        value: R = outcome.value
+        answer = self._read_answer(Answer(0, result), spec)
+        assert isinstance(answer, Result)
+        value: R = answer.value
         return value
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:

@@ -5,17 +5,15 @@ basic/transports/streamable-http, "Custom Headers from Tool Parameters").
 """
 
 import re
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.json import is_array, is_object
 from ..core.models.validation_errors import escaped
 
-MirroredType: TypeAlias = Literal["string", "integer", "boolean"]
-
 ANNOTATION: Final = "x-mcp-header"
 _PREFIX: Final = "mcp-param-"
 
-_TYPES: Final = frozenset(get_args(MirroredType))
+_TYPES: Final = ("string", "integer", "boolean")
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
 # These keywords hold data, which may look like a schema without being one.
@@ -44,7 +42,7 @@ class Mirror(NamedTuple):
     """The member names that lead to it, from the arguments on."""
     header: str
     """The full name of the header field, in lower case."""
-    type: MirroredType
+    type: str
 
 
 def mirrors_of(schema: object) -> tuple[Mirror, ...]:
@@ -104,10 +102,9 @@ def _mirror(place: _Place) -> Mirror:
         raise _bad(place, "has to be the name of a header field: letters, digits, !#$%&'*+-.^_`|~")
     if not place.path:
         raise _bad(place, "is allowed only on a property of the arguments, nested or not")
-    # `type` may also be a list, which is not allowed here and cannot be hashed.
-    if not isinstance(type, str) or type not in _TYPES:
+    if type not in _TYPES:
         raise _bad(place, "needs a property of the type string, integer or boolean")
-    return Mirror(place.path, _PREFIX + name.lower(), cast(MirroredType, type))
+    return Mirror(place.path, _PREFIX + name.lower(), type)
 
 
 def _bad(place: _Place, reason: str) -> BadAnnotation:

@@ -19,8 +19,6 @@ NotificationHandlers: TypeAlias = Mapping[str, tuple[NotificationSpec[Any], str]
 MARKS: Final = "__mcp_marks__"
 """The attribute of a function that says what it is to clients; only a toolkit reads it."""
 
-_TABLES: Final = ("REQUESTS", "INPUT_REQUESTS", "NOTIFICATIONS")
-
 
 class HandlerSet:
     """The runtime's part of an object with handlers: what it answers, declares and is called."""
@@ -133,11 +131,7 @@ def _names(cls: type[Handlers], revision: str | None) -> dict[str, str]:
 
 def _overrides(cls: type[Handlers], name: str) -> bool:
     # The generated class is the first to bring a table along; it heads the user's classes.
-    generated = next(
-        base
-        for base in reversed(cls.__mro__)
-        if base is not Handlers and not base.__dict__.keys().isdisjoint(_TABLES)
-    )
+    generated = next(base for base in reversed(cls.__mro__) if "TABLE" in base.__dict__)
     return getattr(cls, name) is not getattr(generated, name, None)
 
 

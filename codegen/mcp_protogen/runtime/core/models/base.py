@@ -265,13 +265,6 @@ def declared(model: object, name: str) -> Any:
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
 
 
-def _share(cls: type[WireModel]) -> WireModel:
-    with BUILDING:
-        if cls not in _shared:
-            _shared[cls] = cls()
-        return _shared[cls]
-
-
 def required_constants(cls: type[WireModel]) -> dict[str, Any]:
     """Return the members with only one valid value, by wire name."""
     return {
@@ -303,7 +296,9 @@ def _rules_of(cls: type[WireModel]) -> _Rules:
             renamed[wire_name] = name
         if is_implied(field):
             if default is SUPPLIED:
-                default = _share(cast(type[WireModel], field.annotation))
+                kind = cast(type[WireModel], field.annotation)
+                with BUILDING:
+                    default = _shared[kind] = _shared.get(kind) or kind()
             implied.append((name, wire_name, default))
         elif absent_if_none(field):
             optional[name] = wire_name
