@@ -22,7 +22,6 @@ from mcp_protogen.runtime.rules.client_negotiation import (
     Restart,
     Step,
 )
-from mcp_protogen.runtime.rules.lifecycle import HANDSHAKE, State
 from mcp_protogen.runtime.rules.server_negotiation import DISCOVER, INITIALIZE, Offer
 
 from support.folders import ROOT
@@ -36,20 +35,13 @@ _OFFER: Final = Offer({_OLD: "handshake", _NEW: "stateless"})
 
 def drawn() -> Mapping[str, str]:
     """Each drawing by its name."""
-    return {"handshake": _states(), "probe": _flow()}
+    return {"probe": _flow()}
 
 
 def with_drawings(page: str) -> str:
     """The page with its drawings as they ought to be."""
     drawings = drawn()
     return _BLOCK.sub(lambda found: f"{found[1]}```mermaid\n{drawings[found[2]]}```", page)
-
-
-def _states() -> str:
-    lines = ["stateDiagram-v2", f"    [*] --> {State.NEW.name}"]
-    for (state, event), following in HANDSHAKE.items():
-        lines.append(f"    {state.name} --> {following.name}: {event.value}")
-    return "\n".join(lines) + "\n"
 
 
 # What may come of asking, in words, and as the machine is told.

@@ -33,7 +33,6 @@ from ..rpc.endpoint import Endpoint
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
 from ..rules.client_negotiation import NegotiatedRevision, Outcome
-from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
 from ..rules.server_negotiation import DISCOVER, INITIALIZE
 from ..translation.revision_view import RevisionView, RevisionViews
@@ -321,7 +320,7 @@ async def _running(
     writer = asyncio.create_task(_write(endpoint, queue))
     if connection.state is State.OPEN_PENDING:
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
-        connection.step(Step.INITIALIZED)
+        connection.enter(State.OPEN)
     reader = asyncio.create_task(_read(endpoint, negotiator))
     try:
         yield

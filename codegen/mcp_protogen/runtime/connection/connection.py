@@ -36,8 +36,7 @@ from ..messages.envelope import PROGRESS_TOKEN, client_capabilities
 from ..messages.jsonrpc import Batch, Malformed, Parsed
 from ..messages.method_table import Error, MethodTable, Notification, Request, Result
 from ..rules import capabilities
-from ..rules.lifecycle import HANDSHAKE, MAY_PASS, State
-from ..rules.lifecycle import Event as Step
+from ..rules.lifecycle import MAY_PASS, State
 from .events import Cancelled, Ended, Event, Failure, Ignored, Progressed, Refusal
 
 P = TypeVar("P")
@@ -167,9 +166,10 @@ class Connection:
         self.latest_due = float("inf")
         """The time at which the answer to the request made last is overdue."""
 
-    def step(self, event: Step) -> None:
-        self.state = HANDSHAKE[self.state, event]
-        self._everything_passes = self.state is State.OPEN
+    def enter(self, state: State) -> None:
+        """Go on to the next state of a handshake."""
+        self.state = state
+        self._everything_passes = state is State.OPEN
 
     # What this side sends.
 

@@ -1,12 +1,10 @@
-"""The opening of a connection, as tables.
+"""The opening of a connection, as a table.
 
 Theory of operation. Up to 2025-11-25 a connection begins with a handshake: the client offers a
-revision, the server answers with one, the client confirms. Each side keeps a state, and what either
-of them does is an event; the table `HANDSHAKE` says which state an event leads to, and an event it
-does not have is a breach of the protocol. Both sides walk the same table, because sending and
-receiving a message are the same event. Other messages change no state, and none says goodbye
-(basic/lifecycle, "Shutdown"). From 2026-07-28 on there is nothing to agree on: every request says
-all that is needed to understand it (basic, "Statelessness"), and the state stays `NEW`.
+revision, the server answers with one, the client confirms. Each side keeps a state; the answer and
+the confirmation lead on, for who sends them and for who receives them. No other message changes it,
+and none says goodbye (basic/lifecycle, "Shutdown"). From 2026-07-28 on there is nothing to agree
+on: every request says all that is needed to understand it (basic, "Statelessness").
 
 A method's entry says when its message may pass: at any time, before the connection is ready, or
 once it is ready. `MAY_PASS` turns that into a rule per state and sender; in the stateless era every
@@ -25,31 +23,12 @@ class State(Enum):
     """A state of a connection that opens."""
 
     NEW = "new"
-    """Nothing has been said."""
-    OPENING = "opening"
-    """`initialize` was sent and waits for its answer."""
+    """`initialize` was not answered; in the stateless era this stays so."""
     OPEN_PENDING = "open, pending"
     """`initialize` was answered and waits for its confirmation."""
     OPEN = "open"
     """Both sides may use what they agreed on."""
 
-
-class Event(Enum):
-    """A step that moves a connection on."""
-
-    INITIALIZE = "initialize"
-    INITIALIZE_ACCEPTED = "result of initialize"
-    INITIALIZED = "notifications/initialized"
-
-
-HANDSHAKE: Final[Mapping[tuple[State, Event], State]] = MappingProxyType(
-    {
-        # 2025-11-25, basic/lifecycle, "Initialization"
-        (State.NEW, Event.INITIALIZE): State.OPENING,
-        (State.OPENING, Event.INITIALIZE_ACCEPTED): State.OPEN_PENDING,
-        (State.OPEN_PENDING, Event.INITIALIZED): State.OPEN,
-    }
-)
 
 _BOTH: Final = frozenset[Role]({"client", "server"})
 _CLIENT: Final = frozenset[Role]({"client"})
@@ -64,7 +43,6 @@ MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyTyp
             # Until initialize is answered a client sends nothing but pings beside it, and a server
             # nothing but pings and log entries (basic/lifecycle, "Initialization").
             State.NEW: (_BOTH, _CLIENT, _NOBODY),
-            State.OPENING: (_BOTH, _NOBODY, _NOBODY),
             # The rule for clients ends with the answer, the one for servers with the confirmation.
             State.OPEN_PENDING: (_BOTH, _CLIENT, _CLIENT),
             State.OPEN: (_BOTH, _NOBODY, _BOTH),

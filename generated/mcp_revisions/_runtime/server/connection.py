@@ -19,7 +19,6 @@ from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint
 from ..rpc.incoming import Job
 from ..rpc.send_queue import MessageSink
-from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
 from .context import RequestContext
 from .input_required.inputs import Asking
@@ -128,7 +127,7 @@ class ServerConnection:
         if method == INITIALIZED:
             connection = self.endpoint.connection
             if connection.state is State.OPEN_PENDING:
-                connection.step(Step.INITIALIZED)
+                connection.enter(State.OPEN)
         handler = self._handlers.get(method)
         if handler is None:
             return None

@@ -14,7 +14,6 @@ from ..core.tasks import Tasks
 from ..messages.envelope import SERVER_INFO, client_envelope, members
 from ..messages.jsonrpc import Call
 from ..messages.method_table import Request
-from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
@@ -65,7 +64,6 @@ class BoundServer:
         event = connection.take(call)
         if not isinstance(event, Request):
             raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
-        connection.step(Step.INITIALIZE)
         said = {name: event.raw[name] for name in ("capabilities", "clientInfo")}
         problems = options.of_client.problems("/params", said)
         if problems:
@@ -74,7 +72,7 @@ class BoundServer:
         self.remember(connection, declared, table.inward("Implementation", said["clientInfo"]))
         result = self.introduction(event.spec.results[0], protocol_version=table.revision)
         answer = connection.answer(event, result)
-        connection.step(Step.INITIALIZE_ACCEPTED)
+        connection.enter(State.OPEN_PENDING)
         return connection, answer
 
     def remember(self, connection: Connection, declared: JSONObject, called: JSONObject) -> None:
