@@ -151,10 +151,7 @@ def _id_in(
 
 
 def id_of(message: Mapping[str, Any]) -> RequestId | None:
-    """Return the id of a decoded message; None if there is none, or one that is not allowed.
-
-    One that is written with a fraction of zero is an integer.
-    """
+    """Return the id of a decoded message; None if there is none, or one that is not allowed."""
     id = message.get("id")
     if type(id) is str:
         return id if len(id) <= LONGEST else None

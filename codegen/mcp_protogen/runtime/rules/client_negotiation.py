@@ -95,7 +95,7 @@ class Negotiation:
         self._modern_errors = _MODERN_OVER_HTTP if over_http else _MODERN_ERRORS
         fits = known is not None and known.revision in offer.of(known.era)
         self._known = known if fits else None
-        self._asked: Ask | None = None
+        self._method = ""
         self._tried: set[Ask] = set()
         self._corrections: set[str] = set()
         self._restarted = False
@@ -119,16 +119,15 @@ class Negotiation:
         return self._ask(INITIALIZE, self._offer.handshake[0])
 
     def _ask(self, method: str, version: str) -> Ask:
-        self._asked = Ask(method, version)
-        self._tried.add(self._asked)
-        return self._asked
+        self._method, ask = method, Ask(method, version)
+        self._tried.add(ask)
+        return ask
 
     def next(self, outcome: Outcome) -> Step:
         """Return the step after `outcome`, which came of the last one."""
         if isinstance(outcome, Exception) and self._settles_nothing(outcome):
             return outcome
-        assert self._asked is not None
-        discovers = self._asked.method == DISCOVER
+        discovers = self._method == DISCOVER
         step = (self._discovered if discovers else self._initialized)(outcome)
         if isinstance(step, Exception) and self._known is not None:
             # What was known has proved wrong; what is found out now may be something else.
@@ -181,18 +180,15 @@ class Negotiation:
         if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
             # Everything this client can do was declared already, and its fields repeat its message.
             return refused
+        # Behind one URL there may be several servers: one of them may have refused what the others
+        # support. There, each revision is asked for once more.
+        discovered = {version for method, version in self._tried if method == DISCOVER}
+        done = self._corrections if self._over_http else discovered
         for other in self._offer.stateless:
-            if other in supported and self._may_correct_to(other):
+            if other in supported and other not in done:
                 self._corrections.add(other)
                 return self._ask(DISCOVER, other)
         return self._common_handshake(supported)
-
-    def _may_correct_to(self, version: str) -> bool:
-        if self._over_http:
-            # Behind one URL there may be several servers: one of them may have refused what the
-            # others support. Each revision is asked for once more.
-            return version not in self._corrections
-        return Ask(DISCOVER, version) not in self._tried
 
     def _common_handshake(self, supported: Sequence[str]) -> Step:
         """Ask for a listed revision by a handshake, if it can only be had so; or give up."""

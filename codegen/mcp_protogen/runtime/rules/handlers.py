@@ -14,7 +14,6 @@ from ..messages.method_table import MethodTable
 from . import capabilities
 
 RequestHandlers: TypeAlias = Mapping[str, tuple[RequestSpec[Any, Any], str]]
-NotificationHandlers: TypeAlias = Mapping[str, tuple[NotificationSpec[Any], str]]
 
 MARKS: Final = "__mcp_marks__"
 """The attribute of a function that says what it is to clients; only a toolkit reads it."""
@@ -27,10 +26,7 @@ class HandlerSet:
         self.owner: Final = owner
 
     def handled(self, revision: str | None = None) -> frozenset[str]:
-        """Return the wire names of the messages that the class handles from a peer of a revision.
-
-        Without one, from a peer of its own.
-        """
+        """Return the wire names of what the class handles from a peer of a revision, or its own."""
         cls = type(self.owner)
         names = _names(cls, revision).items()
         return frozenset(method for method, name in names if _overrides(cls, name))
@@ -71,8 +67,9 @@ class HandlerSet:
     def identity(self) -> JSONObject:
         """Return what the object calls itself: its `info`, or else the name of its class."""
         info: WireModel | None = getattr(self.owner, "info", None)
-        unnamed = {"name": type(self.owner).__name__, "version": "0"}
-        return unnamed if info is None else info.to_wire()
+        if info is None:
+            return {"name": type(self.owner).__name__, "version": "0"}
+        return info.to_wire()
 
 
 class Handlers:
@@ -86,7 +83,7 @@ class Handlers:
     ROLE: ClassVar[Role]
     TABLE: ClassVar[MethodTable]
     REQUESTS: ClassVar[RequestHandlers] = {}
-    NOTIFICATIONS: ClassVar[NotificationHandlers] = {}
+    NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = {}
     INPUT_REQUESTS: ClassVar[RequestHandlers] = {}
     """Questions that a server puts into a result (2026-07-28, basic/patterns/mrtr)."""
     SENDS: ClassVar[frozenset[str]] = frozenset()
@@ -123,7 +120,6 @@ def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
 
 
 def _names(cls: type[Handlers], revision: str | None) -> dict[str, str]:
-    """Return the names of the handlers of what comes from a peer of a revision, by wire name."""
     tables = (cls.REQUESTS, cls.INPUT_REQUESTS, cls.NOTIFICATIONS)
     usual = {method: name for table in tables for method, (_, name) in table.items()}
     return usual | _special(cls, revision)

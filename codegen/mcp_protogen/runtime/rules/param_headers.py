@@ -5,7 +5,7 @@ basic/transports/streamable-http, "Custom Headers from Tool Parameters").
 """
 
 import re
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from ..core.json import is_array, is_object
 from ..core.models.validation_errors import escaped
@@ -28,8 +28,6 @@ _NAMED: Final = (
 _MAX_DEPTH: Final = 200
 _MAX_VALUES: Final = 100_000
 
-_Path: TypeAlias = tuple[str, ...]
-
 
 class BadAnnotation(ValueError):
     """A schema that breaks the rules for `x-mcp-header`; the message is a pointer and a reason."""
@@ -38,7 +36,7 @@ class BadAnnotation(ValueError):
 class Mirror(NamedTuple):
     """One argument that is repeated in a header field."""
 
-    path: _Path
+    path: tuple[str, ...]
     """The member names that lead to it, from the arguments on."""
     header: str
     """The full name of the header field, in lower case."""
@@ -74,7 +72,7 @@ class _Place(NamedTuple):
 
     value: Any
     pointer: str
-    path: _Path | None
+    path: tuple[str, ...] | None
 
 
 def _below(place: _Place) -> list[_Place]:

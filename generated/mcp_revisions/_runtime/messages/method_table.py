@@ -115,8 +115,8 @@ class MethodSpecs(Generic[SpecT]):
 
     def find(self, method: str) -> Known[SpecT] | None:
         """Return the entry of a method; None if it is not this sender's to use."""
-        spec = self._specs.get(method)
-        if spec is None or self._sender not in spec.senders:
+        spec = _allowed(self._specs.get(method), self._sender)
+        if spec is None:
             return None
         found = self.known[method] = (spec, self._reader(spec))
         return found

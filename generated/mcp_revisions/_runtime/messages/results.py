@@ -48,7 +48,7 @@ def forgiver(spec: RequestSpec[Any, Any], rules: Rules) -> Callable[[Any], Any] 
     """
     needed = required_members(spec.results[0])
     lenient = [one for one in rules.leniency if one.member in needed]
-    types = frozenset(rules.result_types) if _RESULT_TYPE in needed else frozenset[str]()
+    types = rules.result_types if _RESULT_TYPE in needed else ()
     if not lenient and not types:
         return None
     plain_only = len(spec.results) == 1

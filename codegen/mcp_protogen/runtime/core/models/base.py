@@ -41,7 +41,7 @@ Validate: TypeAlias = Callable[[Any], Any]
 SUPPLIED: Final[Any] = object()
 """The usual value of an object member: an object whose own members have their usual values.
 
-All instances without the member share it, so it cannot be changed. `supplied` recognises it.
+All instances without the member share it, so it cannot be changed.
 """
 
 
@@ -58,7 +58,7 @@ class WireModel(BaseModel):
     """A JSON object of the protocol.
 
     Undeclared members are kept. Types are not coerced: `"1"` and `true` are not integers. Only the
-    constructor takes Python names as well as wire names; reading takes wire names only.
+    constructor takes Python names as well as wire names.
     """
 
     model_config = ConfigDict(
