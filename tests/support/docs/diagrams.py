@@ -1,6 +1,6 @@
-"""The diagrams of docs/negotiation.md, drawn from the tables they show.
+"""The diagram in docs/negotiation.md of how a client finds a revision, drawn from its rules.
 
-Run as a program it rewrites the page's drawings in place.
+Run as a program it rewrites the drawing in place.
 """
 
 import re
