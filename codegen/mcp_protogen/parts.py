@@ -81,14 +81,14 @@ _LOSSES: Final = (
     ("core.losses", ("Loss", "Translated")),
 )
 # A tool's schema may ask for header fields, whatever its server is reached over.
-_HEADERS: Final = ("headers", "param_headers")
+_MARKS: Final = {"rules": ("param_headers",)}
 
 CONTENTS: Final = (
     Contents(
         frozenset(),
         {
             "core": ("errors", "json", "models", "revision", "spec"),
-            "messages": ("jsonrpc", "method_table", "parsed", "results", "writing"),
+            "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
         (("core.errors", _ERRORS),),
@@ -173,7 +173,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-server"}),
-        {"http": (*_HEADERS, "server", "sse")},
+        {"http": ("headers", "server", "sse"), **_MARKS},
         (
             (
                 "http.server.access",
@@ -193,7 +193,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-client"}),
-        {"http": (*_HEADERS, "client", "sse")},
+        {"http": ("headers", "client", "sse"), **_MARKS},
         (
             ("http.client.connect", ("connect_http", "open_http")),
             ("http.client.resume", ("Reconnection",)),
@@ -201,7 +201,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"toolkit"}),
-        {"core": ("schema_validation",), "http": _HEADERS, "toolkit": ()},
+        {"core": ("schema_validation",), "toolkit": (), **_MARKS},
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
             ("toolkit.items", ("ResourceNotFound", "ToolError")),

@@ -1,9 +1,9 @@
-"""The drawings of the page on negotiation are those of the tables."""
+"""The drawing of the page on negotiation is that of the rules."""
 
 from support.docs.diagrams import PAGE, drawn, with_drawings
 
 
-def test_the_page_shows_the_tables_as_they_are() -> None:
+def test_the_page_shows_the_rules_as_they_are() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert with_drawings(page) == page, "run: PYTHONPATH=tests python -m support.docs.diagrams"
     for name in drawn():

@@ -1,7 +1,6 @@
 """Packages without a runtime of their own: they stand on one that is installed."""
 
 import ast
-import importlib.util
 import json
 import os
 import shutil
@@ -10,7 +9,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -26,6 +24,7 @@ from mcp_protogen.output.lock import read_lock
 from mcp_protogen.output.trial import require_importable
 from mcp_protogen.package import GeneratedFile, Package
 from mcp_protogen.parts import DEFAULT
+from mcp_protogen.runtime.core import version_check
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
 from support.generating import generate_little
@@ -76,34 +75,34 @@ asyncio.run(main())
 """
 
 
-def runtime_called(name: str, **versions: str) -> Any:
-    """Return the top of the runtime, imported under a name, with other versions in it."""
-    spec = importlib.util.spec_from_file_location(name, runtime_folder() / "__init__.py")
-    assert spec is not None and spec.loader is not None
-    module: ModuleType = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    for version, value in versions.items():
-        setattr(module, version, value)
-    return module
+def named(monkeypatch: pytest.MonkeyPatch, name: str, version: str) -> None:
+    """Give the runtime another name and version, as its check of versions sees them."""
+    monkeypatch.setattr(version_check, "__name__", f"{name}.core.version_check")
+    monkeypatch.setattr(version_check, "__version__", version)
 
 
-def test_a_runtime_serves_packages_of_its_version_and_of_those_before_it() -> None:
-    runtime = runtime_called(NAME, __version__="0.10.2", SERVES_FROM="0.9")
+def test_a_runtime_serves_packages_of_its_version_and_of_those_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    named(monkeypatch, NAME, "0.10.2")
+    monkeypatch.setattr(version_check, "SERVES_FROM", "0.9")
     for made_for in ("0.9", "0.9.0", "0.9.12", "0.10.0rc1", "0.10.2"):
-        runtime.require_version(made_for, "pkg")
+        version_check.require_version(made_for, "pkg")
     for made_for in ("0.8.9", "0.10.3", "0.11", "1.0.0"):
         with pytest.raises(ImportError) as caught:
-            runtime.require_version(made_for, "pkg")
+            version_check.require_version(made_for, "pkg")
         said = f"pkg was generated for mcp_protogen_runtime {made_for}, and 0.10.2 is installed"
         mend = f"pip install 'mcp-protogen-runtime=={made_for}'; or generate pkg anew"
         assert str(caught.value) == f"{said}: {mend} with mcp-gen 0.10.2: mcp-gen sync"
         assert caught.value.name == NAME
 
 
-def test_a_runtime_of_another_name_is_not_looked_for_at_an_index() -> None:
-    runtime = runtime_called("ours.runtime", __version__="0.1.0")
+def test_a_runtime_of_another_name_is_not_looked_for_at_an_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    named(monkeypatch, "ours.runtime", "0.1.0")
     with pytest.raises(ImportError, match=r"ours\.runtime 0\.2\.0, .*: put version 0\.2\.0 in its"):
-        runtime.require_version("0.2.0", "pkg")
+        version_check.require_version("0.2.0", "pkg")
 
 
 @pytest.fixture(scope="module")
@@ -150,10 +149,12 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
     listed = tuple(layout.ListedRevision(id, era, module_name(id)) for id, era in eras.items())
     renderer = Renderer(templates_folder())
     copied = "\n".join(layout.package_module(listed, OPTIONS.selection, renderer).pieces)
-    asking = f'from {NAME} import require_version\n\nrequire_version("{__version__}", __name__)\n'
-    installed = as_copied((place / "pkg" / "__init__.py").read_text(), "__init__.py")
-    assert installed.count(asking) == 1
-    assert ast.dump(ast.parse(installed.replace(asking, ""))) == ast.dump(ast.parse(copied))
+    check = f"from {NAME}.core.version_check import require_version\n\n"
+    check += f'require_version("{__version__}", __name__)\n'
+    installed = (place / "pkg" / "__init__.py").read_text()
+    assert installed.count(check) == 1
+    installed = as_copied(installed.replace(check, ""), "__init__.py")
+    assert ast.dump(ast.parse(installed)) == ast.dump(ast.parse(copied))
 
 
 def test_parts_decide_what_a_package_offers_of_the_installed_runtime(place: Path) -> None:
@@ -195,15 +196,16 @@ import pkg
 print(*sorted(set(sys.modules) - at_start - sys.stdlib_module_names))
 for name in [name for name in sys.modules if name.startswith("pkg")]:
     del sys.modules[name]
-import {NAME}
-{NAME}.__version__ = "0.0.9"
+from {NAME}.core import version_check
+version_check.__version__ = "0.0.9"
 try:
     import pkg.v2025_11_25.models
 except ImportError as error:
     print(error, "pydantic" in sys.modules)
 """
     loaded, refusal = ran(place, "-c", program)
-    assert loaded.split() == [NAME, f"{NAME}.core", f"{NAME}.core.revision", "pkg"]
+    modules = ("core", "core.revision", "core.version_check")
+    assert loaded.split() == [NAME, *(f"{NAME}.{module}" for module in modules), "pkg"]
     assert refusal.startswith(f"pkg was generated for {NAME} {__version__}, and 0.0.9 is installed")
     assert refusal.endswith("False")
 

@@ -5,15 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.http.param_headers import (
-    BadAnnotation,
-    Mirror,
-    agrees,
-    headers_for,
-    mirrors_of,
-    text_of,
-    value_at,
-)
+from mcp_protogen.runtime.http.headers import agrees, headers_for, text_of, value_at
+from mcp_protogen.runtime.rules.param_headers import BadAnnotation, Mirror, mirrors_of
 from support.json_types import Json, JsonObject
 from support.tables import case
 

@@ -16,9 +16,9 @@ from mcp_protogen.runtime.core.errors import (
 )
 from mcp_protogen.runtime.core.spec import RequestSpec, Role, Rules
 from mcp_protogen.runtime.messages import jsonrpc
-from mcp_protogen.runtime.messages.method_table import MethodTable
-from mcp_protogen.runtime.messages.parsed import (
+from mcp_protogen.runtime.messages.method_table import (
     Error,
+    MethodTable,
     Notification,
     Request,
     Result,

@@ -15,19 +15,16 @@ from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
 from mcp_protogen.runtime.rules.client_negotiation import (
     Adopt,
     Answered,
-    Discover,
-    Fail,
-    Gone,
-    Initialize,
+    Ask,
     NegotiatedRevision,
     Negotiation,
     Outcome,
-    Refused,
     Restart,
-    Silent,
     Step,
 )
 from mcp_protogen.runtime.rules.server_negotiation import (
+    DISCOVER,
+    INITIALIZE,
     Offer,
     Route,
     answer_initialize,
@@ -39,14 +36,15 @@ from support.tables import case
 
 NEXT = "2027-01-01"
 DISCOVERED = {"supportedVersions": [NEW]}
+SILENCE = RequestTimeout("server/discover", 5)
 
 
 def agreed(version: str) -> Answered:
     return Answered({"protocolVersion": version, "capabilities": {}})
 
 
-def unsupported(*supported: str) -> Refused:
-    return Refused(-32022, "Unsupported", {"supported": list(supported), "requested": "?"})
+def unsupported(*supported: str) -> McpError:
+    return McpError(-32022, "Unsupported", {"supported": list(supported), "requested": "?"})
 
 
 def after(offer: Offer, *outcomes: Outcome, known: NegotiatedRevision | None = None) -> Step:
@@ -54,21 +52,21 @@ def after(offer: Offer, *outcomes: Outcome, known: NegotiatedRevision | None = N
     negotiation = Negotiation(offer, known)
     step = negotiation.start()
     for outcome in outcomes:
-        assert not isinstance(step, (Adopt, Fail))
+        assert not isinstance(step, (Adopt, Exception))
         step = negotiation.next(outcome)
     return step
 
 
 def failure(step: Step) -> Any:
-    assert isinstance(step, Fail)
-    return step.error
+    assert isinstance(step, Exception)
+    return step
 
 
 class TestHandshake:
     @pytest.mark.shows("S0-17", "S1-09")
     def test_HC01_the_newest_is_proposed(self) -> None:
-        assert after(LEGACY) == Initialize("2025-11-25")
-        assert after(offer("2024-11-05", "2025-03-26")) == Initialize("2025-03-26")
+        assert after(LEGACY) == Ask(INITIALIZE, "2025-11-25")
+        assert after(offer("2024-11-05", "2025-03-26")) == Ask(INITIALIZE, "2025-03-26")
 
     def test_HC02_HC03_what_the_server_answers_is_adopted_if_it_is_on_offer(self) -> None:
         for version in OLD:
@@ -85,7 +83,7 @@ class TestHandshake:
                 assert (error.offered, error.supported) == (("2024-11-05",), (version,))
 
     def test_HC04_a_stateless_revision_is_never_agreed_on_by_a_handshake(self) -> None:
-        error = failure(after(DUAL, Silent(), agreed(NEW)))
+        error = failure(after(DUAL, SILENCE, agreed(NEW)))
         assert isinstance(error, NegotiationError)
 
     def test_HC04_no_revision_at_all_is_the_servers_fault(self) -> None:
@@ -96,30 +94,30 @@ class TestHandshake:
     def test_HC05_a_refusal_that_names_revisions_gets_one_more_try_on_a_new_connection(
         self,
     ) -> None:
-        refused = Refused(-32602, "Unsupported", {"supported": ["2025-03-26", "2024-11-05"]})
-        assert after(LEGACY, refused) == Restart(Initialize("2025-03-26"))
+        refused = McpError(-32602, "Unsupported", {"supported": ["2025-03-26", "2024-11-05"]})
+        assert after(LEGACY, refused) == Restart(Ask(INITIALIZE, "2025-03-26"))
         step = after(LEGACY, refused, refused)
-        assert step == Restart(Initialize("2024-11-05"))
+        assert step == Restart(Ask(INITIALIZE, "2024-11-05"))
         assert isinstance(failure(after(LEGACY, refused, refused, refused)), NegotiationError)
 
     def test_HC05_nothing_in_common_is_reported(self) -> None:
-        refused = Refused(-32602, "Unsupported", {"supported": ["1999-01-01"]})
+        refused = McpError(-32602, "Unsupported", {"supported": ["1999-01-01"]})
         assert failure(after(LEGACY, refused)).supported == ("1999-01-01",)
 
     def test_HC06_any_other_error_is_reported_as_it_came(self) -> None:
         for data in [None, {}, {"supported": "x"}, {"supported": [1]}]:
             with case(data):
-                error = failure(after(LEGACY, Refused(-32602, "no", data)))
+                error = failure(after(LEGACY, McpError(-32602, "no", data)))
                 assert isinstance(error, McpError)
                 assert (error.code, error.message) == (-32602, "no")
 
     def test_HC07_silence_is_a_timeout(self) -> None:
-        error = failure(after(LEGACY, Silent(10)))
+        error = failure(after(LEGACY, RequestTimeout("initialize", 10)))
         assert isinstance(error, RequestTimeout)
         assert error.seconds == 10
 
     def test_a_broken_connection_settles_no_revision(self) -> None:
-        error = failure(after(LEGACY, Gone("exit code 3")))
+        error = failure(after(LEGACY, Disconnected("exit code 3")))
         assert isinstance(error, Disconnected)
         assert "exit code 3" in str(error)
 
@@ -134,14 +132,14 @@ class TestStateless:
 
     def test_SC03_PS04_an_unsupported_revision_is_corrected_once_for_each_version(self) -> None:
         both = offer(NEW, NEXT)
-        assert after(both) == Discover(NEXT)
-        assert after(both, unsupported(NEW)) == Discover(NEW)
+        assert after(both) == Ask(DISCOVER, NEXT)
+        assert after(both, unsupported(NEW)) == Ask(DISCOVER, NEW)
         assert isinstance(
             failure(after(both, unsupported(NEW), unsupported(NEW))), NegotiationError
         )
 
     def test_SC04_a_listed_handshake_revision_means_the_handshake(self) -> None:
-        assert after(DUAL, unsupported("2025-06-18")) == Initialize("2025-06-18")
+        assert after(DUAL, unsupported("2025-06-18")) == Ask(INITIALIZE, "2025-06-18")
 
     def test_SC05_nothing_in_common_names_both_lists(self) -> None:
         error = failure(after(DUAL, unsupported(NEXT)))
@@ -151,51 +149,53 @@ class TestStateless:
 
     def test_PS02_discovered_handshake_revisions_mean_the_handshake(self) -> None:
         step = after(DUAL, Answered({"supportedVersions": [NEXT, "2025-03-26"]}))
-        assert step == Initialize("2025-03-26")
+        assert step == Ask(INITIALIZE, "2025-03-26")
 
     def test_PS03_nothing_in_common_is_reported(self) -> None:
         error = failure(after(DUAL, Answered({"supportedVersions": [NEXT]})))
         assert error.supported == (NEXT,)
 
     def test_PS05_a_modern_error_is_no_sign_of_an_old_server(self) -> None:
-        error = failure(after(DUAL, Refused(-32021, "roots needed", {"requiredCapabilities": {}})))
+        error = failure(after(DUAL, McpError(-32021, "roots needed", {"requiredCapabilities": {}})))
         assert (error.code, error.message) == (-32021, "roots needed")
 
     def test_PS06_any_other_error_means_an_old_server(self) -> None:
         for code in [-32601, -32602, -32600, -32000, -32603, -32700, 0, 1]:
-            assert after(DUAL, Refused(code, "what?")) == Initialize("2025-11-25")
+            assert after(DUAL, McpError(code, "what?")) == Ask(INITIALIZE, "2025-11-25")
 
     def test_PS07_a_header_error_is_like_any_other(self) -> None:
-        assert after(DUAL, Refused(-32020, "headers")) == Initialize("2025-11-25")
+        assert after(DUAL, McpError(-32020, "headers")) == Ask(INITIALIZE, "2025-11-25")
 
     def test_PS06_an_answer_that_is_none_means_an_old_server(self) -> None:
         values: list[Json] = [{}, {"supportedVersions": "x"}, {"tools": []}, None, 1]
         for result in values:
-            assert after(DUAL, Answered(result)) == Initialize("2025-11-25")
+            assert after(DUAL, Answered(result)) == Ask(INITIALIZE, "2025-11-25")
 
     def test_PS08_silence_means_an_old_server(self) -> None:
-        assert after(DUAL, Silent(5)) == Initialize("2025-11-25")
+        assert after(DUAL, SILENCE) == Ask(INITIALIZE, "2025-11-25")
 
     def test_PS09_a_server_that_goes_is_started_once_more_with_a_handshake(self) -> None:
-        assert after(DUAL, Gone("exit")) == Restart(Initialize("2025-11-25"))
-        assert isinstance(failure(after(DUAL, Gone("exit"), Gone("exit"))), Disconnected)
-        assert isinstance(failure(after(MODERN, Gone("exit"))), Disconnected)
+        assert after(DUAL, Disconnected("exit")) == Restart(Ask(INITIALIZE, "2025-11-25"))
+        assert isinstance(
+            failure(after(DUAL, Disconnected("exit"), Disconnected("exit"))), Disconnected
+        )
+        assert isinstance(failure(after(MODERN, Disconnected("exit"))), Disconnected)
 
     def test_PS10_a_handshake_refused_in_the_modern_way_is_probed_again_once(self) -> None:
-        assert after(DUAL, Silent(), unsupported(NEW)) == Discover(NEW)
-        again = after(DUAL, Silent(), unsupported(NEW), Answered(DISCOVERED))
+        assert after(DUAL, SILENCE, unsupported(NEW)) == Ask(DISCOVER, NEW)
+        again = after(DUAL, SILENCE, unsupported(NEW), Answered(DISCOVERED))
         assert again == Adopt(NegotiatedRevision(NEW, "stateless"), DISCOVERED)
-        step = after(DUAL, Silent(), unsupported(NEW), Silent(), unsupported(NEW))
+        step = after(DUAL, SILENCE, unsupported(NEW), SILENCE, unsupported(NEW))
         assert isinstance(failure(step), NegotiationError)
 
     def test_PS08_silence_means_nothing_to_who_has_no_other_way_to_ask(self) -> None:
         for known in (None, NegotiatedRevision(NEW, "stateless")):
-            error = failure(after(MODERN, Silent(30), known=known))
+            error = failure(after(MODERN, RequestTimeout("server/discover", 30), known=known))
             assert isinstance(error, RequestTimeout)
             assert (error.method, error.seconds) == ("server/discover", 30)
 
     def test_PS11_a_modern_client_fails_clearly_at_an_old_server(self) -> None:
-        for outcome in (Refused(-32601, "no"), Answered({})):
+        for outcome in (McpError(-32601, "no"), Answered({})):
             error = failure(after(MODERN, outcome))
             assert isinstance(error, NegotiationError)
             assert NEW in str(error)
@@ -204,18 +204,22 @@ class TestStateless:
 class TestKnown:
     def test_a_known_revision_spares_the_probe(self) -> None:
         known = NegotiatedRevision("2025-06-18", "handshake")
-        assert after(DUAL, known=known) == Initialize("2025-06-18")
-        assert after(DUAL, known=NegotiatedRevision(NEW, "stateless")) == Discover(NEW)
+        assert after(DUAL, known=known) == Ask(INITIALIZE, "2025-06-18")
+        assert after(DUAL, known=NegotiatedRevision(NEW, "stateless")) == Ask(DISCOVER, NEW)
 
     def test_a_known_revision_beyond_the_offer_is_ignored(self) -> None:
-        assert after(LEGACY, known=NegotiatedRevision(NEW, "stateless")) == Initialize("2025-11-25")
-        assert after(DUAL, known=NegotiatedRevision("2025-11-25", "stateless")) == Discover(NEW)
+        assert after(LEGACY, known=NegotiatedRevision(NEW, "stateless")) == Ask(
+            INITIALIZE, "2025-11-25"
+        )
+        assert after(DUAL, known=NegotiatedRevision("2025-11-25", "stateless")) == Ask(
+            DISCOVER, NEW
+        )
 
     def test_a_known_revision_that_proves_wrong_is_put_aside(self) -> None:
         known = NegotiatedRevision("2025-06-18", "handshake")
-        assert after(DUAL, unsupported(NEW), known=known) == Discover(NEW)
-        assert after(DUAL, Refused(-32601, "no"), known=known) == Restart(Discover(NEW))
-        step = after(DUAL, Refused(-32601, "no"), Answered(DISCOVERED), known=known)
+        assert after(DUAL, unsupported(NEW), known=known) == Ask(DISCOVER, NEW)
+        assert after(DUAL, McpError(-32601, "no"), known=known) == Restart(Ask(DISCOVER, NEW))
+        step = after(DUAL, McpError(-32601, "no"), Answered(DISCOVERED), known=known)
         assert step == Adopt(NegotiatedRevision(NEW, "stateless"), DISCOVERED)
 
 
@@ -226,9 +230,9 @@ class Server:
         self._offer = offer
         self._handshaken = False
 
-    def answer(self, step: Discover | Initialize) -> Outcome:
+    def answer(self, step: Ask) -> Outcome:
         message: JsonObject = {"jsonrpc": "2.0", "id": 1}
-        if isinstance(step, Discover):
+        if step.method == DISCOVER:
             message["method"] = "server/discover"
             message["params"] = {"_meta": {VERSION: step.version, CAPABILITIES: {}}}
         else:
@@ -244,7 +248,7 @@ class Server:
             self._handshaken = True
             return agreed(answer_initialize({"protocolVersion": step.version}, self._offer))
         except RemoteError as error:
-            return Refused(error.code, error.message, error.data)
+            return McpError(error.code, error.message, error.data)
 
 
 @pytest.mark.shows("S1-41")
@@ -264,8 +268,8 @@ def test_MX_the_compatibility_matrix() -> None:
         with case((row, client, server, expected)):
             negotiation, peer = Negotiation(client), Server(server)
             step = negotiation.start()
-            while not isinstance(step, (Adopt, Fail)):
-                assert isinstance(step, (Discover, Initialize))
+            while not isinstance(step, (Adopt, Exception)):
+                assert isinstance(step, Ask)
                 step = negotiation.next(peer.answer(step))
             if expected is None:
                 error = failure(step)
@@ -282,13 +286,13 @@ OUTCOMES: st.SearchStrategy[Outcome] = st.one_of(
     VERSIONS.map(lambda names: Answered({"supportedVersions": names})),
     st.sampled_from([*OLD, NEW, "x", None]).map(lambda name: Answered({"protocolVersion": name})),
     st.builds(
-        Refused,
+        McpError,
         st.sampled_from([-32020, -32021, -32022, -32601, -32602, 1]),
         st.just("no"),
         st.none() | VERSIONS.map(lambda names: {"supported": names}),
     ),
-    st.just(Silent(1)),
-    st.just(Gone("gone")),
+    st.just(SILENCE),
+    st.just(Disconnected("gone")),
 )
 OFFERS = st.lists(st.sampled_from([*OLD, NEW, NEXT]), min_size=1, unique=True).map(
     lambda ids: offer(*sorted(ids))
@@ -306,10 +310,10 @@ def test_every_negotiation_ends_within_its_offer(
     for outcome in outcomes:
         if isinstance(step, Restart):
             step = step.then
-        if isinstance(step, (Adopt, Fail)):
+        if isinstance(step, (Adopt, Exception)):
             break
-        assert step.version in (ours.stateless if isinstance(step, Discover) else ours.handshake)
+        assert step.version in (ours.stateless if step.method == DISCOVER else ours.handshake)
         step = negotiation.next(outcome)
-    assert isinstance(step, (Adopt, Fail))
+    assert isinstance(step, (Adopt, Exception))
     if isinstance(step, Adopt):
         assert step.negotiated.revision in ours.of(step.negotiated.era)

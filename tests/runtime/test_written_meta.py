@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import LocalError
 from mcp_protogen.runtime.core.models import WireModel
-from mcp_protogen.runtime.messages.writing import written
+from mcp_protogen.runtime.messages.writing import params_text, written
 from pydantic_core import to_json
 from support.json_types import JsonObject
+from support.runtime.mini import methods
 from support.runtime.mini import models as m
 from support.runtime.mini import stateless as s
 from support.tables import case
@@ -127,4 +128,5 @@ def test_a_class_without_metadata_gets_the_members(
 @given(added=OBJECTS)
 def test_an_object_without_members_gets_them(added: JsonObject) -> None:
     agree(m.EmptyResult(), added)
-    assert json.loads(written(None, to_json(added)[1:-1])) == {"_meta": added}
+    text = params_text(methods.PING, None, to_json(added)[1:-1])
+    assert text is not None and json.loads(text) == {"_meta": added}

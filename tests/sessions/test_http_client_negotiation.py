@@ -233,10 +233,8 @@ class TestEra:
         probe, negotiate = runtime("rules.client_negotiation"), runtime("rules.server_negotiation")
         both = {OLD: "handshake", STATELESS: "stateless"}
         negotiation = probe.Negotiation(negotiate.Offer(both), over_http=True)
-        assert negotiation.start() == probe.Discover(STATELESS)
-        step = negotiation.next(probe.Gone("the end"))
-        assert isinstance(step, probe.Fail)
-        assert isinstance(step.error, pkg.Disconnected)
+        assert negotiation.start() == probe.Ask("server/discover", STATELESS)
+        assert isinstance(negotiation.next(pkg.Disconnected("the end")), pkg.Disconnected)
 
     def test_PH11_what_was_negotiated_is_not_put_aside_for_trouble(self) -> None:
         known = runtime("rules.client_negotiation").NegotiatedRevision(STATELESS, "stateless")

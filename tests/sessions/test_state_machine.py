@@ -15,7 +15,7 @@ REVISION = "2025-03-26"
 methods = pkg.load(REVISION).methods
 m = models(REVISION)
 events, dispatch, errors = (
-    runtime(name) for name in ("connection", "messages.parsed", "core.errors")
+    runtime(name) for name in ("connection", "messages.method_table", "core.errors")
 )
 Connection = events.Connection
 Patience = runtime("core.options").Patience

@@ -33,11 +33,9 @@ from .core.spec import NotificationSpec, RequestSpec, Role
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities
 from .messages.jsonrpc import Batch, Malformed, Parsed
-from .messages.method_table import MethodTable
-from .messages.parsed import Error, Notification, Request, Result
+from .messages.method_table import Error, MethodTable, Notification, Request, Result
 from .rules import capabilities
-from .rules.lifecycle import HANDSHAKE, State, advance, may_pass
-from .rules.lifecycle import Event as Step
+from .rules.lifecycle import MAY_PASS, State
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -222,9 +220,10 @@ class Connection:
         self.latest_due = float("inf")
         """The time at which the answer to the request made last is overdue."""
 
-    def step(self, event: Step) -> None:
-        self.state = advance(HANDSHAKE, self.state, event)
-        self._everything_passes = self.state is State.OPEN
+    def enter(self, state: State) -> None:
+        """Go on to the next state of a handshake."""
+        self.state = state
+        self._everything_passes = state is State.OPEN
 
     # What is sent.
 
@@ -265,7 +264,7 @@ class Connection:
 
     def _check(self, spec: RequestSpec[P, Any] | NotificationSpec[P], params: P | None) -> None:
         capabilities.check(spec, self.role, params, self.declared)
-        if not self._everything_passes and not may_pass(self.state, spec.phase, self.role):
+        if not self._everything_passes and self.role not in MAY_PASS[self.state, spec.phase]:
             raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
@@ -401,7 +400,7 @@ class Connection:
         id, spec = request.id, request.spec
         if id in self._open:
             return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
-        if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
+        if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
         if spec.requires:
             # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
@@ -435,7 +434,7 @@ class Connection:
                 return Ignored(InvalidRequest("progress of a request that is not open"))
             pending.renew(now)
             return Progressed(params.progress_token, notification)
-        if not self._everything_passes and not may_pass(self.state, spec.phase, self.peer):
+        if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
             return Ignored(InvalidRequest(f"{spec.method} came before its time"))
         return notification
 

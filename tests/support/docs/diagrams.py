@@ -1,29 +1,28 @@
-"""The diagrams of docs/negotiation.md, drawn from the tables they show.
+"""The diagram in docs/negotiation.md of how a client finds a revision, drawn from its rules.
 
-Run as a program it rewrites the page's drawings in place.
+Run as a program it rewrites the drawing in place.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from mcp_protogen.runtime.core.connection_errors import NegotiationError
+from mcp_protogen.runtime.core.connection_errors import (
+    Disconnected,
+    NegotiationError,
+    RequestTimeout,
+)
+from mcp_protogen.runtime.core.errors import McpError
 from mcp_protogen.runtime.rules.client_negotiation import (
     Adopt,
     Answered,
-    Discover,
-    Fail,
-    Gone,
-    Initialize,
+    Ask,
     Negotiation,
     Outcome,
-    Refused,
     Restart,
-    Silent,
     Step,
 )
-from mcp_protogen.runtime.rules.lifecycle import HANDSHAKE, STATELESS, State, Table
-from mcp_protogen.runtime.rules.server_negotiation import Offer
+from mcp_protogen.runtime.rules.server_negotiation import DISCOVER, INITIALIZE, Offer
 
 from support.folders import ROOT
 
@@ -36,7 +35,7 @@ _OFFER: Final = Offer({_OLD: "handshake", _NEW: "stateless"})
 
 def drawn() -> Mapping[str, str]:
     """Each drawing by its name."""
-    return {"handshake": _states(HANDSHAKE), "stateless": _states(STATELESS), "probe": _flow()}
+    return {"probe": _flow()}
 
 
 def with_drawings(page: str) -> str:
@@ -45,35 +44,25 @@ def with_drawings(page: str) -> str:
     return _BLOCK.sub(lambda found: f"{found[1]}```mermaid\n{drawings[found[2]]}```", page)
 
 
-def _states(table: Table) -> str:
-    lines = ["stateDiagram-v2", f"    [*] --> {State.NEW.name}"]
-    for (state, event), following in table.items():
-        if following is State.CLOSED:
-            lines.append(f"    {state.name} --> [*]: {event.value}")
-        else:
-            lines.append(f"    {state.name} --> {following.name}: {event.value}")
-    return "\n".join(lines) + "\n"
-
-
 # What may come of asking, in words, and as the machine is told.
 _TO_DISCOVER: Final[Mapping[str, Outcome]] = {
     "lists a revision of ours": Answered({"supportedVersions": [_NEW]}),
     "lists handshake revisions only": Answered({"supportedVersions": [_OLD]}),
     "nothing in common": Answered({"supportedVersions": ["?"]}),
-    "-32022 with the revision asked for": Refused(-32022, "", {"supported": [_NEW]}),
-    "-32022 with handshake revisions only": Refused(-32022, "", {"supported": [_OLD]}),
-    "-32021": Refused(-32021, "", {}),
-    "any other error or answer": Refused(-32601, ""),
-    "silence": Silent(),
-    "the server ends": Gone(""),
+    "-32022 with the revision asked for": McpError(-32022, "", {"supported": [_NEW]}),
+    "-32022 with handshake revisions only": McpError(-32022, "", {"supported": [_OLD]}),
+    "-32021": McpError(-32021, "", {}),
+    "any other error or answer": McpError(-32601, ""),
+    "silence": RequestTimeout(DISCOVER, 0),
+    "the server ends": Disconnected(""),
 }
 _TO_INITIALIZE: Final[Mapping[str, Outcome]] = {
     "a revision of ours": Answered({"protocolVersion": _OLD}),
     "another revision": Answered({"protocolVersion": "?"}),
-    "an error that lists modern revisions": Refused(-32022, "", {"supported": [_NEW]}),
-    "any other error": Refused(-32603, ""),
-    "silence": Silent(),
-    "the server ends": Gone(""),
+    "an error that lists modern revisions": McpError(-32022, "", {"supported": [_NEW]}),
+    "any other error": McpError(-32603, ""),
+    "silence": RequestTimeout(INITIALIZE, 0),
+    "the server ends": Disconnected(""),
 }
 
 
@@ -98,11 +87,11 @@ def _edges() -> Iterator[tuple[str, str, str]]:
     for path in paths:
         step = _after(path)
         here = _label(step, path)
-        if here in seen or isinstance(step, (Adopt, Fail)):
+        if here in seen or isinstance(step, (Adopt, Exception)):
             continue
         seen.add(here)
         asked = step.then if isinstance(step, Restart) else step
-        outcomes = _TO_DISCOVER if isinstance(asked, Discover) else _TO_INITIALIZE
+        outcomes = _TO_DISCOVER if asked.method == DISCOVER else _TO_INITIALIZE
         for label, outcome in outcomes.items():
             further = (*path, outcome)
             yield here, label, _label(_after(further), further)
@@ -119,17 +108,17 @@ def _after(path: tuple[Outcome, ...]) -> Step:
 
 def _label(step: Step, path: tuple[Outcome, ...]) -> str:
     match step:
-        case Discover():
+        case Ask(method) if method == DISCOVER:
             return "send server/discover" + (" once more" if path else "")
-        case Initialize():
+        case Ask():
             return "send initialize"
         case Restart():
             return "open a new connection, send initialize"
         case Adopt(negotiated):
             return f"speak {negotiated.revision}"
-        case Fail(error) if isinstance(error, NegotiationError):
+        case NegotiationError():
             return "fail, naming both sides' revisions"
-        case Fail():
+        case Exception():
             return "fail, saying what happened"
 
 

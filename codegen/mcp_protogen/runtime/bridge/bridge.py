@@ -19,7 +19,7 @@ from ..core.revision import Revision
 from ..messages import jsonrpc
 from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ..messages.jsonrpc import Call
-from ..messages.parsed import understood
+from ..messages.method_table import understood
 from ..rules import server_negotiation
 from ..rules.handlers import runtime_of
 from ..rules.server_negotiation import Offer

@@ -13,8 +13,7 @@ from ..core.models.base import Validate, WireModel, validator_of
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..messages.envelope import SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_result
-from ..messages.method_table import MethodTable
-from ..messages.parsed import Known, MethodSpecs, SpecT
+from ..messages.method_table import Known, MethodSpecs, MethodTable, SpecT
 from ..messages.results import UnknownResultType
 from ..messages.writing import body_text
 from ..rules.handlers import Handlers

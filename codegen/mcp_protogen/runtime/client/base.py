@@ -14,7 +14,7 @@ from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
 from ..messages import jsonrpc
-from ..messages.parsed import Notification
+from ..messages.method_table import Notification
 from ..rpc.endpoint import Endpoint, Job
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink

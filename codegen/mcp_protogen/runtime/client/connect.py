@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, 
 from pydantic_core import to_json
 
 from ..connection import INITIALIZED, Connection
-from ..core.connection_errors import Disconnected
-from ..core.errors import INVALID_REQUEST, InvalidAnswer, RemoteError
+from ..core.connection_errors import Disconnected, RequestTimeout
+from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError
 from ..core.json import JSONObject, is_object
 from ..core.options import Options
 from ..core.revision import Revision
@@ -26,7 +26,6 @@ from ..rpc.endpoint import Endpoint
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
 from ..rules.client_negotiation import NegotiatedRevision, Outcome
-from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
 from ..rules.server_negotiation import DISCOVER, INITIALIZE
 from ..translation.revision_view import RevisionView, RevisionViews
@@ -168,17 +167,17 @@ class Negotiator:
         step = negotiation.start()
         while not isinstance(step, rules.Adopt):
             match step:
-                case rules.Fail(error):
-                    raise error
+                case Exception():
+                    raise step
                 case rules.Restart(then):
                     await self.close()
                     self.left.clear()
                     self._transport = await self._open()
                     step = then
-                case rules.Discover(version):
+                case rules.Ask(method, version) if method == DISCOVER:
                     outcome = await self._discover(version, negotiation.silence_means_old)
                     step = negotiation.next(outcome)
-                case rules.Initialize(version):
+                case rules.Ask(_, version):
                     view = self._views[version]
                     params = {
                         "protocolVersion": version,
@@ -212,9 +211,9 @@ class Negotiator:
                 await self.transport.send([call])
                 return await self._answer(id)
         except TimeoutError:
-            return rules.Silent(within)
-        except (Disconnected, OSError) as error:
-            return rules.Gone(str(error))
+            return RequestTimeout(method, within)
+        except OSError as error:
+            return Disconnected(str(error))
 
     async def _answer(self, id: int) -> Outcome:
         while True:
@@ -224,13 +223,13 @@ class Negotiator:
                     return outcome
             received = await self.transport.receive()
             if not received:
-                return rules.Gone("the server closed the connection")
+                return Disconnected("the server closed the connection")
             self.left.extend(received)
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
         """Return the outcome, if this message is the answer, or says that there will be none."""
         if isinstance(received, Unanswered):
-            return rules.Failed(received.error) if received.id == id else None
+            return received.error if received.id == id else None
         try:
             if isinstance(received, RemoteError):
                 raise received
@@ -246,12 +245,12 @@ class Negotiator:
             self._log.warning("the server sent what is no message: %s", error)
             # It was meant as the answer, so there will be no other.
             meant = isinstance(error, InvalidAnswer) and error.id == id
-            return rules.Failed(error) if meant else None
+            return error if meant else None
         match message:
             case Answer(answered, result, None) if answered == id:
                 return rules.Answered(result)
             case Answer(answered, _, dict(refused)) if answered == id:
-                return rules.Refused(refused["code"], refused["message"], refused.get("data"))
+                return McpError(refused["code"], refused["message"], refused.get("data"))
             case Call(asked, method) if asked is not None:
                 early = f"{method} came before its time"
                 response = jsonrpc.write_error(asked, INVALID_REQUEST, early)
@@ -310,7 +309,7 @@ async def _running(
     writer = asyncio.create_task(_write(endpoint, queue))
     if connection.state is State.OPEN_PENDING:
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
-        connection.step(Step.INITIALIZED)
+        connection.enter(State.OPEN)
     reader = asyncio.create_task(_read(client, negotiator))
     try:
         yield

@@ -21,7 +21,7 @@ from ..core.options import CallOptions
 from ..core.spec import RequestSpec
 from ..core.subscriptions import LEVELS, Filter, is_change, passes
 from ..messages.envelope import LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
-from ..messages.parsed import Notification
+from ..messages.method_table import Notification
 from ..rules import capabilities
 from ..translation.revision_view import RevisionView
 from ..translation.table import TranslatingTable

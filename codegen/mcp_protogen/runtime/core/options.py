@@ -72,7 +72,6 @@ class SizeLimit(NamedTuple):
         return []
 
     def _values(self, value: object) -> int:
-        """Count the values, but not further than the limit."""
         left, seen = [value], 0
         while left and seen <= self.values:
             one = left.pop()
@@ -120,7 +119,8 @@ class Options:
     max_client: int = 32 * 1024
     """Bytes of JSON of a client's `capabilities` and `clientInfo`.
 
-    The request of a listen stream may have as many, besides its URIs.
+    The request of a listen stream, which is kept while it is open, may have as many besides its
+    URIs.
     """
     max_server: int = 1024 * 1024
     """Bytes of JSON of a server's capabilities, information and `instructions`."""
@@ -158,7 +158,6 @@ class Options:
 
     @property
     def of_stream(self) -> SizeLimit:
-        """The limit for the request of a listen stream, which is kept while the stream is open."""
         return SizeLimit(self.max_client + self.max_uris, self.max_values + self.max_subscriptions)
 
     def patience(self, spec: RequestSpec[Any, Any], call: CallOptions) -> Patience:

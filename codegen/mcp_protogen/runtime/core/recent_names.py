@@ -27,8 +27,7 @@ class RecentNames(Generic[T]):
         return name in self._known
 
     def get(self, name: str) -> T | None:
-        known = self._known.get(name)
-        return None if known is None else known[0]
+        return self._known.get(name, (None, 0))[0]
 
     def learn(self, name: str, known: T, listed: object) -> None:
         """Store what follows from the entry of a name; those listed longest ago make room."""

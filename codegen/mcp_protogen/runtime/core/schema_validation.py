@@ -157,9 +157,7 @@ class _TooOften(Exception):
 def _counting(validators: Any, cls: Any, left: list[int]) -> Any:
     """Return a subclass of a validator which counts the references that are left to follow."""
 
-    def counted(keyword: str) -> Callable[..., Any]:
-        follow = cls.VALIDATORS[keyword]
-
+    def counted(follow: Callable[..., Any]) -> Callable[..., Any]:
         def counting(*arguments: Any) -> Any:
             left[0] -= 1
             if left[0] < 0:
@@ -168,5 +166,5 @@ def _counting(validators: Any, cls: Any, left: list[int]) -> Any:
 
         return counting
 
-    known = [keyword for keyword in _REFERENCES if keyword in cls.VALIDATORS]
-    return validators.validators.extend(cls, {keyword: counted(keyword) for keyword in known})
+    known = cls.VALIDATORS.keys() & _REFERENCES
+    return validators.validators.extend(cls, {one: counted(cls.VALIDATORS[one]) for one in known})

@@ -4,9 +4,7 @@ Generated tables are made of these. The type parameters of a method carry its pa
 type checkers; at run time `params` and `result` are plain values, so that a union or an alias can
 stand there.
 
-Up to 2025-11-25 a client and a server begin with a handshake, and what they agree on there holds
-for the connection. From 2026-07-28 on every request stands by itself. What follows from the era of
-a revision is a field of `Era`, and decided nowhere else.
+What follows from the era of a revision is a field of `Era`, and decided nowhere else.
 """
 
 from collections.abc import Mapping

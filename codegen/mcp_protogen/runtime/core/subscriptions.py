@@ -19,10 +19,8 @@ Level: TypeAlias = Literal[
     "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
 ]
 
-LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+LEVELS: Final[tuple[str, ...]] = get_args(Level)
 """The log levels, from the least to the most severe."""
-
-_SEVERITY: Final[Mapping[str, int]] = {level: place for place, level in enumerate(LEVELS)}
 
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 
@@ -45,7 +43,7 @@ def is_change(method: str) -> bool:
 
 def passes(level: str, threshold: str) -> bool:
     """Return whether an entry of `level` is at least as severe as `threshold`."""
-    return _SEVERITY[level] >= _SEVERITY[threshold]
+    return LEVELS.index(level) >= LEVELS.index(threshold)
 
 
 @dataclass(frozen=True, slots=True)

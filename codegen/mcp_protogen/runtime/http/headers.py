@@ -1,4 +1,4 @@
-"""The HTTP header fields of the protocol, and the encoding of their values.
+"""The HTTP header fields of the protocol, and the values that repeat parts of a message in them.
 
 Field names are in lower case, as HTTP/2 wants them. They are compared ignoring case; values are not
 (2026-07-28, basic/transports/streamable-http, "Case Sensitivity").
@@ -7,14 +7,16 @@ Field names are in lower case, as HTTP/2 wants them. They are compared ignoring 
 import re
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
+
+from ..core.json import is_object
+from ..rules.param_headers import Mirror
 
 PROTOCOL_VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
 NAME: Final = "mcp-name"
-PARAM_PREFIX: Final = "mcp-param-"
 SESSION_ID: Final = "mcp-session-id"
 LAST_EVENT_ID: Final = "last-event-id"
 
@@ -32,6 +34,9 @@ _SUFFIX: Final = "?="
 # A field value may contain a tab, but a tab and spaces at the ends survive only encoded.
 _PLAIN: Final = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 _READABLE: Final = re.compile(r"[\t -~]*")
+
+_INTEGER: Final = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
+_LARGEST: Final = 2**53 - 1
 
 
 def encoded(value: str) -> str:
@@ -69,3 +74,50 @@ def decoded(value: str) -> str | None:
 def media_type(content_type: str | None) -> str:
     """Return the type in a `Content-Type`, in lower case and without parameters."""
     return (content_type or "").partition(";")[0].strip().lower()
+
+
+def value_at(arguments: object, path: Iterable[str]) -> Any:
+    """Return the argument at a path; None if there is none."""
+    for name in path:
+        if not is_object(arguments):
+            return None
+        arguments = arguments.get(name)
+    return arguments
+
+
+def text_of(value: object) -> str | None:
+    """Return an argument as text; None if it has no text form, and then no header field either.
+
+    Integers have to be safe for readers that only know doubles; 42.0 is an integer too.
+    """
+    if type(value) is str:
+        return value
+    if type(value) is bool:
+        return "true" if value else "false"
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    if type(value) is int and -_LARGEST <= value <= _LARGEST:
+        return str(value)
+    return None
+
+
+def agrees(mirror: Mirror, header_value: str | None, arguments: object) -> bool:
+    """Return whether a header field agrees with the arguments; both may be absent.
+
+    Integers are compared as numbers (2026-07-28, basic/transports/streamable-http, "Server
+    Validation").
+    """
+    text = text_of(value_at(arguments, mirror.path))
+    if header_value is None or text is None:
+        return header_value is None and text is None
+    value = decoded(header_value)
+    if mirror.type == "integer" and value is not None:
+        numbers = [_INTEGER.fullmatch(one) for one in (value, text)]
+        if all(numbers):
+            return len({int(match[1]) for match in numbers if match}) == 1
+    return value == text
+
+
+def headers_for(mirrors: Iterable[Mirror], arguments: object) -> dict[str, str]:
+    texts = ((mirror.header, text_of(value_at(arguments, mirror.path))) for mirror in mirrors)
+    return {header: encoded(text) for header, text in texts if text is not None}

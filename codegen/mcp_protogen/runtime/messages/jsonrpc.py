@@ -127,11 +127,7 @@ def _answer(value: JSONObject) -> Answer:
         return Answer(id, value["result"])
     if "result" in value:
         raise InvalidAnswer("an answer has a result or an error, not both", id=id)
-    _check_error(value["error"], id)
-    return Answer(id, None, value["error"])
-
-
-def _check_error(error: object, id: RequestId | None) -> None:
+    error: object = value["error"]
     if not is_object(error):
         raise InvalidAnswer("error has to be an object", id=id)
     code = error.get("code")
@@ -141,6 +137,7 @@ def _check_error(error: object, id: RequestId | None) -> None:
         raise InvalidAnswer("the code of an error has to be an integer", id=id)
     if not isinstance(error.get("message"), str):
         raise InvalidAnswer("the message of an error has to be a string", id=id)
+    return Answer(id, None, error)
 
 
 def _id_in(
@@ -154,10 +151,7 @@ def _id_in(
 
 
 def id_of(message: Mapping[str, Any]) -> RequestId | None:
-    """Return the id of a decoded message; None if there is none, or one that is not allowed.
-
-    One that is written with a fraction of zero is an integer.
-    """
+    """Return the id of a decoded message; None if there is none, or one that is not allowed."""
     id = message.get("id")
     if type(id) is str:
         return id if len(id) <= LONGEST else None

@@ -10,7 +10,7 @@ rules say so, and what is missing or out of range is put right here, in a copy.
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..core.json import is_object
 from ..core.models.base import (
@@ -27,12 +27,6 @@ _RESULT_TYPE: Final = "resultType"
 
 class UnknownResultType(Exception):
     """A `resultType` that the method or the revision does not have (2026-07-28, basic)."""
-
-
-class _Alternative(NamedTuple):
-    member: str
-    constant: Any  # None where presence is enough
-    validate: Validate
 
 
 @cache
@@ -54,7 +48,7 @@ def forgiver(spec: RequestSpec[Any, Any], rules: Rules) -> Callable[[Any], Any] 
     """
     needed = required_members(spec.results[0])
     lenient = [one for one in rules.leniency if one.member in needed]
-    types = frozenset(rules.result_types) if _RESULT_TYPE in needed else frozenset[str]()
+    types = rules.result_types if _RESULT_TYPE in needed else ()
     if not lenient and not types:
         return None
     plain_only = len(spec.results) == 1
@@ -84,12 +78,12 @@ def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
     plain = validator_of(spec.results[0])
     if len(spec.results) == 1:
         return plain
-    alternatives: list[_Alternative] = []
+    alternatives: list[tuple[str, Any, Validate]] = []
     for arm in spec.results[1:]:
-        alternative = _alternative(arm, [other for other in spec.results if other is not arm])
-        if alternative is None:
+        mark = _mark(arm, [other for other in spec.results if other is not arm])
+        if mark is None:
             return validator_of(spec.result)
-        alternatives.append(alternative)
+        alternatives.append((*mark, validator_of(arm)))
 
     def read(value: Any) -> Any:
         if type(value) is dict:
@@ -101,11 +95,12 @@ def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
     return read
 
 
-def _alternative(arm: type[WireModel], others: Sequence[type[WireModel]]) -> _Alternative | None:
+def _mark(arm: type[WireModel], others: Sequence[type[WireModel]]) -> tuple[str, Any] | None:
+    """Return the member that tells a class from others; its constant, or None for its presence."""
     for member, constant in required_constants(arm).items():
         if all(required_constants(other).get(member) != constant for other in others):
-            return _Alternative(member, constant, validator_of(arm))
+            return member, constant
     for member in required_members(arm):
         if all(member not in required_members(other) for other in others):
-            return _Alternative(member, None, validator_of(arm))
+            return member, None
     return None

@@ -48,7 +48,7 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
     """Return params as JSON text; None if they are left out. Raise `LocalError`."""
     if params is None:
         if not spec.params_required:
-            return None if meta is None else written(None, meta)
+            return None if meta is None else _joined(meta, _EMPTY)
         try:
             # The wire needs them, but a caller may have nothing to say in them.
             params = spec.params()
@@ -72,9 +72,7 @@ def body_text(method: str, model: Any, meta: bytes | None) -> bytes:
         raise LocalError(f"{method} cannot be written: {error}") from error
 
 
-def written(model: WireModel | None, members: bytes) -> bytes:
-    if model is None:
-        return _joined(members, _EMPTY)
+def written(model: WireModel, members: bytes) -> bytes:
     extra = model.__pydantic_extra__
     if extra and not extra.keys().isdisjoint(_CLASHING):
         return spliced(model.to_wire(), members)
@@ -88,10 +86,8 @@ def written(model: WireModel | None, members: bytes) -> bytes:
     return _joined(members, body)
 
 
-def spliced(wire: dict[str, Any], members: bytes | None) -> bytes:
+def spliced(wire: dict[str, Any], members: bytes) -> bytes:
     """Return a JSON object as text with `members` in its `_meta`; raise as `json_text` does."""
-    if members is None:
-        return json_text(wire)
     given = wire.get("_meta")
     if given and type(given) is OBJECT:
         return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})

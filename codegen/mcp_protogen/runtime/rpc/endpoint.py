@@ -49,7 +49,7 @@ from ..core.spec import Capability, NotificationSpec, RequestSpec
 from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.jsonrpc import Batch, Parsed, answered
-from ..messages.parsed import Error, Notification, Request, Result
+from ..messages.method_table import Error, Notification, Request, Result
 from ..rules import capabilities
 from .outgoing import PendingCalls
 from .send_queue import MessageSink, SendQueue

@@ -40,21 +40,11 @@ class NegotiatedRevision:
     era: EraName
 
 
-@dataclass(frozen=True, slots=True)
-class Discover:
-    """The step to send `server/discover` in this revision."""
+class Ask(NamedTuple):
+    """The step to send `server/discover` or `initialize` in a revision."""
 
+    method: str
     version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Initialize:
-    """The step to send `initialize` with this revision."""
-
-    version: str
-
-
-Ask: TypeAlias = Discover | Initialize
 
 
 class Restart(NamedTuple):
@@ -70,13 +60,8 @@ class Adopt(NamedTuple):
     result: Any
 
 
-class Fail(NamedTuple):
-    """The step to give up."""
-
-    error: Exception
-
-
-Step: TypeAlias = Ask | Restart | Adopt | Fail
+Step: TypeAlias = Ask | Restart | Adopt | Exception
+"""An error is the step to give up, and to raise it."""
 
 
 class Answered(NamedTuple):
@@ -85,33 +70,11 @@ class Answered(NamedTuple):
     result: object
 
 
-class Refused(NamedTuple):
-    """The error that answered what was asked."""
+Outcome: TypeAlias = Answered | Exception
+"""`McpError` is an error response, `RequestTimeout` silence, `Disconnected` a broken connection.
 
-    code: int
-    message: str
-    data: Any = None
-
-
-class Silent(NamedTuple):
-    """The lack of an answer within this time, in seconds."""
-
-    seconds: float = 0.0
-
-
-class Gone(NamedTuple):
-    """The end of the connection, which broke or was closed."""
-
-    reason: str
-
-
-class Failed(NamedTuple):
-    """The certainty that no answer will come; the connection goes on."""
-
-    error: Exception
-
-
-Outcome: TypeAlias = Answered | Refused | Silent | Gone | Failed
+Any other error says why no answer will come, although the connection goes on.
+"""
 
 # On stdio -32020 is no sign of the stateless era: it is about headers (basic, "Error Codes").
 _MODERN_ERRORS: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CLIENT_CAPABILITY})
@@ -132,7 +95,7 @@ class Negotiation:
         self._modern_errors = _MODERN_OVER_HTTP if over_http else _MODERN_ERRORS
         fits = known is not None and known.revision in offer.of(known.era)
         self._known = known if fits else None
-        self._asked: Ask | None = None
+        self._method = ""
         self._tried: set[Ask] = set()
         self._corrections: set[str] = set()
         self._restarted = False
@@ -146,34 +109,27 @@ class Negotiation:
     def start(self) -> Step:
         if self._known is None:
             return self._afresh()
-        ask = Initialize if ERAS[self._known.era].has_handshake else Discover
-        return self._ask(ask(self._known.revision))
+        return self._ask(ERAS[self._known.era].opened_by, self._known.revision)
 
     def _afresh(self) -> Ask:
         # Also a client of the stateless era alone asks first: an old server might take another
         # request for one of its own (basic/transports/stdio, "Backward Compatibility").
         if self._offer.stateless:
-            return self._ask(Discover(self._offer.stateless[0]))
-        return self._ask(Initialize(self._offer.handshake[0]))
+            return self._ask(DISCOVER, self._offer.stateless[0])
+        return self._ask(INITIALIZE, self._offer.handshake[0])
 
-    def _ask(self, ask: Ask) -> Ask:
-        self._asked = ask
+    def _ask(self, method: str, version: str) -> Ask:
+        self._method, ask = method, Ask(method, version)
         self._tried.add(ask)
         return ask
 
     def next(self, outcome: Outcome) -> Step:
         """Return the step after `outcome`, which came of the last one."""
-        match outcome:  # Some outcomes say nothing about the server's era.
-            case Silent() if not self.silence_means_old:
-                return self._unanswered(outcome)
-            case Gone() if self._over_http:
-                return self._unanswered(outcome)
-            case Failed(error) if not _is_refusal(error):
-                return self._unanswered(outcome)
-            case _:
-                discovers = isinstance(self._asked, Discover)
-                step = (self._discovered if discovers else self._initialized)(outcome)
-        if isinstance(step, Fail) and self._known is not None:
+        if isinstance(outcome, Exception) and self._settles_nothing(outcome):
+            return outcome
+        discovers = self._method == DISCOVER
+        step = (self._discovered if discovers else self._initialized)(outcome)
+        if isinstance(step, Exception) and self._known is not None:
             # What was known has proved wrong; what is found out now may be something else.
             self._known = None
             self._tried.clear()
@@ -181,15 +137,19 @@ class Negotiation:
             return Restart(self._afresh())
         return step
 
-    def _unanswered(self, outcome: Silent | Gone | Failed) -> Fail:
-        match outcome:
-            case Silent(seconds):
-                method = DISCOVER if isinstance(self._asked, Discover) else INITIALIZE
-                return Fail(RequestTimeout(method, seconds))
-            case Gone(reason):
-                return Fail(Disconnected(reason))
-            case Failed(error):
-                return Fail(error)
+    def _settles_nothing(self, error: Exception) -> bool:
+        """Return whether an outcome says nothing about the era of the server."""
+        match error:
+            case RequestTimeout():
+                return not self.silence_means_old
+            case Disconnected():
+                return self._over_http
+            case HttpError(status=status):
+                # A success without a message is no answer of the stateless era. 401 and 403 are
+                # about who asks, and would answer any request alike.
+                return status // 100 not in (2, 4) or status in (401, 403)
+            case _:
+                return not isinstance(error, McpError | InvalidAnswer)
 
     # The stateless era.
 
@@ -204,93 +164,81 @@ class Negotiation:
                     if version in supported:
                         return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
                 return self._common_handshake(supported)
-            case Refused(code, _, data) if code in self._modern_errors:
+            case McpError(code=code, data=data) if code in self._modern_errors:
                 return self._corrected(outcome, _names(data, "supported") or ())
-            case Refused() | Silent():
+            case McpError() | RequestTimeout():
                 return self._old()
-            case Failed(error):
-                return self._old(f" ({error})")
-            case Gone() if self._restarted or not self._offer.handshake:
-                return self._unanswered(outcome)
-            case Gone():
+            case Disconnected() if self._restarted or not self._offer.handshake:
+                return outcome
+            case Disconnected():
                 self._restarted = True
-                return Restart(self._ask(Initialize(self._offer.handshake[0])))
+                return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
+            case error:
+                return self._old(f" ({error})")
 
-    def _corrected(self, refused: Refused, supported: Sequence[str]) -> Step:
+    def _corrected(self, refused: McpError, supported: Sequence[str]) -> Step:
         if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
             # Everything this client can do was declared already, and its fields repeat its message.
-            return Fail(McpError(*refused))
+            return refused
+        # Behind one URL there may be several servers: one of them may have refused what the others
+        # support. There, each revision is asked for once more.
+        discovered = {version for method, version in self._tried if method == DISCOVER}
+        done = self._corrections if self._over_http else discovered
         for other in self._offer.stateless:
-            if other in supported and self._may_correct_to(other):
+            if other in supported and other not in done:
                 self._corrections.add(other)
-                return self._ask(Discover(other))
+                return self._ask(DISCOVER, other)
         return self._common_handshake(supported)
-
-    def _may_correct_to(self, version: str) -> bool:
-        if self._over_http:
-            # Behind one URL there may be several servers: one of them may have refused what the
-            # others support. Each revision is asked for once more.
-            return version not in self._corrections
-        return Discover(version) not in self._tried
 
     def _common_handshake(self, supported: Sequence[str]) -> Step:
         """Ask for a listed revision by a handshake, if it can only be had so; or give up."""
         for version in self._offer.handshake:
-            if version in supported and Initialize(version) not in self._tried:
-                return self._ask(Initialize(version))
+            if version in supported and Ask(INITIALIZE, version) not in self._tried:
+                return self._ask(INITIALIZE, version)
         return self._nothing_in_common(supported)
 
-    def _nothing_in_common(self, supported: Sequence[str]) -> Fail:
+    def _nothing_in_common(self, supported: Sequence[str]) -> NegotiationError:
         theirs = ", ".join(supported) or "none that it names"
         message = f"no revision in common: {self._allowed}; the server supports {theirs}"
-        return Fail(NegotiationError(message, self._offer.all, supported))
+        return NegotiationError(message, self._offer.all, supported)
 
     # The handshake era.
 
     def _old(self, because: str = "") -> Step:
         if not self._offer.handshake:
             message = f"the server knows only revisions with a handshake; {self._allowed}{because}"
-            return Fail(NegotiationError(message, self._offer.all))
-        return self._ask(Initialize(self._offer.handshake[0]))
+            return NegotiationError(message, self._offer.all)
+        return self._ask(INITIALIZE, self._offer.handshake[0])
 
     def _initialized(self, outcome: Outcome) -> Step:
-        if isinstance(outcome, Refused):
+        if isinstance(outcome, McpError):
             return self._refused(outcome)
         if not isinstance(outcome, Answered):
             # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
-            return self._unanswered(outcome)
+            return outcome
         result = outcome.result
         agreed = result.get("protocolVersion") if is_object(result) else None
         if not isinstance(agreed, str):
             problem = ("/result/protocolVersion", "Input should be a string")
-            return Fail(InvalidAnswer("Invalid result of initialize", [problem]))
+            return InvalidAnswer("Invalid result of initialize", [problem])
         if agreed not in self._offer.handshake:
             return self._nothing_in_common([agreed])
         return Adopt(NegotiatedRevision(agreed, HANDSHAKE_ERA.name), result)
 
-    def _refused(self, refused: Refused) -> Step:
+    def _refused(self, refused: McpError) -> Step:
         supported = _names(refused.data, "supported")
         if supported is None:
-            return Fail(McpError(*refused))
+            return refused
         for other in self._offer.stateless:
             # It is of the stateless era after all, and was slow to say so.
             if other in supported and not self._probed_again:
                 self._probed_again = True
-                return self._ask(Discover(other))
+                return self._ask(DISCOVER, other)
         for other in self._offer.handshake:
-            ask = Initialize(other)
-            if refused.code == INVALID_PARAMS and other in supported and ask not in self._tried:
-                return Restart(self._ask(ask))
+            tried = Ask(INITIALIZE, other) in self._tried
+            if refused.code == INVALID_PARAMS and other in supported and not tried:
+                return Restart(self._ask(INITIALIZE, other))
         return self._nothing_in_common(supported)
-
-
-def _is_refusal(error: Exception) -> bool:
-    """Return whether the server has answered in a way that the stateless era does not know."""
-    if isinstance(error, HttpError):
-        # A success without a message is no answer of that era. 401 and 403 are about who asks, and
-        # would answer any request alike.
-        return error.status // 100 in (2, 4) and error.status not in (401, 403)
-    return isinstance(error, InvalidAnswer)
 
 
 def _names(value: object, member: str) -> Sequence[str] | None:

@@ -14,12 +14,9 @@ from ..messages.method_table import MethodTable
 from . import capabilities
 
 RequestHandlers: TypeAlias = Mapping[str, tuple[RequestSpec[Any, Any], str]]
-NotificationHandlers: TypeAlias = Mapping[str, tuple[NotificationSpec[Any], str]]
 
 MARKS: Final = "__mcp_marks__"
 """The attribute of a function that says what it is to clients; only a toolkit reads it."""
-
-_TABLES: Final = ("REQUESTS", "INPUT_REQUESTS", "NOTIFICATIONS")
 
 
 class HandlerSet:
@@ -29,14 +26,10 @@ class HandlerSet:
         self.owner: Final = owner
 
     def handled(self, revision: str | None = None) -> frozenset[str]:
-        """Return the wire names of the messages that the class handles from a peer of a revision.
-
-        Without one, from a peer of its own.
-        """
+        """Return the wire names of what the class handles from a peer of a revision, or its own."""
         cls = type(self.owner)
-        names = _names(cls).items()
-        overridden = frozenset(method for method, name in names if _overrides(cls, name))
-        return overridden.union(_special(cls, revision or cls.TABLE.revision))
+        names = _names(cls, revision).items()
+        return frozenset(method for method, name in names if _overrides(cls, name))
 
     def unused(self) -> frozenset[str]:
         """Return what the class handles, but this object has nothing to answer with."""
@@ -44,8 +37,9 @@ class HandlerSet:
 
     def answered(self, revision: str | None = None) -> frozenset[str]:
         """Return what the object handles, in the way of `handled`: all but what is `unused`."""
-        special = _special(type(self.owner), revision or self.owner.TABLE.revision)
-        return self.handled(revision) - (self.unused() - special.keys())
+        return self.handled(revision) - (
+            self.unused() - _special(type(self.owner), revision).keys()
+        )
 
     def declaration(self) -> JSONObject:
         """Return the capabilities to declare: what is handled and sent needs them."""
@@ -66,16 +60,16 @@ class HandlerSet:
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """Return the handlers of what comes from a peer of `revision`, by wire name."""
-        owner, handled = self.owner, self.answered(revision)
-        names = {method: name for method, name in _names(owner).items() if method in handled}
-        names |= _special(type(owner), revision)
-        return {method: getattr(owner, name) for method, name in names.items()}
+        owner, answered = self.owner, self.answered(revision)
+        names = _names(type(owner), revision).items()
+        return {method: getattr(owner, name) for method, name in names if method in answered}
 
     def identity(self) -> JSONObject:
         """Return what the object calls itself: its `info`, or else the name of its class."""
         info: WireModel | None = getattr(self.owner, "info", None)
-        unnamed = {"name": type(self.owner).__name__, "version": "0"}
-        return unnamed if info is None else info.to_wire()
+        if info is None:
+            return {"name": type(self.owner).__name__, "version": "0"}
+        return info.to_wire()
 
 
 class Handlers:
@@ -89,7 +83,7 @@ class Handlers:
     ROLE: ClassVar[Role]
     TABLE: ClassVar[MethodTable]
     REQUESTS: ClassVar[RequestHandlers] = {}
-    NOTIFICATIONS: ClassVar[NotificationHandlers] = {}
+    NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = {}
     INPUT_REQUESTS: ClassVar[RequestHandlers] = {}
     """Questions that a server puts into a result (2026-07-28, basic/patterns/mrtr)."""
     SENDS: ClassVar[frozenset[str]] = frozenset()
@@ -125,18 +119,15 @@ def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
     return kept
 
 
-def _names(owner: Handlers | type[Handlers]) -> dict[str, str]:
-    tables = (owner.REQUESTS, owner.INPUT_REQUESTS, owner.NOTIFICATIONS)
-    return {method: name for table in tables for method, (_, name) in table.items()}
+def _names(cls: type[Handlers], revision: str | None) -> dict[str, str]:
+    tables = (cls.REQUESTS, cls.INPUT_REQUESTS, cls.NOTIFICATIONS)
+    usual = {method: name for table in tables for method, (_, name) in table.items()}
+    return usual | _special(cls, revision)
 
 
 def _overrides(cls: type[Handlers], name: str) -> bool:
     # The generated class is the first to bring a table along; it heads the user's classes.
-    generated = next(
-        base
-        for base in reversed(cls.__mro__)
-        if base is not Handlers and not base.__dict__.keys().isdisjoint(_TABLES)
-    )
+    generated = next(base for base in reversed(cls.__mro__) if "TABLE" in base.__dict__)
     return getattr(cls, name) is not getattr(generated, name, None)
 
 
@@ -158,9 +149,9 @@ def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
     return marked
 
 
-def _special(cls: type[Any], revision: str) -> dict[str, str]:
-    """Return the names of the marked handlers for a revision, by wire name."""
+def _special(cls: type[Handlers], revision: str | None) -> dict[str, str]:
     found: dict[str, str] = {}
+    revision = revision or cls.TABLE.revision
     for base in reversed(cls.__mro__):
         for name, value in base.__dict__.items():
             marked: Any = getattr(value, _FOR, None)
@@ -172,18 +163,15 @@ def _special(cls: type[Any], revision: str) -> dict[str, str]:
 
 def _refuse_marked(cls: type[Any]) -> None:
     attributes = {name: value for base in cls.__mro__[::-1] for name, value in vars(base).items()}
-    name = next((name for name, value in attributes.items() if _is_marked(value)), "")
-    if name:
+    for name, value in attributes.items():
+        # Some objects say of any attribute that they have it.
+        if not isinstance(getattr(getattr(value, "__func__", value), MARKS, None), tuple):
+            continue
         bases = ", ".join(("Toolkit", *(base.__name__ for base in cls.__bases__)))
         advice = f"write class {cls.__name__}({bases})"
         if getattr(cls, "ROLE", "") == "client":
             advice = "only servers have tools, resources and prompts"
         raise TypeError(f"{cls.__name__}.{name} is marked, but there is no toolkit here: {advice}")
-
-
-def _is_marked(value: object) -> bool:
-    # Some objects say of any attribute that they have it.
-    return isinstance(getattr(getattr(value, "__func__", value), MARKS, None), tuple)
 
 
 def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:

@@ -22,10 +22,9 @@ from ..core.subscriptions import Filter, Listeners
 from ..core.tasks import Tasks
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.jsonrpc import Call
-from ..messages.parsed import Notification, Request
+from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint, Job
 from ..rpc.send_queue import MessageSink
-from ..rules.lifecycle import Event as Step
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import RequestContext, ServerBase
@@ -75,7 +74,6 @@ class BoundServer:
         event = connection.take(call)
         if not isinstance(event, Request):
             raise event.error if isinstance(event, Refusal) else InvalidRequest("no handshake")
-        connection.step(Step.INITIALIZE)
         said = {name: event.raw[name] for name in ("capabilities", "clientInfo")}
         problems = options.of_client.problems("/params", said)
         if problems:
@@ -84,7 +82,7 @@ class BoundServer:
         self.remember(connection, declared, table.inward("Implementation", said["clientInfo"]))
         result = self.introduction(event.spec.results[0], protocol_version=table.revision)
         answer = connection.answer(event, result)
-        connection.step(Step.INITIALIZE_ACCEPTED)
+        connection.enter(State.OPEN_PENDING)
         return connection, answer
 
     def remember(self, connection: Connection, declared: JSONObject, called: JSONObject) -> None:
@@ -228,7 +226,7 @@ class ServerConnection:
         if method == INITIALIZED:
             connection = self.endpoint.connection
             if connection.state is State.OPEN_PENDING:
-                connection.step(Step.INITIALIZED)
+                connection.enter(State.OPEN)
         handler = self.handlers.get(method)
         if handler is None:
             return None

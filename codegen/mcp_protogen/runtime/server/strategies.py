@@ -16,8 +16,7 @@ from ..core.forms import ELICIT
 from ..core.json import JSONObject, is_array, is_object
 from ..core.models.base import WireModel
 from ..core.tasks import together
-from ..messages.method_table import MethodTable
-from ..messages.parsed import Request
+from ..messages.method_table import MethodTable, Request
 from .base import RequestContext
 from .rounds import read_round
 

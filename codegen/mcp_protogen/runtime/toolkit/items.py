@@ -22,7 +22,7 @@ from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel
 from ..core.models.validation_errors import problems
 from ..core.schema_validation import checker
-from ..http.param_headers import BadAnnotation, mirrors_of
+from ..rules.param_headers import BadAnnotation, mirrors_of
 from ..server.base import SessionBase
 from .completions import completers
 from .decorators import Mark, Marked, ToolOptions, function_of, marks_of

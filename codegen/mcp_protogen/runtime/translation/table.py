@@ -19,8 +19,7 @@ from ..core.losses import Loss, LossReport, Report
 from ..core.models.base import Validate, validator_of
 from ..core.spec import CallSpec, NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_result
-from ..messages.method_table import MethodTable, Part
-from ..messages.parsed import SpecT
+from ..messages.method_table import MethodTable, Part, SpecT
 from ..messages.results import forgiver
 from ..messages.writing import body_text, params_text, spliced
 from .translator import Run, translator

@@ -1,8 +1,7 @@
-"""Errors of messages, by which side is at fault.
+"""Errors of messages: a `LocalError` is the fault of this side, a `RemoteError` that of the peer.
 
-`LocalError` means that this side was about to break a rule: nothing was written. `RemoteError`
-means that the peer broke one: `code`, `message` and `data` are for the answer. `McpError` is not a
-fault of the protocol but an answer: a handler raises it, and the client's request then raises it.
+`code`, `message` and `data` are for the answer. `McpError` is not a fault of the protocol but an
+answer: a handler raises it, and the client's request then raises it.
 """
 
 from collections.abc import Sequence
@@ -44,10 +43,7 @@ class LocalError(ProtocolError):
 
 
 class Untranslatable(LocalError):
-    """A value cannot be expressed in the target revision; nothing was sent.
-
-    `code` is the JSON-RPC error code for the answer to the sender.
-    """
+    """A value cannot be expressed in the target revision; nothing was sent."""
 
     CODE = INVALID_PARAMS
 

@@ -61,7 +61,6 @@ class Report(NamedTuple):
 
 
 def pointer_of(place: Place) -> str:
-    """Return a place as a JSON pointer."""
     steps: list[str | int] = []
     while place is not None:
         place, step = place
@@ -84,7 +83,6 @@ class LossReport:
         self._seen: set[tuple[str, str, str]] = set()
 
     def take(self, method: str, losses: Iterable[Loss]) -> None:
-        """Report the losses of one message, if they are of a new kind."""
         for loss in losses:
             place = _INDEX.sub("/*", loss.pointer)[:_LONGEST]
             kind = (method, place, loss.why)

@@ -1,11 +1,13 @@
-"""The method table of one revision: its messages as bytes, in and out.
+"""The method table of one revision: its messages as bytes and as typed values, in and out.
 
-Reading looks a message up by its method and the side that sent it, or, for an answer, by the
-request it answers. Nothing here knows a connection: the caller says which requests are pending.
+Reading looks a message up by its method and the role that sent it, or, for an answer, by the
+request it answers. It has one of two outcomes, both of them values: the message is understood, or
+it comes to the error that would answer it. Nothing here knows a connection or a capability: the
+caller says which requests are pending.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar, final
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -16,6 +18,7 @@ from ..core.errors import (
     InvalidRequest,
     LocalError,
     MethodNotFound,
+    RemoteError,
     RequestId,
     Untranslatable,
 )
@@ -23,24 +26,62 @@ from ..core.json import JSONObject
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
 from ..core.spec import ERAS, CallSpec, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
-from .jsonrpc import Answer, Call, write_call, write_error, write_result
-from .parsed import (
-    Error,
-    Message,
-    MethodSpecs,
-    Notification,
-    Outcome,
-    Request,
-    Result,
-    SpecT,
-    single,
-    understood,
-)
+from .jsonrpc import Answer, Batch, Call, Malformed, read, write_call, write_error, write_result
 from .results import UnknownResultType, result_reader
 from .writing import body_text, method_text, params_text
 
 P = TypeVar("P")
 R = TypeVar("R")
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+
+
+@final
+class Request(NamedTuple, Generic[P]):
+    """An understood request; `raw` and `meta` are its params and their `_meta` on the wire."""
+
+    id: RequestId
+    spec: RequestSpec[P, Any]
+    params: P
+    raw: Mapping[str, Any] = _NOTHING
+    meta: Mapping[str, Any] = _NOTHING
+
+
+@final
+class Notification(NamedTuple, Generic[P]):
+    """A notification that was understood; `meta` is the `_meta` of its params as received."""
+
+    spec: NotificationSpec[P]
+    params: P
+    meta: Mapping[str, Any] = _NOTHING
+
+
+@final
+class Result(NamedTuple, Generic[R]):
+    """The result of the request `id`."""
+
+    id: RequestId
+    value: R
+
+
+@final
+class Error(NamedTuple):
+    """The error that answers the request `id`; without an id, what the peer could not read."""
+
+    id: RequestId | None
+    code: int
+    message: str
+    data: Any = None
+
+
+Message: TypeAlias = Request[Any] | Notification[Any] | Result[Any] | Error
+Outcome: TypeAlias = Message | RemoteError
+
+SpecT = TypeVar("SpecT", bound=CallSpec[Any])
+
+Known: TypeAlias = tuple[SpecT, Validate]
+"""The entry of a method, and what reads its params."""
+
 CallT = TypeVar("CallT", Request[Any], Notification[Any])
 
 Part: TypeAlias = Literal["params", "result"]
@@ -51,6 +92,34 @@ _ABSENT: Final = object()
 
 _NO_PARAMS: Final = Problem("/params", "Field required")
 _NO_RESULT_TYPE: Final = Problem("/result/resultType", "Input is no type of result of this method")
+
+
+class MethodSpecs(Generic[SpecT]):
+    """The requests, or the notifications, that one side may send.
+
+    `known` holds those that came before, so that the models of other methods are never built.
+    """
+
+    __slots__ = ("_reader", "_sender", "_specs", "known")
+
+    def __init__(
+        self,
+        specs: Mapping[str, SpecT],
+        sender: Role,
+        reader: Callable[[SpecT], Validate],
+    ) -> None:
+        self._specs = specs
+        self._sender: Role = sender
+        self._reader = reader
+        self.known: dict[str, Known[SpecT]] = {}
+
+    def find(self, method: str) -> Known[SpecT] | None:
+        """Return the entry of a method; None if it is not this sender's to use."""
+        spec = _allowed(self._specs.get(method), self._sender)
+        if spec is None:
+            return None
+        found = self.known[method] = (spec, self._reader(spec))
+        return found
 
 
 class MethodTable:
@@ -105,7 +174,10 @@ class MethodTable:
         """
         if isinstance(message, Answer):
             asked = None if message.id is None else pending(message.id)
-            return self._interpret_answer(message, asked)
+            try:
+                return self._read_answer(message, asked)
+            except InvalidAnswer as error:
+                return error
         id, method, params, meta, whole = message
         calls: MethodSpecs[Any] = (self._notifications if id is None else self._requests)[sender]
         known = calls.known.get(method) or calls.find(method)
@@ -127,19 +199,21 @@ class MethodTable:
             return Notification(spec, value, meta)
         return Request(id, spec, value, params, meta)
 
-    def _interpret_answer(self, answer: Answer, spec: RequestSpec[Any, Any] | None) -> Outcome:
+    def _read_answer(
+        self, answer: Answer, spec: RequestSpec[Any, Any] | None
+    ) -> Result[Any] | Error:
         id, result, failure = answer
         if failure is not None:
             return Error(id, failure["code"], failure["message"], failure.get("data"))
         if id is None or spec is None:
-            return InvalidAnswer("a result for a request that is not pending", id=id)
+            raise InvalidAnswer("a result for a request that is not pending", id=id)
         try:
             return Result(id, self.result_reader(spec)(result))
         except UnknownResultType:
             found = [_NO_RESULT_TYPE]
         except (ValidationError, Untranslatable) as error:
             found = _problems(error, result, "/result")
-        return InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
+        raise InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
 
     def parse(self, data: bytes | str, *, sender: Role, pending: Pending) -> Message:
         """Read one message, as `interpret` does; raise `RemoteError`."""
@@ -166,15 +240,13 @@ class MethodTable:
         message = single(data)
         if not isinstance(message, Answer):
             raise InvalidAnswer("not an answer")
-        outcome = understood(self._interpret_answer(message, spec))
-        assert isinstance(outcome, (Result, Error))
-        return outcome
+        return self._read_answer(message, spec)
 
     def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
         """Read the decoded result of a request made with `spec`; raise `InvalidAnswer`."""
-        outcome = understood(self._interpret_answer(Answer(0, result), spec))
-        assert isinstance(outcome, Result)
-        value: R = outcome.value
+        answer = self._read_answer(Answer(0, result), spec)
+        assert isinstance(answer, Result)
+        value: R = answer.value
         return value
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
@@ -279,3 +351,20 @@ def _problems(error: ValidationError | Untranslatable, value: Any, at: str) -> l
     if isinstance(error, Untranslatable):
         return [Problem(error.pointer, error.why)]
     return problems(error, value, at)
+
+
+def single(data: bytes | str) -> Call | Answer:
+    """Read what has to be one message; raise `RemoteError`."""
+    message = read(data)
+    if isinstance(message, Malformed):
+        raise message.error
+    if isinstance(message, Batch):
+        raise InvalidRequest("a message has to be an object")
+    return message
+
+
+def understood(outcome: Outcome) -> Message:
+    """Return a message that was understood; raise `RemoteError` for any other."""
+    if isinstance(outcome, RemoteError):
+        raise outcome
+    return outcome

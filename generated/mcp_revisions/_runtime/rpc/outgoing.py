@@ -18,7 +18,7 @@ from ..core.models.base import declared
 from ..core.options import CallOptions, Options, Progress
 from ..core.spec import RequestSpec
 from ..core.tasks import Tasks
-from ..messages.parsed import Error, Result
+from ..messages.method_table import Error, Result
 from .send_queue import MessageSink
 
 P = TypeVar("P")

@@ -30,7 +30,6 @@ from ..messages.jsonrpc import Call
 
 DISCOVER: Final = STATELESS_ERA.opened_by
 INITIALIZE: Final = HANDSHAKE_ERA.opened_by
-PING: Final = "ping"
 
 
 @dataclass(frozen=True)
@@ -39,26 +38,24 @@ class Offer:
 
     eras: Mapping[str, EraName]
 
-    def of(self, *eras: EraName) -> tuple[str, ...]:
-        """Return the revisions of some eras, newest first."""
-        return tuple(id for id in reversed([*self.eras]) if self.eras[id] in eras)
+    def of(self, era: EraName) -> tuple[str, ...]:
+        """Return the revisions of an era, newest first."""
+        return tuple(id for id in self.all if self.eras[id] == era)
 
     # Every message asks for these.
 
     @cached_property
     def handshake(self) -> tuple[str, ...]:
-        """Those that begin with a handshake, newest first."""
         return self.of(HANDSHAKE_ERA.name)
 
     @cached_property
     def stateless(self) -> tuple[str, ...]:
-        """Those that need none, newest first."""
         return self.of(STATELESS_ERA.name)
 
     @cached_property
     def all(self) -> tuple[str, ...]:
         """All of them, newest first; what `server/discover` and a refusal name."""
-        return self.of(HANDSHAKE_ERA.name, STATELESS_ERA.name)
+        return tuple(self.eras)[::-1]
 
 
 class UnsupportedVersion(RemoteError):
@@ -110,17 +107,33 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
 
     Raises the `RemoteError` to answer with.
     """
+    method, id = call.method, call.id
     if PROTOCOL_VERSION in call.meta and offer.stateless:
-        if call.id is None:
+        if id is None:
             version = call.meta[PROTOCOL_VERSION]
             # Whatever is wrong with a notification, it is not answered.
             return version if version in offer.stateless else Route.NOTHING
         version = named(call)
-        check_offered(version, offer, call.id)
+        check_offered(version, offer, id)
         return version
-    if handshaken and call.method != INITIALIZE:
+    if handshaken and (id is None or method != INITIALIZE):
         return Route.HANDSHAKE
-    return _unmarked(call, offer, handshaken)
+    if id is None:
+        return Route.NOTHING
+    if method == INITIALIZE:
+        if handshaken:
+            raise InvalidRequest("the handshake was made already", id=id)
+        if not offer.handshake:
+            raise no_handshake(call, offer)
+        return Route.INITIALIZE
+    if not offer.handshake:
+        raise _missing([PROTOCOL_VERSION, CLIENT_CAPABILITIES], id)
+    if method == "ping":
+        return Route.NOTHING
+    if PROTOCOL_VERSION in call.meta:
+        # What a server of the handshake era makes of a probe: a method it does not have.
+        raise MethodNotFound(method, id=id)
+    raise InvalidRequest(f"{method} came before initialize", id=id)
 
 
 def named(call: Call) -> str:
@@ -140,26 +153,6 @@ def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
     """Raise `UnsupportedVersion` for a revision of the stateless era that is not on offer."""
     if version not in offer.stateless:
         raise UnsupportedVersion(version, offer, id)
-
-
-def _unmarked(call: Call, offer: Offer, handshaken: bool) -> Route:
-    method, id = call.method, call.id
-    if id is None:
-        return Route.HANDSHAKE if handshaken else Route.NOTHING
-    if method == INITIALIZE:
-        if handshaken:
-            raise InvalidRequest("the handshake was made already", id=id)
-        if not offer.handshake:
-            raise no_handshake(call, offer)
-        return Route.INITIALIZE
-    if not offer.handshake:
-        raise _missing([PROTOCOL_VERSION, CLIENT_CAPABILITIES], id)
-    if method == PING:
-        return Route.NOTHING
-    if PROTOCOL_VERSION in call.meta:
-        # What a server of the handshake era makes of a probe: a method it does not have.
-        raise MethodNotFound(method, id=id)
-    raise InvalidRequest(f"{method} came before initialize", id=id)
 
 
 def no_handshake(call: Call, offer: Offer) -> UnsupportedVersion:

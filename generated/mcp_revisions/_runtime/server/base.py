@@ -25,8 +25,7 @@ from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import Level, passes
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
 from ..messages.jsonrpc import LONGEST
-from ..messages.method_table import MethodTable
-from ..messages.parsed import Request
+from ..messages.method_table import MethodTable, Request
 from ..rpc.endpoint import Endpoint, Reply
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink

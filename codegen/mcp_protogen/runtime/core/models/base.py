@@ -41,7 +41,7 @@ Validate: TypeAlias = Callable[[Any], Any]
 SUPPLIED: Final[Any] = object()
 """The usual value of an object member: an object whose own members have their usual values.
 
-All instances without the member share it, so it cannot be changed. `supplied` recognises it.
+All instances without the member share it, so it cannot be changed.
 """
 
 
@@ -58,7 +58,7 @@ class WireModel(BaseModel):
     """A JSON object of the protocol.
 
     Undeclared members are kept. Types are not coerced: `"1"` and `true` are not integers. Only the
-    constructor takes Python names as well as wire names; reading takes wire names only.
+    constructor takes Python names as well as wire names.
     """
 
     model_config = ConfigDict(
@@ -265,13 +265,6 @@ def declared(model: object, name: str) -> Any:
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
 
 
-def _share(cls: type[WireModel]) -> WireModel:
-    with BUILDING:
-        if cls not in _shared:
-            _shared[cls] = cls()
-        return _shared[cls]
-
-
 def required_constants(cls: type[WireModel]) -> dict[str, Any]:
     """Return the members with only one valid value, by wire name."""
     return {
@@ -303,7 +296,9 @@ def _rules_of(cls: type[WireModel]) -> _Rules:
             renamed[wire_name] = name
         if is_implied(field):
             if default is SUPPLIED:
-                default = _share(cast(type[WireModel], field.annotation))
+                kind = cast(type[WireModel], field.annotation)
+                with BUILDING:
+                    default = _shared[kind] = _shared.get(kind) or kind()
             implied.append((name, wire_name, default))
         elif absent_if_none(field):
             optional[name] = wire_name

@@ -16,8 +16,8 @@ from ...core.recent_names import RecentNames
 from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call, answered, read
+from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
 from .. import headers as fields
-from ..param_headers import BadAnnotation, Mirror, headers_for, mirrors_of
 
 _log: Final = getLogger(__name__)
 
@@ -128,7 +128,7 @@ class ProtocolState:
             headers[fields.NAME] = fields.encoded(name)
             if message.method == CALL_TOOL:
                 mirrors = self._mirrors.get(name) or ()
-                headers |= headers_for(mirrors, message.params.get("arguments"))
+                headers |= fields.headers_for(mirrors, message.params.get("arguments"))
         return headers
 
     def session_headers(self) -> dict[str, str]:

@@ -16,8 +16,9 @@ from ...core.errors import HEADER_MISMATCH, InvalidParams, ProtocolError
 from ...core.json import JSONObject, is_array, is_object, json_text
 from ...messages.envelope import CLIENT_CAPABILITIES
 from ...rpc.endpoint import Job
+from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
 from ...server.connection import ServerConnection
-from ..param_headers import BadAnnotation, Mirror, agrees, mirrors_of
+from ..headers import agrees
 from .asgi import HttpExchange, HttpRefusal
 
 _log: Final = getLogger(__name__)

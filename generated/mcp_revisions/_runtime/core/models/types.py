@@ -1,11 +1,8 @@
 """Types of JSON Schema that Python lacks: numbers, constants and open unions.
 
-JSON has one number type. An `Integer` is a number without a fraction, however it is written. A
-`Number` keeps its form, so that 3 does not come back as 3.0. Neither accepts a boolean, a string,
-NaN or an infinity.
-
-A union of content stays readable when a later revision adds an arm: a block with an unknown tag
-becomes the arm that leaves the tag open, and is written back unchanged.
+JSON has one number type, which has no booleans, strings, NaN or infinities. A union of content
+stays readable when a later revision adds an arm: a block with an unknown tag becomes the arm that
+leaves the tag open, and is written back unchanged.
 """
 
 from collections.abc import Callable

@@ -13,7 +13,7 @@ from ...connection import Refusal
 from ...core.errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotFound, RequestId
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
-from ...messages.parsed import Request
+from ...messages.method_table import Request
 from ...rpc.endpoint import Job
 from ...rpc.send_queue import NullSink
 from ...rules import server_negotiation

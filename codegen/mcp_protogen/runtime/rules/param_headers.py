@@ -1,25 +1,20 @@
-"""Tool arguments that are repeated in header fields, so that proxies need not read the body.
+"""Tool arguments that HTTP repeats in header fields, so that proxies need not read the body.
 
 The tool's schema marks them: they are the properties with `x-mcp-header` (2026-07-28,
 basic/transports/streamable-http, "Custom Headers from Tool Parameters").
 """
 
 import re
-from collections.abc import Iterable
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Any, Final, NamedTuple
 
 from ..core.json import is_array, is_object
 from ..core.models.validation_errors import escaped
-from .headers import PARAM_PREFIX, decoded, encoded
-
-MirroredType: TypeAlias = Literal["string", "integer", "boolean"]
 
 ANNOTATION: Final = "x-mcp-header"
+_PREFIX: Final = "mcp-param-"
 
-_TYPES: Final = frozenset(get_args(MirroredType))
+_TYPES: Final = ("string", "integer", "boolean")
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_INTEGER: Final = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
-_LARGEST: Final = 2**53 - 1
 
 # These keywords hold data, which may look like a schema without being one.
 _DATA: Final = ("const", "default", "enum", "examples")
@@ -33,8 +28,6 @@ _NAMED: Final = (
 _MAX_DEPTH: Final = 200
 _MAX_VALUES: Final = 100_000
 
-_Path: TypeAlias = tuple[str, ...]
-
 
 class BadAnnotation(ValueError):
     """A schema that breaks the rules for `x-mcp-header`; the message is a pointer and a reason."""
@@ -43,11 +36,11 @@ class BadAnnotation(ValueError):
 class Mirror(NamedTuple):
     """One argument that is repeated in a header field."""
 
-    path: _Path
+    path: tuple[str, ...]
     """The member names that lead to it, from the arguments on."""
     header: str
     """The full name of the header field, in lower case."""
-    type: MirroredType
+    type: str
 
 
 def mirrors_of(schema: object) -> tuple[Mirror, ...]:
@@ -79,7 +72,7 @@ class _Place(NamedTuple):
 
     value: Any
     pointer: str
-    path: _Path | None
+    path: tuple[str, ...] | None
 
 
 def _below(place: _Place) -> list[_Place]:
@@ -107,58 +100,10 @@ def _mirror(place: _Place) -> Mirror:
         raise _bad(place, "has to be the name of a header field: letters, digits, !#$%&'*+-.^_`|~")
     if not place.path:
         raise _bad(place, "is allowed only on a property of the arguments, nested or not")
-    # `type` may also be a list, which is not allowed here and cannot be hashed.
-    if not isinstance(type, str) or type not in _TYPES:
+    if type not in _TYPES:
         raise _bad(place, "needs a property of the type string, integer or boolean")
-    return Mirror(place.path, PARAM_PREFIX + name.lower(), cast(MirroredType, type))
+    return Mirror(place.path, _PREFIX + name.lower(), type)
 
 
 def _bad(place: _Place, reason: str) -> BadAnnotation:
     return BadAnnotation(f"{place.pointer}/{ANNOTATION}: {reason}")
-
-
-def value_at(arguments: object, path: _Path) -> Any:
-    """Return the argument at a path; None if there is none."""
-    for name in path:
-        if not is_object(arguments):
-            return None
-        arguments = arguments.get(name)
-    return arguments
-
-
-def text_of(value: object) -> str | None:
-    """Return an argument as text; None if it has no text form, and then no header field either.
-
-    Integers have to be safe for readers that only know doubles; 42.0 is an integer too.
-    """
-    if type(value) is str:
-        return value
-    if type(value) is bool:
-        return "true" if value else "false"
-    if type(value) is float and value.is_integer():
-        value = int(value)
-    if type(value) is int and -_LARGEST <= value <= _LARGEST:
-        return str(value)
-    return None
-
-
-def agrees(mirror: Mirror, header_value: str | None, arguments: object) -> bool:
-    """Return whether a header field agrees with the arguments; both may be absent.
-
-    Integers are compared as numbers (2026-07-28, basic/transports/streamable-http, "Server
-    Validation").
-    """
-    text = text_of(value_at(arguments, mirror.path))
-    if header_value is None or text is None:
-        return header_value is None and text is None
-    value = decoded(header_value)
-    if mirror.type == "integer" and value is not None:
-        numbers = [_INTEGER.fullmatch(one) for one in (value, text)]
-        if all(numbers):
-            return len({int(match[1]) for match in numbers if match}) == 1
-    return value == text
-
-
-def headers_for(mirrors: Iterable[Mirror], arguments: object) -> dict[str, str]:
-    texts = ((mirror.header, text_of(value_at(arguments, mirror.path))) for mirror in mirrors)
-    return {header: encoded(text) for header, text in texts if text is not None}
