@@ -125,7 +125,6 @@ class StatelessHttp:
                 await self._answer(connection, exchange, call, response)
         finally:
             state.listening -= 1
-        connection.endpoint.break_cycle()
 
 
 def _not_a_call(message: Answer | Malformed | Batch) -> InvalidRequest | InvalidAnswer:

@@ -112,7 +112,7 @@ class HttpApp:
         running = self._running
         if running is None:
             return
-        # Until then, whoever comes is told that this is the end, and begins nothing new.
+        # Until then, requests are refused because this is the end, and begin nothing new.
         await running.state.close()
         if self._running is running:
             self._running = None
@@ -120,7 +120,7 @@ class HttpApp:
     def _handler(self, exchange: HttpExchange) -> "_Handler":
         self._guard.check(exchange.fields.get(b"host"), exchange.fields.get(b"origin"))
         running = self._running
-        if running is None or running.state.loop is not get_running_loop():
+        if running is None or running.loop is not get_running_loop():
             # Not before there is a loop: an application is made at import, often, and tests run
             # one in many.
             running = self._running = _Running(self._new_state())
@@ -196,6 +196,7 @@ class _Running:
 
     def __init__(self, state: HttpState) -> None:
         self.state = state
+        self.loop: Final = get_running_loop()
         self._stateful = StatefulHttp(state)
         self._stateless = StatelessHttp(state)
         http, legacy = state.http, LegacySse(state)

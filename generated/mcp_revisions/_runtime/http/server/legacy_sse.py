@@ -6,7 +6,6 @@ stream (2024-11-05, basic/transports, "HTTP with SSE").
 
 from asyncio import Event, wait
 from collections.abc import Sequence
-from secrets import token_urlsafe
 from typing import Final
 from urllib.parse import parse_qs, quote
 
@@ -16,9 +15,8 @@ from .. import headers
 from ..sse import written
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .state import HttpState
+from .state import HttpState, new_id
 
-_ID_BYTES: Final = 32
 _QUERY: Final = "session_id"
 
 # Messages that a client has posted and nobody has taken in yet.
@@ -40,7 +38,7 @@ class LegacySse:
         state.check_streams()
         views = state.handshake_views()
         response = EventResponse(exchange, state.keep_alive)
-        id = token_urlsafe(_ID_BYTES)
+        id = new_id()
         transport = self._transports[id] = _SseTransport(response, principal)
         path = quote(f"{exchange.root}{state.http.old_messages_path}")
         try:

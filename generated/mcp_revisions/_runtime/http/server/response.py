@@ -18,8 +18,7 @@ from ...server.connection import ServerConnection
 from ...server.state import BoundServer
 from .asgi import HttpExchange, resumed
 from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
-from .sessions import HttpSession
-from .state import HttpState
+from .state import HttpSession, HttpState
 
 HANDSHAKE: Final[Mapping[int | None, int]] = {
     errors.PARSE_ERROR: 400,
@@ -44,8 +43,8 @@ _ANSWERED: Final = NullSink("the request was answered already")
 class HttpResponse(StreamSink):
     """The response to one POST: takes the answer, and what is said before it.
 
-    `_is_open` tells whether the peer still waits for the answer to a request; without it, the peer
-    does until there is one. In a session, a stream can be resumed, and what is said after the
+    `_is_open` returns whether the peer still waits for the answer to a request; without it, the
+    peer does until there is one. In a session, a stream can be resumed, and what is said after the
     answer goes to the stream that belongs to no request.
     """
 
@@ -83,7 +82,7 @@ class HttpResponse(StreamSink):
                 self._session.streams.pop(log.name, None)
             self._state.working -= 1
             if self._state.closing:
-                self._state.note_end()
+                self._state.ended.ring()
 
     async def _watched(self, work: Work, cancel: Callable[[], None]) -> None:
         """Watch the client: 2026-07-28, basic/transports/streamable-http, "Cancellation"."""
@@ -97,6 +96,15 @@ class HttpResponse(StreamSink):
             await resumed(work, waiting)
         finally:
             watch.cancel()
+
+    async def accept(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
+        """Take in what asks for nothing, and complete the response."""
+        await self.attend(endpoint, message)
+        if self._queue is None and not self.answered:
+            self.answered = True
+            await self._exchange.respond(202)
+        else:
+            await self.close()
 
     async def attend(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
         """Have a message or a batch dealt with, part of which may be notifications."""
@@ -120,7 +128,7 @@ class HttpResponse(StreamSink):
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
         self.answered = True
-        if self._session is not None and self._state.sessions.saved:
+        if self._session is not None and self._state.sessions.store is not None:
             # What was answered holds wherever the client asks next.
             await self._state.sessions.save(self._session)
         if self._queue is None:
@@ -135,14 +143,6 @@ class HttpResponse(StreamSink):
         stream = self._opened().stream
         if stream.log is not None:
             await stream.release()
-
-    async def accept(self) -> None:
-        """Complete the response to a message that asks for nothing."""
-        if self._queue is None and not self.answered:
-            self.answered = True
-            await self._exchange.respond(202)
-        else:
-            await self.close()
 
     async def close(self) -> None:
         """Complete the response; if there is no answer, as a stream without one."""
@@ -196,3 +196,5 @@ def single_request(
     finally:
         server_connection.unregister()
         del state.connections[server_connection]
+        if not server_connection.endpoint.jobs.notification_tasks:
+            server_connection.endpoint.break_cycle()
