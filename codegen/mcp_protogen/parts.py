@@ -196,7 +196,7 @@ CONTENTS: Final = (
         {"http": (*_HEADERS, "client", "sse")},
         (
             ("http.client.connect", ("connect_http", "open_http")),
-            ("http.client.resume", ("Reconnection",)),
+            ("http.client.state", ("Reconnection",)),
         ),
     ),
     Contents(

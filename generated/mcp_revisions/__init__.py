@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         connect_http as connect_http,
         open_http as open_http,
     )
-    from ._runtime.http.client.resume import (
+    from ._runtime.http.client.state import (
         Reconnection as Reconnection,
     )
     from ._runtime.http.server.access import (
@@ -245,7 +245,7 @@ _ELSEWHERE = {
     "page": "core.pagination",
     "connect_http": "http.client.connect",
     "open_http": "http.client.connect",
-    "Reconnection": "http.client.resume",
+    "Reconnection": "http.client.state",
     "Authentication": "http.server.access",
     "Principal": "http.server.access",
     "ProtectedResource": "http.server.access",

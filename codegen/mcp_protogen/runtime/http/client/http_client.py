@@ -53,13 +53,13 @@ class HttpReply(NamedTuple):
     status: int
     media: str = ""
     body: bytes = b""
-    session: str | None = None
+    session_id: str | None = None
 
 
 class Incoming:
     """An HTTP answer whose body has not been read yet."""
 
-    __slots__ = ("_limit", "_response", "_what", "media", "session", "status", "streams")
+    __slots__ = ("_limit", "_response", "_what", "media", "session_id", "status", "streams")
 
     def __init__(self, response: Response, what: str, limit: int) -> None:
         self._response = response
@@ -69,7 +69,7 @@ class Incoming:
         self.media: Final = fields.media_type(response.headers.get("content-type"))
         self.streams: Final = self.media == fields.EVENTS and 200 <= self.status < 300
         """Whether its body is a stream of events."""
-        self.session: Final[str | None] = response.headers.get(fields.SESSION_ID)
+        self.session_id: Final[str | None] = response.headers.get(fields.SESSION_ID)
         """The id of the session that it begins, if any."""
 
     async def events(self) -> AsyncGenerator[sse.Event, None]:
@@ -99,7 +99,7 @@ class Incoming:
                     raise RemoteError(f"{self._what}: a body of more than {limit} bytes")
                 if len(body) > limit:
                     break
-        return HttpReply(self.status, self.media, bytes(body), self.session)
+        return HttpReply(self.status, self.media, bytes(body), self.session_id)
 
 
 class HttpWire:

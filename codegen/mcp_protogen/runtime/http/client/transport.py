@@ -12,15 +12,14 @@ from logging import getLogger
 from typing import Final
 
 from ...core.connection_errors import Disconnected, HttpError
-from ...core.errors import McpError, RemoteError, RequestId
+from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...transports.base import Received, Unanswered
 from ..sse import Event
 from .http_client import HttpWire
 from .legacy_sse import LegacySseTransport
 from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, Message, message_of
-from .request import HttpExchange, Interpretation, Repair, ask, post_unanswered, relearn
-from .resume import Cursor, Reconnection
-from .state import ClientState
+from .request import PostedRequest, Refusal, Repair, ask, post_unanswered, relearn
+from .state import ClientState, Cursor, Reconnection
 
 _log: Final = getLogger(__name__)
 
@@ -40,7 +39,7 @@ _LISTENING: Final = 1.0
 _FAREWELL: Final = 2.0
 
 
-class HttpSession:
+class RenewableSession:
     """A session and its stream, if the server has them; one that has ended is replaced.
 
     The stream is for messages that answer no request (2025-11-25, basic/transports, "Session
@@ -74,15 +73,13 @@ class HttpSession:
                 return
             agreed = protocol.agreed
             self._state.log.info("the server has ended the session; beginning a new one")
-            problem: object = None
             try:
                 await ask(self._state, INITIALIZE, protocol.opening.params)
                 if protocol.sessions == lost:
-                    problem = "no revision given"
+                    raise InvalidAnswer("no revision given")
             except (McpError, RemoteError, Disconnected) as error:
-                problem = error
-            if problem is not None:
-                raise Disconnected(f"the session has ended, and no new one could begin: {problem}")
+                text = f"the session has ended, and no new one could begin: {error}"
+                raise Disconnected(text) from None
             if protocol.agreed != agreed:
                 broken = Disconnected(
                     f"the session has ended, and the new one is of {protocol.agreed} "
@@ -109,14 +106,14 @@ class HttpSession:
 
     async def _run(self) -> None:
         cursor = Cursor(self._state.reconnection)
-        session = self._state.protocol.sessions
+        sessions = self._state.protocol.sessions
         opened = False
         while True:
             status = await self._listen(cursor)
             opened = opened or status == 200
-            if status == 404 and opened and self._state.protocol.session is not None:
+            if status == 404 and opened and self._state.protocol.session_id is not None:
                 # The stream was there before, so 404 means that the session has ended.
-                self._state.tasks.start(self._renewed(session))
+                self._state.tasks.start(self._renewed(sessions))
             if status == 400 and cursor.last_id is not None:
                 # The server no longer knows this event; continue with those to come.
                 cursor.last_id = None
@@ -158,7 +155,7 @@ class HttpSession:
 
     async def end(self) -> None:
         protocol = self._state.protocol
-        if protocol.session is None:
+        if protocol.session_id is None:
             return
         asked = self._state.http.open("DELETE", protocol.session_headers())
         try:
@@ -178,7 +175,7 @@ class HttpTransport:
 
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:
         self._state = ClientState(http, reconnection)
-        self._session = HttpSession(self._state)
+        self._session = RenewableSession(self._state)
         self._legacy: LegacySseTransport | None = None
         self._running: dict[RequestId, tuple[Message, Task[None]]] = {}
         self._ending: Task[None] | None = None
@@ -210,7 +207,7 @@ class HttpTransport:
     async def _request(self, message: Message) -> None:
         try:
             if self._legacy is None:
-                await self._exchange(HttpExchange(self._state, message))
+                await self._exchange(PostedRequest(self._state, message))
             else:
                 await self._legacy.post(message)
         except Exception as error:
@@ -219,38 +216,38 @@ class HttpTransport:
         finally:
             self._running.pop(message.id, None)
 
-    async def _exchange(self, exchange: HttpExchange) -> None:
+    async def _exchange(self, request: PostedRequest) -> None:
         await self._session.ready()
         sessions = self._state.protocol.sessions
-        interpretation = await exchange.attempt()
-        match interpretation.repair:
-            case Repair.SESSION:
-                await self._session.renew(sessions)
-                interpretation = await exchange.attempt()
-            case Repair.HEADERS if await relearn(self._state, exchange.message):
-                interpretation = await exchange.attempt()
-            case Repair.LEGACY_SSE:
-                interpretation = await self._try_legacy(exchange.message, interpretation)
-            case _:
-                pass
-        exchange.conclude(interpretation)
+        refusal = await request.attempt()
+        if refusal is None:
+            return
+        if refusal.repair is Repair.SESSION:
+            await self._session.renew(sessions)
+            refusal = await request.attempt()
+        elif refusal.repair is Repair.LEGACY_SSE:
+            refusal = await self._try_legacy(request.message, refusal)
+        elif refusal.repair is Repair.HEADERS and await relearn(self._state, request.message):
+            refusal = await request.attempt()
+        if refusal is not None:
+            self._state.inbox.put(refusal.received)
 
-    async def _try_legacy(self, message: Message, interpretation: Interpretation) -> Interpretation:
-        """Change to HTTP+SSE if the server has it; return what is still to deliver."""
+    async def _try_legacy(self, message: Message, refusal: Refusal) -> Refusal | None:
+        """Change to HTTP+SSE; return what refuses the request if the server does not have it."""
         legacy = LegacySseTransport(self._state)
         try:
             await legacy.found()
         except Disconnected as error:
-            (refusal,) = interpretation.received
-            if isinstance(refusal, Unanswered) and isinstance(refusal.error, HttpError):
-                both = f"{refusal.error.message}; HTTP+SSE failed too: {error}"
-                failed = HttpError(refusal.error.status, both)
-                return Interpretation((Unanswered(message.id, failed),))
+            received = refusal.received
+            if isinstance(received, Unanswered) and isinstance(received.error, HttpError):
+                both = f"{received.error.message}; HTTP+SSE failed too: {error}"
+                failed = HttpError(received.error.status, both)
+                return Refusal(Unanswered(message.id, failed))
             # An error of the protocol says more than the failed search for an older transport.
-            return interpretation
+            return refusal
         self._legacy = legacy
         await legacy.post(message)
-        return Interpretation()
+        return None
 
     async def _cancel(self, message: Message) -> None:
         request, task = self._running.get(message.params.get("requestId", ""), (message, None))
@@ -279,9 +276,9 @@ class HttpTransport:
     async def _post_in_session(self, message: Message) -> None:
         await self._session.ready()
         protocol = self._state.protocol
-        session, sessions = protocol.session, protocol.sessions
+        had_session, sessions = protocol.session_id is not None, protocol.sessions
         status = await post_unanswered(self._state, message)
-        if status == 404 and session is not None:
+        if status == 404 and had_session:
             await self._session.renew(sessions)
             # A response would answer a request of the session that has ended, and the new session
             # has already been confirmed.
