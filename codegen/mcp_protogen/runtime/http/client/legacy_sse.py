@@ -11,7 +11,7 @@ from ...core.connection_errors import Disconnected
 from ...core.errors import RemoteError
 from .. import headers as fields
 from ..sse import Event
-from .http_client import URL, HttpReply
+from .http_client import URL
 from .outgoing import POSTED, Message
 from .request import http_error
 from .state import ClientState
@@ -52,14 +52,13 @@ class LegacySseTransport:
             self._endpoint.set_exception(gone)
 
     async def _listen(self) -> None:
-        async with self._state.http.open("GET", {"accept": fields.EVENTS}) as incoming:
-            if not 200 <= incoming.status < 300:
-                raise http_error("GET", HttpReply(incoming.status))
-            if not incoming.streams:
-                raise Disconnected(
-                    f"GET returned {incoming.media or 'no body'} instead of an event stream"
-                )
-            await self._state.read(incoming, self._take)
+        async with self._state.http.open("GET", {"accept": fields.EVENTS}) as reply:
+            if not reply.succeeded:
+                raise http_error("GET", reply)
+            if not reply.streams:
+                got = reply.media or "no body"
+                raise Disconnected(f"GET returned {got} instead of an event stream")
+            await self._state.read(reply, self._take)
 
     def _take(self, event: Event) -> None:
         if not self._endpoint.done():
@@ -78,6 +77,7 @@ class LegacySseTransport:
     async def post(self, message: Message) -> None:
         """Post a message; raise `Disconnected`, and `HttpError` if it is not accepted."""
         endpoint = self._endpoint.result()
-        async with self._state.http.open("POST", POSTED, message.body, endpoint) as incoming:
-            if not 200 <= incoming.status < 300:
-                raise http_error(f"POST {message.name}", await incoming.reply())
+        async with self._state.http.open("POST", POSTED, message.body, endpoint) as reply:
+            if not reply.succeeded:
+                await reply.read()
+                raise http_error(f"POST {message.name}", reply)

@@ -25,7 +25,7 @@ from ...messages import jsonrpc
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
-from .http_client import HttpReply, Incoming
+from .http_client import HttpReply
 from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answer_in, request_of
 from .state import ClientState, Cursor
 
@@ -128,15 +128,15 @@ class PostedRequest:
         """
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
-        async with self._state.http.open("POST", headers, self.message.body) as incoming:
-            if not incoming.streams:
-                reply = await incoming.reply()
-                if not 200 <= reply.status < 300:
+        async with self._state.http.open("POST", headers, self.message.body) as reply:
+            if not reply.streams:
+                await reply.read()
+                if not reply.succeeded:
                     return refusal_of(self.message, reply, in_session)
                 self._take(reply)
                 return None
             cursor = Cursor(self._state.reconnection)
-            answered = await self._read(incoming, cursor)
+            answered = await self._read(reply, cursor)
         if not answered:
             await self._resume(cursor)
         return None
@@ -162,7 +162,7 @@ class PostedRequest:
         self._deliver(self._state.protocol.incoming(self.message, value, data, session_id))
         return answer_in(value, self.message.id) is not None
 
-    async def _read(self, incoming: Incoming, cursor: Cursor) -> bool:
+    async def _read(self, reply: HttpReply, cursor: Cursor) -> bool:
         """Deliver the messages of a stream; return whether the answer was among them."""
         answered = False
         limit = timeout(None)
@@ -173,7 +173,7 @@ class PostedRequest:
             if data is None:
                 return
             try:
-                is_answer = self._message(jsonrpc.parse(data), data, incoming.session_id)
+                is_answer = self._message(jsonrpc.parse(data), data, reply.session_id)
             except ParseError as error:
                 self._deliver(error)
                 return
@@ -185,7 +185,7 @@ class PostedRequest:
             # A server ends a stream after the answer, and only then can its connection be used
             # again. If the server does not end it, the client does.
             async with limit:
-                await self._state.read(incoming, take)
+                await self._state.read(reply, take)
         except Disconnected as error:
             self._state.log.info("a stream broke: %s", error)
         except TimeoutError:
@@ -209,12 +209,13 @@ class PostedRequest:
 
     async def _continued(self, cursor: Cursor) -> bool:
         try:
-            async with self._state.get(cursor) as incoming:
-                if incoming.streams:
-                    return await self._read(incoming, cursor)
-                if incoming.status < 500:
-                    raise http_error("GET of the rest of a stream", await incoming.reply())
-                self._state.log.info("a stream was not resumed: HTTP %d", incoming.status)
+            async with self._state.get(cursor) as reply:
+                if reply.streams:
+                    return await self._read(reply, cursor)
+                if reply.status < 500:
+                    await reply.read()
+                    raise http_error("GET of the rest of a stream", reply)
+                self._state.log.info("a stream was not resumed: HTTP %d", reply.status)
         except Disconnected as error:
             self._state.log.info("a stream was not resumed: %s", error)
         return False
@@ -227,14 +228,14 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
     """
     headers = state.protocol.post_headers(message)
     try:
-        async with state.http.open("POST", headers, message.body) as incoming:
+        async with state.http.open("POST", headers, message.body) as reply:
             # Some servers accept such a message with a body or a stream; neither is read.
-            accepted = 200 <= incoming.status < 300
-            reply = HttpReply(incoming.status) if accepted else await incoming.reply()
+            if not reply.succeeded:
+                await reply.read()
     except (Disconnected, RemoteError) as error:
         state.log.warning("%s did not arrive: %s", message.name, error)
         return 0
-    if not accepted:
+    if not reply.succeeded:
         refusal = http_error(f"POST {message.name}", reply)
         state.log.warning("%s was refused: %s", message.name, refusal)
     return reply.status

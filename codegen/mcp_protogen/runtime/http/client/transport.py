@@ -140,13 +140,13 @@ class RenewableSession:
                 self._state.inbox.put(data)
 
         try:
-            async with self._state.get(cursor) as incoming:
+            async with self._state.get(cursor) as reply:
                 self._settled.set()
-                if incoming.streams:
-                    await self._state.read(incoming, take)
+                if reply.streams:
+                    await self._state.read(reply, take)
                     return 200
                 # A success without a stream means that there is no stream.
-                return 405 if incoming.status < 300 else incoming.status
+                return 405 if reply.status < 300 else reply.status
         except (Disconnected, RemoteError) as error:
             self._state.log.info("the server's stream broke: %s", error)
             return None

@@ -188,12 +188,12 @@ class SessionRegistry:
         self._make_room()
         events, now = self._events, get_running_loop().time()
         log = None if events is None else EventLog(events, id, STANDALONE + token_urlsafe(9))
-        standalone = StandaloneStream(self._state.tasks, log)
         shared, table = self._state.shared, connection.table
+        retry = round(self._http.retry * 1000) if table.rules.polling else None
+        standalone = StandaloneStream(self._state.tasks, log, retry)
         server_connection = ServerConnection(bound_server, connection, shared, standalone)
         server_connection.endpoint.principal = principal
         server_connection.register()
-        retry = round(self._http.retry * 1000) if table.rules.polling else None
         session = self._sessions[id] = HttpSession(
             id, principal, table.revision, server_connection, standalone, events, retry, now, now
         )

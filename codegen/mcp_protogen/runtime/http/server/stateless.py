@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from ...connection.events import Refusal
-from ...core.errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotFound, RequestId
+from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RequestId
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...messages.parsed import Request
@@ -40,8 +40,12 @@ class StatelessHttp:
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         """Serve one message; raise `HttpRefusal`, and `RemoteError` for what is no message."""
-        if not isinstance(message, Call):
-            raise _not_a_call(message)
+        if isinstance(message, Malformed):
+            raise message.error
+        if isinstance(message, Batch):
+            raise InvalidRequest("the body has to be one message, and no array")
+        if isinstance(message, Answer):
+            raise InvalidRequest("a client sends no answers in this revision")
         if message.id is None and exchange.version is not None:
             # There are none over HTTP that would mean anything (page, "Sending Messages").
             server_negotiation.check_offered(exchange.version, self._state.offer, None)
@@ -125,11 +129,3 @@ class StatelessHttp:
                 await self._answer(connection, exchange, call, response)
         finally:
             state.listening -= 1
-
-
-def _not_a_call(message: Answer | Malformed | Batch) -> InvalidRequest | InvalidAnswer:
-    if isinstance(message, Malformed):
-        return message.error
-    if isinstance(message, Answer):
-        return InvalidRequest("a client sends no answers in this revision")
-    return InvalidRequest("the body has to be one message, and no array")

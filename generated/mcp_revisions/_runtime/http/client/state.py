@@ -17,7 +17,7 @@ from ...core.tasks import Signal, Tasks
 from ...core.throttle import Throttle
 from ...transports.base import Received
 from ..sse import Event
-from .http_client import HttpWire, Incoming
+from .http_client import HttpReply, HttpWire
 from .outgoing import ProtocolState
 
 _log: Final = getLogger(__name__)
@@ -169,17 +169,17 @@ class ClientState:
         self.log: Final = Throttle(_log)
         self.own_requests: Final = count(1)
 
-    def get(self, cursor: Cursor) -> AbstractAsyncContextManager[Incoming]:
+    def get(self, cursor: Cursor) -> AbstractAsyncContextManager[HttpReply]:
         """Open a stream where `cursor` stands; raise `Disconnected`."""
         cursor.opens()
         return self.http.open("GET", self.protocol.stream_headers(cursor.last_id))
 
-    async def read(self, incoming: Incoming, take: Callable[[Event], object]) -> None:
+    async def read(self, reply: HttpReply, take: Callable[[Event], object]) -> None:
         """Take the events of a stream, as fast as there is room for messages.
 
         Raise `Disconnected`, and `RemoteError` if an event is too large.
         """
-        async with aclosing(incoming.events()) as events:
+        async with aclosing(reply.events()) as events:
             async for event in events:
                 take(event)
                 await self.inbox.room()

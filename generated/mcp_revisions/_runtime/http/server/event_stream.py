@@ -203,7 +203,7 @@ class Stream:
     said (2025-11-25, basic/transports, "Sending Messages to the Server").
     """
 
-    _response: EventResponse | None
+    response: EventResponse | None
     log: EventLog | None = None
     _retry: int | None = None
     _lock: Lock = field(default_factory=Lock)
@@ -215,8 +215,8 @@ class Stream:
             for message in messages:
                 id = None if self.log is None else await self.log.keep(message)
                 events.append(written(message, id=id))
-            if self._response is not None:
-                await self._response.write(b"".join(events))
+            if self.response is not None:
+                await self.response.write(b"".join(events))
 
     async def _priming(self) -> bytes:
         if self._retry is None or self.log is None:
@@ -235,7 +235,7 @@ class Stream:
             missed = await self.log.after(after)
             if missed is None:
                 return False
-            before, self._response = self._response, response
+            before, self.response = self.response, response
             if before is not None:
                 before.close_soon()
             for id, message in missed:
@@ -246,18 +246,15 @@ class Stream:
                 await self._complete()
         return True
 
-    def is_in(self, response: EventResponse) -> bool:
-        return self._response is response
-
     async def detach(self, response: EventResponse) -> None:
         """Go on without a response whose client has left it."""
-        if self._response is response:
-            self._response = None
+        if self.response is response:
+            self.response = None
 
     async def release(self) -> None:
         """Complete the response; the client can come back for what is to follow."""
         async with self._lock:
-            if self._response is not None:
+            if self.response is not None:
                 await self._complete(await self._priming())
 
     async def close(self) -> None:
@@ -267,7 +264,7 @@ class Stream:
             await self._complete()
 
     async def _complete(self, last: bytes = b"") -> None:
-        response, self._response = self._response, None
+        response, self.response = self.response, None
         if response is not None:
             await response.write(last)
             await response.close()
@@ -275,7 +272,7 @@ class Stream:
     def abort(self) -> None:
         """End the stream; do not wait until a client has taken in what was written."""
         self._closed = True
-        response, self._response = self._response, None
+        response, self.response = self.response, None
         if response is not None:
             response.close_soon()
 
@@ -359,6 +356,7 @@ class StandaloneStream(StreamSink):
 
     _tasks: Tasks
     log: EventLog | None
+    _retry: int | None
     _kept: _Kept | None = None
     _queue: StreamQueue | None = None
     _closed: bool = False
@@ -372,7 +370,7 @@ class StandaloneStream(StreamSink):
             self._kept = _Kept()
         return self._kept
 
-    async def attach(self, response: EventResponse, after: int | None, retry: int | None) -> bool:
+    async def attach(self, response: EventResponse, after: int | None) -> bool:
         """Go on in a new response, after the event of that number if one is given.
 
         The response before is completed: each message goes out once, and the newest response is
@@ -386,7 +384,8 @@ class StandaloneStream(StreamSink):
         if self._closed:
             await response.close()
             return True
-        stream = Stream(response if after is None else None, self.log, retry)
+        new, retry = (response, self._retry) if after is None else (None, None)
+        stream = Stream(new, self.log, retry)
         # Whole before anybody else gets a turn, who may want to close it.
         queue, self._ready = StreamQueue(stream, self._tasks), False
         self._queue = queue
@@ -407,7 +406,7 @@ class StandaloneStream(StreamSink):
     async def detach(self, response: EventResponse | None = None) -> None:
         """Let go of the response there is; of no other than `response`, if it is given."""
         queue = self._queue
-        if queue is None or not (response is None or queue.stream.is_in(response)):
+        if queue is None or response not in (None, queue.stream.response):
             return
         self._queue = None
         queue.stream.abort()

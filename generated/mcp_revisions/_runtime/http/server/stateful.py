@@ -176,30 +176,23 @@ class StatefulHttp:
 
         Return None if it is over already. Raise `HttpRefusal` if what followed is not known.
         """
-        standalone = session.standalone
-        place = None if last is None else parsed(last)
-        if place is not None and session.events is not None:
-            name, number = place
-            if standalone.log is not None and name == standalone.log.name:
-                if await standalone.attach(response, number, None):
-                    return standalone
-                raise _unknown_event()
-            live = session.streams.get(name)
-            stream = live or Stream(None, EventLog(session.events, session.id, name))
-            if not await stream.attach(response, number):
-                raise _unknown_event()
-            if live is not None:
-                return live
+        standalone, events = session.standalone, session.events
+        if last is not None:
+            place = parsed(last)
+            name, number = ("", 0) if place is None else place
+            is_own = standalone.log is not None and name == standalone.log.name
+            known = standalone if is_own else session.streams.get(name)
+            stream = known
+            if stream is None and place is not None and events is not None:
+                stream = Stream(None, EventLog(events, session.id, name))
+            if stream is None or not await stream.attach(response, number):
+                raise HttpRefusal(400, "What followed the event in Last-Event-ID is not known")
+            if known is not None:
+                return known
             if not name.startswith(STANDALONE):
                 await stream.close()
                 return None
             # Another process has begun it; from here on it is this one's.
             await stream.detach(response)
-        elif last is not None:
-            raise _unknown_event()
-        await standalone.attach(response, None, session.retry)
+        await standalone.attach(response, None)
         return standalone
-
-
-def _unknown_event() -> HttpRefusal:
-    return HttpRefusal(400, "What followed the event in Last-Event-ID is not known")
