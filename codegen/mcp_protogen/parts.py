@@ -175,12 +175,14 @@ CONTENTS: Final = (
         frozenset({"http-server"}),
         {"http": (*_HEADERS, "server", "sse")},
         (
-            (
-                "http.server.access",
-                ("Authentication", "Principal", "ProtectedResource", "static_tokens"),
-            ),
             ("http.server.app", ("HttpApp", "http_app")),
-            ("http.server.options", ("HttpOptions",)),
+            (
+                "http.server.options",
+                (
+                    *("Authentication", "HttpOptions", "Principal", "ProtectedResource"),
+                    "static_tokens",
+                ),
+            ),
             ("http.server.run", ("run_http",)),
             (
                 "http.server.stores",

@@ -62,18 +62,16 @@ if TYPE_CHECKING:
     from ._runtime.http.client.state import (
         Reconnection as Reconnection,
     )
-    from ._runtime.http.server.access import (
-        Authentication as Authentication,
-        Principal as Principal,
-        ProtectedResource as ProtectedResource,
-        static_tokens as static_tokens,
-    )
     from ._runtime.http.server.app import (
         HttpApp as HttpApp,
         http_app as http_app,
     )
     from ._runtime.http.server.options import (
+        Authentication as Authentication,
         HttpOptions as HttpOptions,
+        Principal as Principal,
+        ProtectedResource as ProtectedResource,
+        static_tokens as static_tokens,
     )
     from ._runtime.http.server.run import (
         run_http as run_http,
@@ -246,13 +244,13 @@ _ELSEWHERE = {
     "connect_http": "http.client.connect",
     "open_http": "http.client.connect",
     "Reconnection": "http.client.state",
-    "Authentication": "http.server.access",
-    "Principal": "http.server.access",
-    "ProtectedResource": "http.server.access",
-    "static_tokens": "http.server.access",
     "HttpApp": "http.server.app",
     "http_app": "http.server.app",
+    "Authentication": "http.server.options",
     "HttpOptions": "http.server.options",
+    "Principal": "http.server.options",
+    "ProtectedResource": "http.server.options",
+    "static_tokens": "http.server.options",
     "run_http": "http.server.run",
     "EventStore": "http.server.stores",
     "MemoryEventStore": "http.server.stores",

@@ -7,18 +7,18 @@ or the transport of the first revision is used from then on.
 
 import asyncio
 from asyncio import Task, sleep
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from logging import getLogger
 from typing import Final
 
 from ...core.connection_errors import Disconnected, HttpError
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
-from ...transports.base import Received, Unanswered
+from ...transports.base import Unanswered
+from .. import headers as fields
 from ..sse import Event
-from .http_client import HttpWire
-from .legacy_sse import LegacySseTransport
-from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, Message, message_of
-from .request import PostedRequest, Refusal, Repair, ask, post_unanswered, relearn
+from .http_client import URL, HttpWire
+from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
+from .request import PostedRequest, Refusal, Repair, ask, http_error, post_unanswered, relearn
 from .state import ClientState, Cursor, Reconnection
 
 _log: Final = getLogger(__name__)
@@ -34,6 +34,9 @@ _PASSING: Final = frozenset({408, 429, *range(500, 600)})
 # How long to wait for the server's own stream, because the next request may make the server use it;
 # in seconds.
 _LISTENING: Final = 1.0
+
+# The timeout for the event with the endpoint of HTTP+SSE, in seconds.
+_ENDPOINT: Final = 5.0
 
 # The timeout for ending a session, in seconds.
 _FAREWELL: Final = 2.0
@@ -168,6 +171,73 @@ class RenewableSession:
             _log.warning("the server was not told of the end of the session: %r", error)
 
 
+class LegacySseTransport:
+    """The transport of the first revision: one stream carries all messages of the server.
+
+    2024-11-05, basic/transports, "HTTP with SSE"; 2025-11-25, basic/transports, "Backwards
+    Compatibility".
+    """
+
+    __slots__ = ("_endpoint", "_state", "_task")
+
+    def __init__(self, state: ClientState) -> None:
+        self._state = state
+        self._endpoint: asyncio.Future[URL] = asyncio.get_running_loop().create_future()
+        self._task = state.tasks.start(self._run())
+
+    async def found(self) -> None:
+        """Wait until the endpoint is known; raise `Disconnected`, which says why it is not."""
+        try:
+            async with asyncio.timeout(_ENDPOINT):
+                await asyncio.shield(self._endpoint)
+        except TimeoutError:
+            self._task.cancel()
+            raise Disconnected(f"GET brought no event within {_ENDPOINT:g} s") from None
+
+    async def _run(self) -> None:
+        gone = Disconnected("the server has ended its stream")
+        try:
+            await self._listen()
+        except Exception as error:
+            known = isinstance(error, (Disconnected, RemoteError))
+            gone = Disconnected(str(error) if known else f"{type(error).__name__}: {error}")
+        if self._endpoint.done():
+            self._state.inbox.end(gone)
+        else:
+            self._endpoint.set_exception(gone)
+
+    async def _listen(self) -> None:
+        async with self._state.http.open("GET", {"accept": fields.EVENTS}) as reply:
+            if not reply.succeeded:
+                raise http_error("GET", reply)
+            if not reply.streams:
+                got = reply.media or "no body"
+                raise Disconnected(f"GET returned {got} instead of an event stream")
+            await self._state.read(reply, self._take)
+
+    def _take(self, event: Event) -> None:
+        if not self._endpoint.done():
+            self._endpoint.set_result(self._resolved(event))
+        elif event.event == "message" and event.data:
+            self._state.inbox.put(event.data.encode())
+
+    def _resolved(self, event: Event) -> URL:
+        if event.event != "endpoint":
+            raise Disconnected(f"the first event is {event.event[:50]!r} instead of 'endpoint'")
+        url = self._state.http.resolved(event.data)
+        if url is None:
+            raise Disconnected("the endpoint in the stream is of another origin, and is not used")
+        return url
+
+    async def post(self, message: Message) -> None:
+        """Post a message; raise `Disconnected`, and `HttpError` if it is not accepted."""
+        endpoint = self._endpoint.result()
+        async with self._state.http.open("POST", POSTED, message.body, endpoint) as reply:
+            if not reply.succeeded:
+                await reply.read()
+                raise http_error(f"POST {message.name}", reply)
+
+
 class HttpTransport:
     """One connection to a server over HTTP; see `open_http`."""
 
@@ -175,16 +245,12 @@ class HttpTransport:
 
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:
         self._state = ClientState(http, reconnection)
+        self.receive: Final = self._state.inbox.receive
+        self.hand_over: Final = self._state.inbox.hand_over
         self._session = RenewableSession(self._state)
         self._legacy: LegacySseTransport | None = None
         self._running: dict[RequestId, tuple[Message, Task[None]]] = {}
         self._ending: Task[None] | None = None
-
-    async def receive(self) -> Sequence[Received]:
-        return await self._state.inbox.receive()
-
-    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        self._state.inbox.hand_over(take)
 
     async def send(self, messages: Sequence[bytes]) -> None:
         """Send messages; one without an answer arrives before the next one is sent."""

@@ -137,13 +137,6 @@ class ProtocolState:
         known = {fields.PROTOCOL_VERSION: self.agreed, fields.SESSION_ID: self.session_id}
         return {name: value for name, value in known.items() if value is not None}
 
-    def stream_headers(self, last_id: str | None) -> dict[str, str]:
-        """Return the header fields of a GET for the events after `last_id`."""
-        headers = {"accept": fields.EVENTS, **self.session_headers()}
-        if last_id is not None:
-            headers[fields.LAST_EVENT_ID] = last_id
-        return headers
-
     def incoming(self, request: Message, value: Any, data: bytes, session_id: str | None) -> bytes:
         """Note what answers a request, and return the text to pass on."""
         if request.method == INITIALIZE:

@@ -16,6 +16,7 @@ from ...core.connection_errors import Disconnected
 from ...core.tasks import Signal, Tasks
 from ...core.throttle import Throttle
 from ...transports.base import Received
+from .. import headers as fields
 from ..sse import Event
 from .http_client import HttpReply, HttpWire
 from .outgoing import ProtocolState
@@ -172,7 +173,10 @@ class ClientState:
     def get(self, cursor: Cursor) -> AbstractAsyncContextManager[HttpReply]:
         """Open a stream where `cursor` stands; raise `Disconnected`."""
         cursor.opens()
-        return self.http.open("GET", self.protocol.stream_headers(cursor.last_id))
+        headers = {"accept": fields.EVENTS, **self.protocol.session_headers()}
+        if cursor.last_id is not None:
+            headers[fields.LAST_EVENT_ID] = cursor.last_id
+        return self.http.open("GET", headers)
 
     async def read(self, reply: HttpReply, take: Callable[[Event], object]) -> None:
         """Take the events of a stream, as fast as there is room for messages.
