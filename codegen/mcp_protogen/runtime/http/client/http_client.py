@@ -7,7 +7,7 @@ httpx2 is imported by name when a connection is made: programs without HTTP need
 type checkers.
 """
 
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeAlias
@@ -68,8 +68,13 @@ class HttpReply:
         """The id of the session that it begins, if any."""
         self.body = b""
 
-    async def events(self) -> AsyncGenerator[sse.Event, None]:
-        """Yield the events of the body; raise `Disconnected`, `RemoteError` if one is too large."""
+    async def read_events(
+        self, take: Callable[[sse.Event], object], room: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Take the events of the body, as fast as there is `room` for what is in them.
+
+        Raises `Disconnected`, and `RemoteError` if one is too large.
+        """
         parser = sse.Parser(self._limit)
         with _disconnecting(self._what):
             async for chunk in self._response.aiter_bytes():
@@ -78,7 +83,8 @@ class HttpReply:
                 except ValueError as error:
                     raise RemoteError(f"{self._what}: {error}") from None
                 for event in events:
-                    yield event
+                    take(event)
+                    await room()
 
     async def read(self) -> None:
         """Read the whole body, or only the beginning of it for an error.

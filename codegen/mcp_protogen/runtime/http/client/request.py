@@ -19,9 +19,10 @@ from ...core.errors import (
     ParseError,
     RemoteError,
 )
-from ...core.json import JSONObject, is_object, json_text, read_json
+from ...core.json import JSONObject, is_object, json_text
 from ...core.options import Options
 from ...messages import jsonrpc
+from ...messages.jsonrpc import Answer, Malformed
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -86,7 +87,6 @@ def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> Refusal:
 
 
 def _error_in(reply: HttpReply) -> JSONObject | None:
-    """Return the error in a body, if it is one of the protocol."""
     if reply.media != fields.JSON:
         return None
     try:
@@ -96,11 +96,10 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
         return None
     # Some servers write ids of their own choice here.
     found = jsonrpc.message_of({**value, "id": None}) if is_object(value) else None
-    return value if isinstance(found, jsonrpc.Answer) else None
+    return value if isinstance(found, Answer) else None
 
 
 def http_error(what: str, reply: HttpReply) -> HttpError:
-    """Return the error for a status, with the beginning of the body."""
     readable = reply.media in (fields.JSON, "text/plain")
     excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace").strip() if readable else ""
     text = " ".join(excerpt.split())
@@ -185,7 +184,7 @@ class PostedRequest:
             # A server ends a stream after the answer, and only then can its connection be used
             # again. If the server does not end it, the client does.
             async with limit:
-                await self._state.read(reply, take)
+                await reply.read_events(take, self._state.inbox.room)
         except Disconnected as error:
             self._state.log.info("a stream broke: %s", error)
         except TimeoutError:
@@ -248,27 +247,27 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
     """
     # The ids of other requests are integers.
     message = request_of(f"transport-{next(state.own_requests)}", method, params)
-    answers: list[JSONObject] = []
-    errors: list[Exception] = []
+    answers: list[Answer] = []
 
     def deliver(received: Received) -> None:
         if isinstance(received, Unanswered):
-            errors.append(received.error)
-            return
-        value = read_json(received) if isinstance(received, bytes) else None
-        if is_object(value) and jsonrpc.answered(value) == message.id:
-            answers.append(value)
+            raise received.error
+        found = jsonrpc.read(received) if isinstance(received, bytes) else None
+        if isinstance(found, Malformed) and found.error.id == message.id:
+            raise found.error
+        if isinstance(found, Answer) and found.id == message.id:
+            answers.append(found)
         else:
             state.inbox.put(received)
 
     refusal = await PostedRequest(state, message, deliver).attempt()
     if refusal is not None:
         deliver(refusal.received)
-    if errors or not answers:
-        raise errors[0] if errors else Disconnected(f"{message.name} was not answered")
-    if "result" in answers[0]:
-        return answers[0]["result"]
-    error = answers[0]["error"]
+    if not answers:
+        raise Disconnected(f"{message.name} was not answered")
+    _, result, error = answers[0]
+    if error is None:
+        return result
     raise McpError(error["code"], error["message"], error.get("data"))
 
 

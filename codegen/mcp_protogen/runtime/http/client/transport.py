@@ -146,7 +146,7 @@ class RenewableSession:
             async with self._state.get(cursor) as reply:
                 self._settled.set()
                 if reply.streams:
-                    await self._state.read(reply, take)
+                    await reply.read_events(take, self._state.inbox.room)
                     return 200
                 # A success without a stream means that there is no stream.
                 return 405 if reply.status < 300 else reply.status
@@ -213,21 +213,19 @@ class LegacySseTransport:
             if not reply.streams:
                 got = reply.media or "no body"
                 raise Disconnected(f"GET returned {got} instead of an event stream")
-            await self._state.read(reply, self._take)
+            await reply.read_events(self._take, self._state.inbox.room)
 
     def _take(self, event: Event) -> None:
-        if not self._endpoint.done():
-            self._endpoint.set_result(self._resolved(event))
-        elif event.event == "message" and event.data:
-            self._state.inbox.put(event.data.encode())
-
-    def _resolved(self, event: Event) -> URL:
+        if self._endpoint.done():
+            if event.event == "message" and event.data:
+                self._state.inbox.put(event.data.encode())
+            return
         if event.event != "endpoint":
             raise Disconnected(f"the first event is {event.event[:50]!r} instead of 'endpoint'")
         url = self._state.http.resolved(event.data)
         if url is None:
             raise Disconnected("the endpoint in the stream is of another origin, and is not used")
-        return url
+        self._endpoint.set_result(url)
 
     async def post(self, message: Message) -> None:
         """Post a message; raise `Disconnected`, and `HttpError` if it is not accepted."""

@@ -52,11 +52,11 @@ class ProtectedResource:
     def to_json(self) -> bytes:
         document: dict[str, Any] = {
             "resource": self.url,
-            "authorization_servers": list(self.authorization_servers),
+            "authorization_servers": self.authorization_servers,
             "bearer_methods_supported": ["header"],
         }
         more = {
-            "scopes_supported": list(self.scopes),
+            "scopes_supported": self.scopes,
             "resource_name": self.name,
             "resource_documentation": self.documentation,
         }
@@ -65,7 +65,7 @@ class ProtectedResource:
     @property
     def paths(self) -> frozenset[str]:
         """The paths of the document: for this resource, and for the whole host."""
-        return frozenset({_METADATA + urlsplit(self.url).path.rstrip("/"), _METADATA})
+        return frozenset({urlsplit(self.metadata_url).path, _METADATA})
 
     @property
     def metadata_url(self) -> str:

@@ -141,11 +141,12 @@ class StatefulHttp:
         Raise `HttpRefusal`, and `RemoteError` for a batch that may not be.
         """
         endpoint = connection.endpoint
+        calls = [message] if isinstance(message, Call) else []
+        asks = isinstance(message, Call) and message.id is not None
         if isinstance(message, Batch):
             calls = self._calls_in(message)
-        else:
-            calls = [message] if isinstance(message, Call) else []
-        if not [call for call in calls if call.id is not None]:
+            asks = any(call.id is not None for call in calls)
+        if not asks:
             # Answers and cancellations take no place: they are what others wait for.
             methods = [call.method for call in calls if call.method != CANCELLED]
             if any(map(connection.handles_notification, methods)):
@@ -178,12 +179,11 @@ class StatefulHttp:
         """
         standalone, events = session.standalone, session.events
         if last is not None:
-            place = parsed(last)
-            name, number = ("", 0) if place is None else place
+            name, number = parsed(last)
             is_own = standalone.log is not None and name == standalone.log.name
             known = standalone if is_own else session.streams.get(name)
             stream = known
-            if stream is None and place is not None and events is not None:
+            if stream is None and name and events is not None:
                 stream = Stream(None, EventLog(events, session.id, name))
             if stream is None or not await stream.attach(response, number):
                 raise HttpRefusal(400, "What followed the event in Last-Event-ID is not known")

@@ -72,7 +72,6 @@ def message_of(body: bytes) -> Message:
 
 
 def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:
-    """Return one of the transport's own requests."""
     value = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
     return message_of(json_text(value))
 
@@ -132,7 +131,6 @@ class ProtocolState:
         return headers
 
     def session_headers(self) -> dict[str, str]:
-        """Return the header fields of every request after the handshake."""
         # The first revisions do not know the field of the version, and ignore it.
         known = {fields.PROTOCOL_VERSION: self.agreed, fields.SESSION_ID: self.session_id}
         return {name: value for name, value in known.items() if value is not None}

@@ -5,7 +5,7 @@ resumed (2026-07-28, basic/transports/streamable-http, "Receiving Messages").
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from itertools import count
 from logging import getLogger
@@ -177,13 +177,3 @@ class ClientState:
         if cursor.last_id is not None:
             headers[fields.LAST_EVENT_ID] = cursor.last_id
         return self.http.open("GET", headers)
-
-    async def read(self, reply: HttpReply, take: Callable[[Event], object]) -> None:
-        """Take the events of a stream, as fast as there is room for messages.
-
-        Raise `Disconnected`, and `RemoteError` if an event is too large.
-        """
-        async with aclosing(reply.events()) as events:
-            async for event in events:
-                take(event)
-                await self.inbox.room()

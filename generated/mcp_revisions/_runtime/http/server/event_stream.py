@@ -16,7 +16,7 @@ from secrets import token_urlsafe
 from typing import Any, Final
 
 from ...core.tasks import Tasks
-from ...rpc.send_queue import MessageSink, NullSink, SendQueue
+from ...rpc.send_queue import SendQueue
 from .. import headers
 from ..sse import written
 from .asgi import Field, HttpExchange
@@ -188,10 +188,10 @@ class EventLog:
         return f"{self.name}.{number}"
 
 
-def parsed(event_id: str) -> tuple[str, int] | None:
-    """Return the stream and the number that an id names; None if it is none of ours."""
+def parsed(event_id: str) -> tuple[str, int]:
+    """Return the stream and the number that an id names; no stream if it is none of ours."""
     match = _ID.fullmatch(event_id)
-    return None if match is None else (match[1], int(match[2]))
+    return ("", 0) if match is None else (match[1], int(match[2]))
 
 
 @dataclass(eq=False, slots=True)
@@ -294,12 +294,10 @@ class StreamQueue:
         await wait([self._writing])
 
     async def close(self) -> None:
-        """Write what is waiting, and end the stream."""
         await self.drain()
         await self.stream.close()
 
     def abort(self) -> None:
-        """End the stream; what is waiting is lost."""
         self._writing.cancel()
         self.stream.abort()
 
@@ -319,33 +317,6 @@ class StreamSink:
     async def room(self) -> None:
         """Return at once: reading is not held up by what one response has to carry."""
 
-    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        await self._sink().send(message, unless=unless)
-
-    def put(self, message: bytes) -> None:
-        self._sink().put(message)
-
-    def _sink(self) -> MessageSink:
-        raise NotImplementedError
-
-
-class _Kept(NullSink):
-    """The newest messages that nobody has listened to yet."""
-
-    __slots__ = ("messages",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.messages = deque[bytes](maxlen=_KEPT)
-
-    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        self.put(message)
-
-    def put(self, message: bytes) -> None:
-        if len(self.messages) == _KEPT:
-            _log.debug("nobody listens: a message of the server is lost")
-        self.messages.append(message)
-
 
 @dataclass(eq=False, slots=True)
 class StandaloneStream(StreamSink):
@@ -357,18 +328,28 @@ class StandaloneStream(StreamSink):
     _tasks: Tasks
     log: EventLog | None
     _retry: int | None
-    _kept: _Kept | None = None
+    _kept: deque[bytes] | None = None
+    """The newest messages that nobody has listened to yet."""
     _queue: StreamQueue | None = None
     _closed: bool = False
-    # What is said while a stream opens comes after what was kept until then.
-    _ready: bool = False
+    # Not while a stream opens: what is said then comes after what was kept until then.
+    _ready: SendQueue | None = None
 
-    def _sink(self) -> MessageSink:
-        if self._queue is not None and self._ready:
-            return self._queue.queue
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        if self._ready is not None:
+            await self._ready.send(message, unless=unless)
+        else:
+            self.put(message)
+
+    def put(self, message: bytes) -> None:
+        if self._ready is not None:
+            self._ready.put(message)
+            return
         if self._kept is None:
-            self._kept = _Kept()
-        return self._kept
+            self._kept = deque(maxlen=_KEPT)
+        if len(self._kept) == _KEPT:
+            _log.debug("nobody listens: a message of the server is lost")
+        self._kept.append(message)
 
     async def attach(self, response: EventResponse, after: int | None) -> bool:
         """Go on in a new response, after the event of that number if one is given.
@@ -387,8 +368,7 @@ class StandaloneStream(StreamSink):
         new, retry = (response, self._retry) if after is None else (None, None)
         stream = Stream(new, self.log, retry)
         # Whole before anybody else gets a turn, who may want to close it.
-        queue, self._ready = StreamQueue(stream, self._tasks), False
-        self._queue = queue
+        queue = self._queue = StreamQueue(stream, self._tasks)
         if after is None:
             # The client learns at once that it is listened to.
             await stream.send([])
@@ -397,10 +377,9 @@ class StandaloneStream(StreamSink):
             return False
         if self._queue is queue:
             # Otherwise another one has come meanwhile, who is given what was kept.
-            kept, self._kept = self._kept, None
-            for message in () if kept is None else kept.messages:
+            for message in self._kept or ():
                 queue.queue.put(message)
-            self._ready = True
+            self._kept, self._ready = None, queue.queue
         return True
 
     async def detach(self, response: EventResponse | None = None) -> None:
@@ -408,7 +387,7 @@ class StandaloneStream(StreamSink):
         queue = self._queue
         if queue is None or response not in (None, queue.stream.response):
             return
-        self._queue = None
+        self._queue = self._ready = None
         queue.stream.abort()
         await queue.drain()
 

@@ -4,10 +4,11 @@ Nothing is decided before it has to be: only when something is said before the a
 response become a stream (2025-11-25, basic/transports, "Sending Messages to the Server").
 """
 
+from asyncio import Future
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ...core import errors
 from ...messages.jsonrpc import Batch, Parsed
@@ -48,7 +49,7 @@ class HttpResponse(StreamSink):
     answer goes to the stream that belongs to no request.
     """
 
-    _exchange: HttpExchange
+    exchange: HttpExchange
     _state: HttpState
     _statuses: Mapping[int | None, int]
     _is_open: Callable[[errors.RequestId], bool] | None = None
@@ -60,7 +61,7 @@ class HttpResponse(StreamSink):
 
     @property
     def principal(self) -> str | None:
-        return self._exchange.principal
+        return self.exchange.principal
 
     async def serve(self, work: Work, cancel: Callable[[], None] | None = None) -> None:
         """Await what answers the request, and complete the response; a failure ends it at once.
@@ -91,7 +92,7 @@ class HttpResponse(StreamSink):
         except StopIteration:
             # Most requests are answered at once, before anybody has to be watched.
             return
-        watch = self._exchange.watch(cancel)
+        watch = self.exchange.watch(cancel)
         try:
             await resumed(work, waiting)
         finally:
@@ -102,7 +103,7 @@ class HttpResponse(StreamSink):
         await self.attend(endpoint, message)
         if self._queue is None and not self.answered:
             self.answered = True
-            await self._exchange.respond(202)
+            await self.exchange.respond(202)
         else:
             await self.close()
 
@@ -113,9 +114,8 @@ class HttpResponse(StreamSink):
             await endpoint.attend(message, self)
         finally:
             # Their handlers, which nobody waits for, hold on to what came.
-            handlers = endpoint.jobs.notification_tasks - before
-            if handlers:
-                self._state.go_on(self._exchange, handlers)
+            if handlers := endpoint.jobs.notification_tasks - before:
+                self._state.go_on(self.exchange, handlers)
 
     # As the reply to a request.
 
@@ -132,7 +132,7 @@ class HttpResponse(StreamSink):
             # What was answered holds wherever the client asks next.
             await self._state.sessions.save(self._session)
         if self._queue is None:
-            await self._exchange.respond(self._statuses.get(code, 200), data)
+            await self.exchange.respond(self._statuses.get(code, 200), data)
         else:
             self._queue.queue.put(data)
 
@@ -166,11 +166,17 @@ class HttpResponse(StreamSink):
 
     def _opened(self) -> StreamQueue:
         if self._queue is None:
-            response = EventResponse(self._exchange, self._state.keep_alive)
+            response = EventResponse(self.exchange, self._state.keep_alive)
             self._event_response, session = response, self._session
             stream = Stream(response) if session is None else session.stream(response)
             self._queue = StreamQueue(stream, self._state.tasks)
         return self._queue
+
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        await self._sink().send(message, unless=unless)
+
+    def put(self, message: bytes) -> None:
+        self._sink().put(message)
 
     def _sink(self) -> MessageSink:
         if not self.answered:

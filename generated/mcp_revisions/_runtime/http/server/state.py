@@ -130,14 +130,12 @@ class SessionRegistry:
         self._events = http.events or MemoryEventStore() if http.resumable else None
         self.store: Final = http.session_store
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
+        # Strings are found by a keyed hash of the whole, so the time it takes reveals no id.
+        self.get: Final = self._sessions.get
         self._timer: TimerHandle | None = None
 
     def __iter__(self) -> Iterator[HttpSession]:
         return iter(self._sessions.values())
-
-    def get(self, id: str) -> HttpSession | None:
-        # Strings are found by a keyed hash of the whole, so the time it takes reveals no id.
-        return self._sessions.get(id)
 
     async def load(self, id: str) -> HttpSession | None:
         """Return the session of that id as the store knows it, which another process may have."""
@@ -185,7 +183,12 @@ class SessionRegistry:
         self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
     ) -> HttpSession:
         """Begin a session; raise `HttpRefusal` if there is no room for one more."""
-        self._make_room()
+        if len(self._sessions) >= self._http.max_sessions:
+            idle = next((one for one in self if not one.under_way), None)
+            if idle is None:
+                raise HttpRefusal.for_now("Too many sessions", seconds=10)
+            _log.info("a session that has been idle for longest makes room for a new one")
+            self._drop(idle)
         events, now = self._events, get_running_loop().time()
         log = None if events is None else EventLog(events, id, STANDALONE + token_urlsafe(9))
         shared, table = self._state.shared, connection.table
@@ -200,14 +203,6 @@ class SessionRegistry:
         if self._timer is None:
             self._look_later()
         return session
-
-    def _make_room(self) -> None:
-        if len(self._sessions) >= self._http.max_sessions:
-            idle = next((one for one in self if not one.under_way), None)
-            if idle is None:
-                raise HttpRefusal.for_now("Too many sessions", seconds=10)
-            _log.info("a session that has been idle for longest makes room for a new one")
-            self._drop(idle)
 
     def _look_later(self) -> None:
         after = max(self._http.session_lifetime / 4, 0.01)

@@ -57,14 +57,10 @@ class StatelessHttp:
             return
         self._state.check_room()
         response = HttpResponse(exchange, self._state, STATELESS)
-        await self._answer(connection, exchange, message, response)
+        await self._answer(connection, message, response)
 
     async def _answer(
-        self,
-        connection: ServerConnection,
-        exchange: HttpExchange,
-        call: Call,
-        response: HttpResponse,
+        self, connection: ServerConnection, call: Call, response: HttpResponse
     ) -> None:
         endpoint = connection.endpoint
         event = endpoint.take(call)
@@ -74,8 +70,9 @@ class StatelessHttp:
             await response.answer(data or b"", event.error.code)
             return
         job = Job(event, response)
-        checks = call.method == _CALL
-        check = self._state.tool_headers.check(connection, job, exchange) if checks else None
+        check = None
+        if call.method == _CALL:
+            check = self._state.tool_headers.check(connection, job, response.exchange)
         await response.serve(endpoint.run(job, check), partial(endpoint.jobs.cancel, job))
 
     def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
@@ -126,6 +123,6 @@ class StatelessHttp:
         state.listening += 1
         try:
             with single_request(exchange, state, bound_server, STATELESS) as (connection, response):
-                await self._answer(connection, exchange, call, response)
+                await self._answer(connection, call, response)
         finally:
             state.listening -= 1
