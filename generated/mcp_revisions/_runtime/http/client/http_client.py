@@ -179,13 +179,12 @@ def _origin(url: URL) -> tuple[str, str, int | None]:
 
 
 def _named(url: URL) -> str:
-    """Return a URL without the parts that may be secret."""
+    # Without the parts that may be secret.
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 
 @contextmanager
 def _disconnecting(what: str) -> Generator[None, None, None]:
-    """Raise `Disconnected` for any failure of the network."""
     package = httpx2()
     try:
         yield

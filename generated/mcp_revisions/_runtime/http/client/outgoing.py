@@ -138,15 +138,15 @@ class ProtocolState:
     def incoming(self, request: Message, value: Any, data: bytes, session_id: str | None) -> bytes:
         """Note what answers a request, and return the text to pass on."""
         if request.method == INITIALIZE:
-            self._begin(_result_in(value, request.id).get("protocolVersion"), session_id)
+            agreed = _result_in(value, request.id).get("protocolVersion")
+            if isinstance(agreed, str):
+                self._begin(agreed, session_id)
             return data
         learns = request.method == LIST_TOOLS and request.revision is not None
         removed = learns and self._learn(_result_in(value, request.id))
         return json_text(value) if removed else data
 
-    def _begin(self, agreed: object, session_id: str | None) -> None:
-        if not isinstance(agreed, str):
-            return
+    def _begin(self, agreed: str, session_id: str | None) -> None:
         self.agreed = agreed
         self.sessions += 1
         self.session_id = session_id

@@ -50,7 +50,6 @@ class Inbox:
         """The reason why nothing more will come, if it is an error."""
 
     def put(self, received: Received) -> None:
-        """Add one message; it is dropped once the connection is closed."""
         if self._ended:
             return
         if self._take is not None and not self._messages:

@@ -247,7 +247,6 @@ class Stream:
         return True
 
     async def detach(self, response: EventResponse) -> None:
-        """Go on without a response whose client has left it."""
         if self.response is response:
             self.response = None
 
@@ -288,7 +287,6 @@ class StreamQueue:
         self._writing = tasks.start(self.queue.run())
 
     async def drain(self) -> None:
-        """Write what is waiting, and take nothing more."""
         self.queue.end()
         # Whoever ends everything cancels the task, and not who waits for it.
         await wait([self._writing])

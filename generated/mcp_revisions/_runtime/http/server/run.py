@@ -113,7 +113,7 @@ class LimitedProtocol(Protocol):
             self._head_came()
 
     def on_headers_complete(self) -> None:
-        """Note that a request begins; called by the parser in C."""
+        # Called by the parser in C.
         waiting = self.cycle
         cast(Any, super()).on_headers_complete()
         if waiting is not None and not waiting.response_complete:
