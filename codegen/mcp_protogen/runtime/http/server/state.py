@@ -60,8 +60,6 @@ class HttpSession:
     connection: ServerConnection
     standalone: StandaloneStream
     events: EventStore | None
-    retry: int | None
-    """The delay in milliseconds before its client comes back to a stream, if clients do."""
     used: float
     saved: float
     saving: int = 0
@@ -76,7 +74,7 @@ class HttpSession:
 
     def stream(self, response: EventResponse) -> Stream:
         log = None if self.events is None else EventLog(self.events, self.id)
-        stream = Stream(response, log, self.retry)
+        stream = Stream(response, log, self.standalone.retry)
         if log is not None:
             self.streams[log.name] = stream
         return stream
@@ -133,6 +131,9 @@ class SessionRegistry:
         # Strings are found by a keyed hash of the whole, so the time it takes reveals no id.
         self.get: Final = self._sessions.get
         self._timer: TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._sessions)
 
     def __iter__(self) -> Iterator[HttpSession]:
         return iter(self._sessions.values())
@@ -198,7 +199,7 @@ class SessionRegistry:
         server_connection.endpoint.principal = principal
         server_connection.register()
         session = self._sessions[id] = HttpSession(
-            id, principal, table.revision, server_connection, standalone, events, retry, now, now
+            id, principal, table.revision, server_connection, standalone, events, now, now
         )
         if self._timer is None:
             self._look_later()

@@ -325,7 +325,8 @@ class StandaloneStream(StreamSink):
 
     _tasks: Tasks
     log: EventLog | None
-    _retry: int | None
+    retry: int | None
+    """The delay in milliseconds before its client comes back to a stream, if clients do."""
     _kept: deque[bytes] | None = None
     """The newest messages that nobody has listened to yet."""
     _queue: StreamQueue | None = None
@@ -363,7 +364,7 @@ class StandaloneStream(StreamSink):
         if self._closed:
             await response.close()
             return True
-        new, retry = (response, self._retry) if after is None else (None, None)
+        new, retry = (response, self.retry) if after is None else (None, None)
         stream = Stream(new, self.log, retry)
         # Whole before anybody else gets a turn, who may want to close it.
         queue = self._queue = StreamQueue(stream, self._tasks)

@@ -141,11 +141,12 @@ class StatefulHttp:
         Raise `HttpRefusal`, and `RemoteError` for a batch that may not be.
         """
         endpoint = connection.endpoint
-        calls = [message] if isinstance(message, Call) else []
-        asks = isinstance(message, Call) and message.id is not None
         if isinstance(message, Batch):
             calls = self._calls_in(message)
             asks = any(call.id is not None for call in calls)
+        else:
+            calls = [message] if isinstance(message, Call) else []
+            asks = bool(calls) and calls[0].id is not None
         if not asks:
             # Answers and cancellations take no place: they are what others wait for.
             methods = [call.method for call in calls if call.method != CANCELLED]
