@@ -175,12 +175,14 @@ CONTENTS: Final = (
         frozenset({"http-server"}),
         {"http": ("headers", "server", "sse"), **_MARKS},
         (
-            (
-                "http.server.access",
-                ("Authentication", "Principal", "ProtectedResource", "static_tokens"),
-            ),
             ("http.server.app", ("HttpApp", "http_app")),
-            ("http.server.options", ("HttpOptions",)),
+            (
+                "http.server.options",
+                (
+                    *("Authentication", "HttpOptions", "Principal", "ProtectedResource"),
+                    "static_tokens",
+                ),
+            ),
             ("http.server.run", ("run_http",)),
             (
                 "http.server.stores",
@@ -196,7 +198,7 @@ CONTENTS: Final = (
         {"http": ("headers", "client", "sse"), **_MARKS},
         (
             ("http.client.connect", ("connect_http", "open_http")),
-            ("http.client.resume", ("Reconnection",)),
+            ("http.client.state", ("Reconnection",)),
         ),
     ),
     Contents(

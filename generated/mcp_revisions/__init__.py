@@ -59,21 +59,19 @@ if TYPE_CHECKING:
         connect_http as connect_http,
         open_http as open_http,
     )
-    from ._runtime.http.client.resume import (
+    from ._runtime.http.client.state import (
         Reconnection as Reconnection,
-    )
-    from ._runtime.http.server.access import (
-        Authentication as Authentication,
-        Principal as Principal,
-        ProtectedResource as ProtectedResource,
-        static_tokens as static_tokens,
     )
     from ._runtime.http.server.app import (
         HttpApp as HttpApp,
         http_app as http_app,
     )
     from ._runtime.http.server.options import (
+        Authentication as Authentication,
         HttpOptions as HttpOptions,
+        Principal as Principal,
+        ProtectedResource as ProtectedResource,
+        static_tokens as static_tokens,
     )
     from ._runtime.http.server.run import (
         run_http as run_http,
@@ -245,14 +243,14 @@ _ELSEWHERE = {
     "page": "core.pagination",
     "connect_http": "http.client.connect",
     "open_http": "http.client.connect",
-    "Reconnection": "http.client.resume",
-    "Authentication": "http.server.access",
-    "Principal": "http.server.access",
-    "ProtectedResource": "http.server.access",
-    "static_tokens": "http.server.access",
+    "Reconnection": "http.client.state",
     "HttpApp": "http.server.app",
     "http_app": "http.server.app",
+    "Authentication": "http.server.options",
     "HttpOptions": "http.server.options",
+    "Principal": "http.server.options",
+    "ProtectedResource": "http.server.options",
+    "static_tokens": "http.server.options",
     "run_http": "http.server.run",
     "EventStore": "http.server.stores",
     "MemoryEventStore": "http.server.stores",

@@ -448,7 +448,7 @@ class TestOldTransport:
         self, status: int, listen: str, why: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         patience = 0.05 if listen == "silence" else 5
-        monkeypatch.setattr(runtime("http.client.legacy_sse"), "_ENDPOINT", patience)
+        monkeypatch.setattr(runtime("http.client.transport"), "_ENDPOINT", patience)
 
         async def play(request: Request, reply: Reply) -> None:
             if request.verb == "POST":

@@ -394,6 +394,19 @@ class TestCorrection:
 
         using(Modern(play), use)
 
+    def test_a_list_with_a_malformed_error_leaves_the_error_as_it_was(self) -> None:
+        async def play(request: Request, reply: Reply) -> None:
+            if request.method == "tools/list":
+                await reply.send(200, {"jsonrpc": "2.0", "id": request.id, "error": {}})
+            else:
+                await reply.send(400, error(request.id, -32020, "no region"))
+
+        async def use(ours: Any) -> None:
+            with pytest.raises(pkg.McpError, match="no region"):
+                await self.call(ours)
+
+        using(Modern(play), use)
+
     def test_SC08_for_other_methods_nothing_is_listed(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
             await reply.send(400, error(request.id, -32020, "no"))

@@ -87,7 +87,7 @@ class Parser:
                 self._data.clear()
                 self._event, self._retry, self._seen = "", None, False
             return
-        # Without a name it is a comment, which keeps a connection alive, and has no meaning.
+        # Without a name it is a comment, which keeps a connection alive, and nothing else.
         name, _, value = line.partition(b":")
         self._field(name, value.removeprefix(b" "))
 

@@ -9,7 +9,7 @@ from ...client.connect import Connecting, ConnectOptions, RevisionModule, connec
 from ...transports.base import Opener, Transport
 from ..sse import LARGEST
 from .http_client import HttpClient, HttpWire, httpx2
-from .resume import Reconnection
+from .state import Reconnection
 from .transport import HttpTransport
 
 C = TypeVar("C", bound=ClientBase)

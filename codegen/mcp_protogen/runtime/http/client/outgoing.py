@@ -72,7 +72,6 @@ def message_of(body: bytes) -> Message:
 
 
 def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:
-    """Return one of the transport's own requests."""
     value = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
     return message_of(json_text(value))
 
@@ -87,14 +86,14 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 class ProtocolState:
     """What the messages so far have settled, for later header fields."""
 
-    __slots__ = ("_log", "_mirrors", "_stateless", "agreed", "opening", "session", "sessions")
+    __slots__ = ("_log", "_mirrors", "_stateless", "agreed", "opening", "session_id", "sessions")
 
     def __init__(self) -> None:
         self.opening: Message | None = None
         """The `initialize` request, which is sent again if the session is lost."""
         self.agreed: str | None = None
         """The revision that a handshake has negotiated."""
-        self.session: str | None = None
+        self.session_id: str | None = None
         self.sessions = 0
         """How many sessions have begun."""
         self._log = Throttle(_log)
@@ -132,36 +131,28 @@ class ProtocolState:
         return headers
 
     def session_headers(self) -> dict[str, str]:
-        """Return the header fields of every request after the handshake."""
         # The first revisions do not know the field of the version, and ignore it.
-        known = {fields.PROTOCOL_VERSION: self.agreed, fields.SESSION_ID: self.session}
+        known = {fields.PROTOCOL_VERSION: self.agreed, fields.SESSION_ID: self.session_id}
         return {name: value for name, value in known.items() if value is not None}
 
-    def stream_headers(self, last_id: str | None) -> dict[str, str]:
-        """Return the header fields of a GET for the events after `last_id`."""
-        headers = {"accept": fields.EVENTS, **self.session_headers()}
-        if last_id is not None:
-            headers[fields.LAST_EVENT_ID] = last_id
-        return headers
-
-    def incoming(self, request: Message, value: Any, data: bytes, session: str | None) -> bytes:
+    def incoming(self, request: Message, value: Any, data: bytes, session_id: str | None) -> bytes:
         """Note what answers a request, and return the text to pass on."""
         if request.method == INITIALIZE:
-            self._begin(_result_in(value, request.id).get("protocolVersion"), session)
+            agreed = _result_in(value, request.id).get("protocolVersion")
+            if isinstance(agreed, str):
+                self._begin(agreed, session_id)
             return data
         learns = request.method == LIST_TOOLS and request.revision is not None
         removed = learns and self._learn(_result_in(value, request.id))
         return json_text(value) if removed else data
 
-    def _begin(self, agreed: object, session: str | None) -> None:
-        if not isinstance(agreed, str):
-            return
+    def _begin(self, agreed: str, session_id: str | None) -> None:
         self.agreed = agreed
         self.sessions += 1
-        self.session = session
-        if session is not None and not _SESSION_ID.fullmatch(session):
+        self.session_id = session_id
+        if session_id is not None and not _SESSION_ID.fullmatch(session_id):
             self._log.warning("the server's session id is not visible ASCII, and is ignored")
-            self.session = None
+            self.session_id = None
 
     def _learn(self, result: JSONObject) -> bool:
         """Learn which arguments to repeat; return whether any tool was removed as invalid.

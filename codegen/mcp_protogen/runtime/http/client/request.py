@@ -1,4 +1,4 @@
-"""Messages over HTTP: the POST of each, what the answer means, streams, and reconnections.
+"""Messages over HTTP: the POST of each, its answer or refusal, streams, and reconnections.
 
 Pages: 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
 """
@@ -19,16 +19,16 @@ from ...core.errors import (
     ParseError,
     RemoteError,
 )
-from ...core.json import JSONObject, is_object, json_text, read_json
+from ...core.json import JSONObject, is_object, json_text
 from ...core.options import Options
 from ...messages import jsonrpc
+from ...messages.jsonrpc import Answer, Malformed
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
-from .http_client import HttpReply, Incoming
+from .http_client import HttpReply
 from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answer_in, request_of
-from .resume import Cursor
-from .state import ClientState
+from .state import ClientState, Cursor
 
 Deliver: TypeAlias = Callable[[Received], object]
 
@@ -54,22 +54,16 @@ class Repair(Enum):
     LEGACY_SSE = "the server may use HTTP+SSE"
 
 
-class Interpretation(NamedTuple):
-    """What a reply means."""
+class Refusal(NamedTuple):
+    """A reply to a request that is no success."""
 
-    received: tuple[Received, ...] = ()
-    """The messages to deliver if there is no second attempt."""
+    received: Received
+    """What to deliver if there is no second attempt."""
     repair: Repair | None = None
-    value: Any = None
-    """The body as JSON."""
-    session: str | None = None
-    """The id of the session that begins with it, if any."""
 
 
-def interpretation_of(message: Message, reply: HttpReply, in_session: bool) -> Interpretation:
-    """Return what the reply to a request means; `in_session` if the request named a session."""
-    if 200 <= reply.status < 300:
-        return _success(message, reply)
+def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> Refusal:
+    """Return what a reply means; `in_session` if the request named a session."""
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
@@ -89,30 +83,10 @@ def interpretation_of(message: Message, reply: HttpReply, in_session: bool) -> I
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
         repair = Repair.LEGACY_SSE
-    return Interpretation((received,), repair)
-
-
-def _success(message: Message, reply: HttpReply) -> Interpretation:
-    if reply.media != fields.JSON or not reply.body.strip():
-        what = f"HTTP {reply.status} does not answer {message.name}"
-        problem = HttpError(reply.status, f"{what} ({reply.media or 'no content type'})")
-        return Interpretation((Unanswered(message.id, problem),))
-    try:
-        value = jsonrpc.parse(reply.body)
-    except ParseError as error:
-        return Interpretation((Unanswered(message.id, error),))
-    if is_object(value) and "error" in value and value.get("id") is None:
-        # The error can only be about this request.
-        value["id"] = message.id
-        return Interpretation((json_text(value),), value=value)
-    if answer_in(value, message.id) is None:
-        missing = InvalidAnswer(f"the HTTP response to {message.name} does not answer it")
-        return Interpretation((reply.body, Unanswered(message.id, missing)))
-    return Interpretation((reply.body,), value=value, session=reply.session)
+    return Refusal(received, repair)
 
 
 def _error_in(reply: HttpReply) -> JSONObject | None:
-    """Return the error in a body, if it is one of the protocol."""
     if reply.media != fields.JSON:
         return None
     try:
@@ -122,11 +96,10 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
         return None
     # Some servers write ids of their own choice here.
     found = jsonrpc.message_of({**value, "id": None}) if is_object(value) else None
-    return value if isinstance(found, jsonrpc.Answer) else None
+    return value if isinstance(found, Answer) else None
 
 
 def http_error(what: str, reply: HttpReply) -> HttpError:
-    """Return the error for a status, with the beginning of the body."""
     readable = reply.media in (fields.JSON, "text/plain")
     excerpt = reply.body[:_LONGEST_EXCERPT].decode("utf-8", "replace").strip() if readable else ""
     text = " ".join(excerpt.split())
@@ -135,7 +108,7 @@ def http_error(what: str, reply: HttpReply) -> HttpError:
     return HttpError(reply.status, f"HTTP {reply.status} to {what}{f': {text}' if text else ''}")
 
 
-class HttpExchange:
+class PostedRequest:
     """One request and its answer; `deliver` gets every message, the answer included."""
 
     __slots__ = ("_deliver", "_state", "message")
@@ -147,31 +120,48 @@ class HttpExchange:
         self._deliver = state.inbox.put if deliver is None else deliver
         self.message = message
 
-    async def attempt(self) -> Interpretation:
-        """Post the request, and deliver what comes on a stream; return what is still to deliver.
+    async def attempt(self) -> Refusal | None:
+        """Post the request, and deliver what comes; return a refusal without delivering it.
 
         Raises `Disconnected`, and `RemoteError` for a reply that is too large.
         """
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
-        async with self._state.http.open("POST", headers, self.message.body) as incoming:
-            if not incoming.streams:
-                return interpretation_of(self.message, await incoming.reply(), in_session)
+        async with self._state.http.open("POST", headers, self.message.body) as reply:
+            if not reply.streams:
+                await reply.read()
+                if not reply.succeeded:
+                    return refusal_of(self.message, reply, in_session)
+                self._take(reply)
+                return None
             cursor = Cursor(self._state.reconnection)
-            answered = await self._read(incoming, cursor)
+            answered = await self._read(reply, cursor)
         if not answered:
             await self._resume(cursor)
-        return Interpretation()
+        return None
 
-    def conclude(self, interpretation: Interpretation) -> None:
-        """Deliver what is still to deliver."""
-        value, session = interpretation.value, interpretation.session
-        for received in interpretation.received:
-            if isinstance(received, bytes) and value is not None:
-                received = self._state.protocol.incoming(self.message, value, received, session)
-            self._deliver(received)
+    def _take(self, reply: HttpReply) -> None:
+        data, name = reply.body, self.message.name
+        try:
+            if reply.media != fields.JSON or not data.strip():
+                what = f"HTTP {reply.status} does not answer {name}"
+                raise HttpError(reply.status, f"{what} ({reply.media or 'no content type'})")
+            value = jsonrpc.parse(data)
+            if is_object(value) and "error" in value and value.get("id") is None:
+                # The error can only be about this request.
+                value["id"] = self.message.id
+                data = json_text(value)
+            if not self._message(value, data, reply.session_id):
+                raise InvalidAnswer(f"the HTTP response to {name} does not answer it")
+        except RemoteError as error:
+            self._deliver(Unanswered(self.message.id, error))
 
-    async def _read(self, incoming: Incoming, cursor: Cursor) -> bool:
+    def _message(self, value: Any, data: bytes, session_id: str | None) -> bool:
+        """Deliver one message; return whether it was the answer."""
+        self._deliver(self._state.protocol.incoming(self.message, value, data, session_id))
+        return answer_in(value, self.message.id) is not None
+
+    async def _read(self, reply: HttpReply, cursor: Cursor) -> bool:
         """Deliver the messages of a stream; return whether the answer was among them."""
         answered = False
         limit = timeout(None)
@@ -179,7 +169,14 @@ class HttpExchange:
         def take(event: Event) -> None:
             nonlocal answered
             data = cursor.passed(event)
-            if data is not None and self._message(data, incoming.session) and not answered:
+            if data is None:
+                return
+            try:
+                is_answer = self._message(jsonrpc.parse(data), data, reply.session_id)
+            except ParseError as error:
+                self._deliver(error)
+                return
+            if is_answer and not answered:
                 answered = True
                 limit.reschedule(get_running_loop().time() + _LAST_WORDS)
 
@@ -187,22 +184,12 @@ class HttpExchange:
             # A server ends a stream after the answer, and only then can its connection be used
             # again. If the server does not end it, the client does.
             async with limit:
-                await self._state.read(incoming, take)
+                await reply.read_events(take, self._state.inbox.room)
         except Disconnected as error:
             self._state.log.info("a stream broke: %s", error)
         except TimeoutError:
             self._state.log.info("the stream of %s went on after the answer", self.message.name)
         return answered
-
-    def _message(self, data: bytes, session: str | None) -> bool:
-        """Deliver one message of a stream; return whether it was the answer."""
-        try:
-            value = jsonrpc.parse(data)
-        except ParseError as error:
-            self._deliver(error)
-            return False
-        self._deliver(self._state.protocol.incoming(self.message, value, data, session))
-        return answer_in(value, self.message.id) is not None
 
     async def _resume(self, cursor: Cursor) -> None:
         resumable = self.message.revision is None
@@ -221,12 +208,13 @@ class HttpExchange:
 
     async def _continued(self, cursor: Cursor) -> bool:
         try:
-            async with self._state.get(cursor) as incoming:
-                if incoming.streams:
-                    return await self._read(incoming, cursor)
-                if incoming.status < 500:
-                    raise http_error("GET of the rest of a stream", await incoming.reply())
-                self._state.log.info("a stream was not resumed: HTTP %d", incoming.status)
+            async with self._state.get(cursor) as reply:
+                if reply.streams:
+                    return await self._read(reply, cursor)
+                if reply.status < 500:
+                    await reply.read()
+                    raise http_error("GET of the rest of a stream", reply)
+                self._state.log.info("a stream was not resumed: HTTP %d", reply.status)
         except Disconnected as error:
             self._state.log.info("a stream was not resumed: %s", error)
         return False
@@ -239,14 +227,14 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
     """
     headers = state.protocol.post_headers(message)
     try:
-        async with state.http.open("POST", headers, message.body) as incoming:
+        async with state.http.open("POST", headers, message.body) as reply:
             # Some servers accept such a message with a body or a stream; neither is read.
-            accepted = 200 <= incoming.status < 300
-            reply = HttpReply(incoming.status) if accepted else await incoming.reply()
+            if not reply.succeeded:
+                await reply.read()
     except (Disconnected, RemoteError) as error:
         state.log.warning("%s did not arrive: %s", message.name, error)
         return 0
-    if not accepted:
+    if not reply.succeeded:
         refusal = http_error(f"POST {message.name}", reply)
         state.log.warning("%s was refused: %s", message.name, refusal)
     return reply.status
@@ -257,27 +245,29 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
 
     Raises `McpError`, `RemoteError` and `Disconnected`.
     """
-    message = request_of(state.own_id(), method, params)
-    answers: list[JSONObject] = []
-    errors: list[Exception] = []
+    # The ids of other requests are integers.
+    message = request_of(f"transport-{next(state.own_requests)}", method, params)
+    answers: list[Answer] = []
 
     def deliver(received: Received) -> None:
         if isinstance(received, Unanswered):
-            errors.append(received.error)
-            return
-        value = read_json(received) if isinstance(received, bytes) else None
-        if is_object(value) and jsonrpc.answered(value) == message.id:
-            answers.append(value)
+            raise received.error
+        found = jsonrpc.read(received) if isinstance(received, bytes) else None
+        if isinstance(found, Malformed) and found.error.id == message.id:
+            raise found.error
+        if isinstance(found, Answer) and found.id == message.id:
+            answers.append(found)
         else:
             state.inbox.put(received)
 
-    exchange = HttpExchange(state, message, deliver)
-    exchange.conclude(await exchange.attempt())
-    if errors or not answers:
-        raise errors[0] if errors else Disconnected(f"{message.name} was not answered")
-    if "result" in answers[0]:
-        return answers[0]["result"]
-    error = answers[0]["error"]
+    refusal = await PostedRequest(state, message, deliver).attempt()
+    if refusal is not None:
+        deliver(refusal.received)
+    if not answers:
+        raise Disconnected(f"{message.name} was not answered")
+    _, result, error = answers[0]
+    if error is None:
+        return result
     raise McpError(error["code"], error["message"], error.get("data"))
 
 

@@ -1,24 +1,38 @@
-"""What the parts of one connection over HTTP share."""
+"""What the parts of one connection over HTTP share: what has come, and how streams go on.
+
+2025-11-25, basic/transports, "Resumability and Redelivery". Streams of the stateless era cannot be
+resumed (2026-07-28, basic/transports/streamable-http, "Receiving Messages").
+"""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from itertools import count
 from logging import getLogger
+from time import monotonic
 from typing import Final
 
 from ...core.connection_errors import Disconnected
 from ...core.tasks import Signal, Tasks
 from ...core.throttle import Throttle
 from ...transports.base import Received
-from .. import sse
-from .http_client import HttpWire, Incoming
+from .. import headers as fields
+from ..sse import Event
+from .http_client import HttpReply, HttpWire
 from .outgoing import ProtocolState
-from .resume import Cursor, Reconnection
 
 _log: Final = getLogger(__name__)
 
 # The limits for waiting messages, in number and in bytes; beyond them, reading pauses.
 _CAPACITY: Final = 1000
 _LARGEST: Final = 64 * 1024 * 1024
+
+# The delay if the server sets none, and the longest delay after repeated failures; in seconds.
+_USUAL_WAIT: Final = 1.0
+_LONGEST_GROWN: Final = 30.0
+
+# A connection that lasted so long counts as a success, even without a message; in seconds.
+_LASTING: Final = 10.0
 
 
 class Inbox:
@@ -36,7 +50,6 @@ class Inbox:
         """The reason why nothing more will come, if it is an error."""
 
     def put(self, received: Received) -> None:
-        """Add one message; it is dropped once the connection is closed."""
         if self._ended:
             return
         if self._take is not None and not self._messages:
@@ -70,10 +83,82 @@ class Inbox:
             self._changed.ring()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconnection:
+    """The rules for reconnecting to a stream that broke. Times are in seconds.
+
+    The delay is what the server asks for (2025-11-25, basic/transports, "Sending Messages to the
+    Server"), or one second. It doubles, up to 30 s, after each further connection in a row that
+    broke within 10 s without a message. An event with only an id is not a message.
+    """
+
+    min_wait: float = 0.1
+    """Least delay, also if the server asks for less."""
+    max_wait: float = 600.0
+    """Greatest delay, also if the server asks for more, and after any number of failures."""
+    max_attempts: int = 10
+    """Failures in a row until a call fails; a session's own stream is always opened again."""
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for values that would allow no delay, or no connection."""
+        if not 0 < self.min_wait <= self.max_wait:
+            raise ValueError("min_wait has to be more than 0, and no more than max_wait")
+        if self.max_attempts < 0:
+            raise ValueError("max_attempts cannot be less than 0")
+
+
+class Cursor:
+    """The position in one stream, over all its connections."""
+
+    __slots__ = ("_clock", "_failures", "_opened", "_reconnection", "_retry", "last_id")
+
+    def __init__(self, reconnection: Reconnection, clock: Callable[[], float] = monotonic) -> None:
+        self.last_id: str | None = None
+        self._reconnection = reconnection
+        self._clock = clock
+        self._retry = _USUAL_WAIT
+        self._failures = 0
+        self._opened = clock()
+
+    def opens(self) -> None:
+        self._opened = self._clock()
+
+    def passed(self, event: Event) -> bytes | None:
+        """Note an event; return the message in it, if any."""
+        if event.retry is not None:
+            self._retry = event.retry / 1000
+        if event.id is not None:
+            # An id that does not fit into a header field counts as none.
+            self.last_id = event.id if event.id and event.id.isprintable() else None
+        if not event.data or event.event != "message":
+            return None
+        self._failures = 0
+        return event.data.encode()
+
+    def broke(self) -> None:
+        """Note that a connection has ended: a failure, unless a message comes on the next one."""
+        if self._clock() - self._opened >= _LASTING:
+            self._failures = 0
+        self._failures += 1
+
+    @property
+    def is_given_up(self) -> bool:
+        return self._failures > self._reconnection.max_attempts
+
+    @property
+    def wait(self) -> float:
+        """The seconds before the next connection."""
+        bounds = self._reconnection
+        asked = min(max(self._retry, bounds.min_wait), bounds.max_wait)
+        # The exponent is limited, because a float would overflow.
+        grown = asked * 2.0 ** min(max(self._failures - 1, 0), 16)
+        return min(grown, max(asked, _LONGEST_GROWN), bounds.max_wait)
+
+
 class ClientState:
     """One connection: its HTTP client, its inbox, the state of the protocol, and its tasks."""
 
-    __slots__ = ("_own_ids", "http", "inbox", "log", "protocol", "reconnection", "tasks")
+    __slots__ = ("http", "inbox", "log", "own_requests", "protocol", "reconnection", "tasks")
 
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:
         self.http: Final = http
@@ -82,24 +167,12 @@ class ClientState:
         self.tasks: Final = Tasks()
         self.protocol: Final = ProtocolState()
         self.log: Final = Throttle(_log)
-        self._own_ids = 0
+        self.own_requests: Final = count(1)
 
-    def own_id(self) -> str:
-        """Return an id for one of the transport's own requests; other requests have integers."""
-        self._own_ids += 1
-        return f"transport-{self._own_ids}"
-
-    def get(self, cursor: Cursor) -> AbstractAsyncContextManager[Incoming]:
+    def get(self, cursor: Cursor) -> AbstractAsyncContextManager[HttpReply]:
         """Open a stream where `cursor` stands; raise `Disconnected`."""
         cursor.opens()
-        return self.http.open("GET", self.protocol.stream_headers(cursor.last_id))
-
-    async def read(self, incoming: Incoming, take: Callable[[sse.Event], object]) -> None:
-        """Take the events of a stream, as fast as there is room for messages.
-
-        Raise `Disconnected`, and `RemoteError` if an event is too large.
-        """
-        async with aclosing(incoming.events()) as events:
-            async for event in events:
-                take(event)
-                await self.inbox.room()
+        headers = {"accept": fields.EVENTS, **self.protocol.session_headers()}
+        if cursor.last_id is not None:
+            headers[fields.LAST_EVENT_ID] = cursor.last_id
+        return self.http.open("GET", headers)

@@ -66,10 +66,10 @@ class HttpApp:
         self.options: Final = http
         self._log = Throttle(_log)
         self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins)
-        resource = None if http.authentication is None else http.authentication.resource
-        # Where to get a token, and the paths at which this is said.
-        self._metadata = b"" if resource is None else resource.to_json()
-        self._metadata_paths = () if resource is None else resource.paths
+        self._metadata: dict[str, bytes] = {}
+        """Where to get a token, by the paths at which this is said."""
+        if http.authentication is not None and (resource := http.authentication.resource):
+            self._metadata = dict.fromkeys(resource.paths, resource.to_json())
         self._running: _Running | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -80,10 +80,10 @@ class HttpApp:
         exchange = HttpExchange(scope, receive, send, self.options.send_timeout, self._log)
         try:
             exchange.read_head(self.options.max_headers)
-            if exchange.path in self._metadata_paths:
+            if exchange.path in self._metadata:
                 # Pages of any origin may read it.
                 anybody = b"access-control-allow-origin", b"*"
-                await exchange.respond(200, self._metadata, [anybody])
+                await exchange.respond(200, self._metadata[exchange.path], [anybody])
             else:
                 handle = self._handler(exchange)
                 if self.options.authentication is not None:
@@ -112,7 +112,7 @@ class HttpApp:
         running = self._running
         if running is None:
             return
-        # Until then, whoever comes is told that this is the end, and begins nothing new.
+        # Until then, requests are refused because this is the end, and begin nothing new.
         await running.state.close()
         if self._running is running:
             self._running = None
@@ -120,7 +120,7 @@ class HttpApp:
     def _handler(self, exchange: HttpExchange) -> "_Handler":
         self._guard.check(exchange.fields.get(b"host"), exchange.fields.get(b"origin"))
         running = self._running
-        if running is None or running.state.loop is not get_running_loop():
+        if running is None or running.loop is not get_running_loop():
             # Not before there is a loop: an application is made at import, often, and tests run
             # one in many.
             running = self._running = _Running(self._new_state())
@@ -133,7 +133,7 @@ class HttpApp:
         if is_stateless and exchange.path == self.options.path:
             # Streams and sessions are in the handshake revisions alone.
             handlers = running.posts
-        handle = handlers.get(exchange.method)
+        handle = handlers.get(exchange.scope["method"])
         if handle is None:
             allow = b"allow", ", ".join(handlers).encode()
             raise HttpRefusal(405, "Method not allowed", fields=[allow])
@@ -196,6 +196,7 @@ class _Running:
 
     def __init__(self, state: HttpState) -> None:
         self.state = state
+        self.loop: Final = get_running_loop()
         self._stateful = StatefulHttp(state)
         self._stateless = StatelessHttp(state)
         http, legacy = state.http, LegacySse(state)

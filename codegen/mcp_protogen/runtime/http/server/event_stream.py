@@ -16,7 +16,7 @@ from secrets import token_urlsafe
 from typing import Any, Final
 
 from ...core.tasks import Tasks
-from ...rpc.send_queue import MessageSink, NullSink, SendQueue
+from ...rpc.send_queue import SendQueue
 from .. import headers
 from ..sse import written
 from .asgi import Field, HttpExchange
@@ -188,10 +188,10 @@ class EventLog:
         return f"{self.name}.{number}"
 
 
-def parsed(event_id: str) -> tuple[str, int] | None:
-    """Return the stream and the number that an id names; None if it is none of ours."""
+def parsed(event_id: str) -> tuple[str, int]:
+    """Return the stream and the number that an id names; no stream if it is none of ours."""
     match = _ID.fullmatch(event_id)
-    return None if match is None else (match[1], int(match[2]))
+    return ("", 0) if match is None else (match[1], int(match[2]))
 
 
 @dataclass(eq=False, slots=True)
@@ -203,7 +203,7 @@ class Stream:
     said (2025-11-25, basic/transports, "Sending Messages to the Server").
     """
 
-    _response: EventResponse | None
+    response: EventResponse | None
     log: EventLog | None = None
     _retry: int | None = None
     _lock: Lock = field(default_factory=Lock)
@@ -215,8 +215,8 @@ class Stream:
             for message in messages:
                 id = None if self.log is None else await self.log.keep(message)
                 events.append(written(message, id=id))
-            if self._response is not None:
-                await self._response.write(b"".join(events))
+            if self.response is not None:
+                await self.response.write(b"".join(events))
 
     async def _priming(self) -> bytes:
         if self._retry is None or self.log is None:
@@ -235,7 +235,7 @@ class Stream:
             missed = await self.log.after(after)
             if missed is None:
                 return False
-            before, self._response = self._response, response
+            before, self.response = self.response, response
             if before is not None:
                 before.close_soon()
             for id, message in missed:
@@ -246,18 +246,14 @@ class Stream:
                 await self._complete()
         return True
 
-    def is_in(self, response: EventResponse) -> bool:
-        return self._response is response
-
     async def detach(self, response: EventResponse) -> None:
-        """Go on without a response whose client has left it."""
-        if self._response is response:
-            self._response = None
+        if self.response is response:
+            self.response = None
 
     async def release(self) -> None:
         """Complete the response; the client can come back for what is to follow."""
         async with self._lock:
-            if self._response is not None:
+            if self.response is not None:
                 await self._complete(await self._priming())
 
     async def close(self) -> None:
@@ -267,7 +263,7 @@ class Stream:
             await self._complete()
 
     async def _complete(self, last: bytes = b"") -> None:
-        response, self._response = self._response, None
+        response, self.response = self.response, None
         if response is not None:
             await response.write(last)
             await response.close()
@@ -275,7 +271,7 @@ class Stream:
     def abort(self) -> None:
         """End the stream; do not wait until a client has taken in what was written."""
         self._closed = True
-        response, self._response = self._response, None
+        response, self.response = self.response, None
         if response is not None:
             response.close_soon()
 
@@ -291,18 +287,15 @@ class StreamQueue:
         self._writing = tasks.start(self.queue.run())
 
     async def drain(self) -> None:
-        """Write what is waiting, and take nothing more."""
         self.queue.end()
         # Whoever ends everything cancels the task, and not who waits for it.
         await wait([self._writing])
 
     async def close(self) -> None:
-        """Write what is waiting, and end the stream."""
         await self.drain()
         await self.stream.close()
 
     def abort(self) -> None:
-        """End the stream; what is waiting is lost."""
         self._writing.cancel()
         self.stream.abort()
 
@@ -322,33 +315,6 @@ class StreamSink:
     async def room(self) -> None:
         """Return at once: reading is not held up by what one response has to carry."""
 
-    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        await self._sink().send(message, unless=unless)
-
-    def put(self, message: bytes) -> None:
-        self._sink().put(message)
-
-    def _sink(self) -> MessageSink:
-        raise NotImplementedError
-
-
-class _Kept(NullSink):
-    """The newest messages that nobody has listened to yet."""
-
-    __slots__ = ("messages",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.messages = deque[bytes](maxlen=_KEPT)
-
-    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
-        self.put(message)
-
-    def put(self, message: bytes) -> None:
-        if len(self.messages) == _KEPT:
-            _log.debug("nobody listens: a message of the server is lost")
-        self.messages.append(message)
-
 
 @dataclass(eq=False, slots=True)
 class StandaloneStream(StreamSink):
@@ -359,20 +325,32 @@ class StandaloneStream(StreamSink):
 
     _tasks: Tasks
     log: EventLog | None
-    _kept: _Kept | None = None
+    retry: int | None
+    """The delay in milliseconds before its client comes back to a stream, if clients do."""
+    _kept: deque[bytes] | None = None
+    """The newest messages that nobody has listened to yet."""
     _queue: StreamQueue | None = None
     _closed: bool = False
-    # What is said while a stream opens comes after what was kept until then.
-    _ready: bool = False
+    # Not while a stream opens: what is said then comes after what was kept until then.
+    _ready: SendQueue | None = None
 
-    def _sink(self) -> MessageSink:
-        if self._queue is not None and self._ready:
-            return self._queue.queue
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        if self._ready is not None:
+            await self._ready.send(message, unless=unless)
+        else:
+            self.put(message)
+
+    def put(self, message: bytes) -> None:
+        if self._ready is not None:
+            self._ready.put(message)
+            return
         if self._kept is None:
-            self._kept = _Kept()
-        return self._kept
+            self._kept = deque(maxlen=_KEPT)
+        if len(self._kept) == _KEPT:
+            _log.debug("nobody listens: a message of the server is lost")
+        self._kept.append(message)
 
-    async def attach(self, response: EventResponse, after: int | None, retry: int | None) -> bool:
+    async def attach(self, response: EventResponse, after: int | None) -> bool:
         """Go on in a new response, after the event of that number if one is given.
 
         The response before is completed: each message goes out once, and the newest response is
@@ -386,10 +364,10 @@ class StandaloneStream(StreamSink):
         if self._closed:
             await response.close()
             return True
-        stream = Stream(response if after is None else None, self.log, retry)
+        new, retry = (response, self.retry) if after is None else (None, None)
+        stream = Stream(new, self.log, retry)
         # Whole before anybody else gets a turn, who may want to close it.
-        queue, self._ready = StreamQueue(stream, self._tasks), False
-        self._queue = queue
+        queue = self._queue = StreamQueue(stream, self._tasks)
         if after is None:
             # The client learns at once that it is listened to.
             await stream.send([])
@@ -398,18 +376,17 @@ class StandaloneStream(StreamSink):
             return False
         if self._queue is queue:
             # Otherwise another one has come meanwhile, who is given what was kept.
-            kept, self._kept = self._kept, None
-            for message in () if kept is None else kept.messages:
+            for message in self._kept or ():
                 queue.queue.put(message)
-            self._ready = True
+            self._kept, self._ready = None, queue.queue
         return True
 
     async def detach(self, response: EventResponse | None = None) -> None:
         """Let go of the response there is; of no other than `response`, if it is given."""
         queue = self._queue
-        if queue is None or not (response is None or queue.stream.is_in(response)):
+        if queue is None or response not in (None, queue.stream.response):
             return
-        self._queue = None
+        self._queue = self._ready = None
         queue.stream.abort()
         await queue.drain()
 

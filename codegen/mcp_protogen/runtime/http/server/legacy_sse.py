@@ -4,21 +4,20 @@ A GET opens a stream, whose first event names where to post; whatever the server
 stream (2024-11-05, basic/transports, "HTTP with SSE").
 """
 
-from asyncio import Event, wait
+from asyncio import wait
 from collections.abc import Sequence
-from secrets import token_urlsafe
 from typing import Final
 from urllib.parse import parse_qs, quote
 
+from ...core.tasks import Signal
 from ...server.serve import serve_views
 from ...transports.base import Received
 from .. import headers
 from ..sse import written
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .state import HttpState
+from .state import HttpState, new_id
 
-_ID_BYTES: Final = 32
 _QUERY: Final = "session_id"
 
 # Messages that a client has posted and nobody has taken in yet.
@@ -40,9 +39,9 @@ class LegacySse:
         state.check_streams()
         views = state.handshake_views()
         response = EventResponse(exchange, state.keep_alive)
-        id = token_urlsafe(_ID_BYTES)
+        id = new_id()
         transport = self._transports[id] = _SseTransport(response, principal)
-        path = quote(f"{exchange.root}{state.http.old_messages_path}")
+        path = quote(exchange.scope.get("root_path", "") + state.http.old_messages_path)
         try:
             await response.write(written(f"{path}?{_QUERY}={id}".encode(), event="endpoint"))
             serving = state.tasks.start(serve_views(views, transport, state.options, principal))
@@ -56,7 +55,8 @@ class LegacySse:
 
     async def post(self, exchange: HttpExchange) -> None:
         check_json(exchange.fields.get(b"content-type", b""))
-        (id,) = parse_qs(exchange.query).get(_QUERY, [""])[:1]
+        query = exchange.scope.get("query_string", b"").decode("latin-1")
+        (id,) = parse_qs(query).get(_QUERY, [""])[:1]
         transport = self._transports.get(id)
         if transport is None or transport.principal != exchange.principal:
             raise HttpRefusal(404, "There is no such session; open a stream first")
@@ -76,7 +76,7 @@ class _SseTransport:
         self._response = response
         self._messages: list[bytes] = []
         self._waiting = 0
-        self._changed = Event()
+        self._changed = Signal()
         self._closed = False
 
     def take(self, message: bytes) -> None:
@@ -85,12 +85,11 @@ class _SseTransport:
             raise HttpRefusal.for_now("Too many messages at once")
         self._messages.append(message)
         self._waiting += len(message)
-        self._changed.set()
+        self._changed.ring()
 
     async def receive(self) -> Sequence[Received]:
         while not self._messages and not self._closed:
-            self._changed.clear()
-            await self._changed.wait()
+            await self._changed.heard()
         messages, self._messages = self._messages, []
         self._waiting = 0
         return messages
@@ -100,10 +99,10 @@ class _SseTransport:
 
     async def close(self) -> None:
         self._closed = True
-        self._changed.set()
+        self._changed.ring()
         await self._response.close()
 
     def abort(self) -> None:
         self._closed = True
-        self._changed.set()
+        self._changed.ring()
         self._response.abort()

@@ -8,20 +8,18 @@ from typing import Final
 from ...connection import CANCELLED
 from ...core.errors import InvalidRequest
 from ...messages.jsonrpc import Batch, Call, Parsed
+from ...rpc.endpoint import Work
 from ...rules import server_negotiation
 from ...server.connection import ServerConnection
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import STANDALONE, EventLog, EventResponse, StandaloneStream, Stream, parsed
 from .response import HANDSHAKE, HttpResponse, single_request
-from .sessions import HttpSession, new_id
-from .state import HttpState
-from .stores import SessionRecord
+from .state import HttpSession, HttpState, new_id
 
 _SESSION: Final = headers.SESSION_ID.encode()
 
-# What a server assumes that is told nothing (2025-06-18, basic/transports, "Protocol Version
-# Header").
+# Where the header names no revision (2025-06-18, basic/transports, "Protocol Version Header").
 _ASSUMED: Final = "2025-03-26"
 
 
@@ -35,23 +33,22 @@ class StatefulHttp:
         """Serve one message, or a batch; raise `HttpRefusal`, or `RemoteError` if it is neither."""
         call = message if isinstance(message, Call) and message.id is not None else None
         initialize = call if call and call.method == server_negotiation.INITIALIZE else None
-        asks = call is not None or (isinstance(message, Batch) and any(map(_asks, message.members)))
         has_sessions = self._state.http.sessions
-        if initialize is not None and not (has_sessions and _SESSION in exchange.fields):
+        if initialize and not (has_sessions and _SESSION in exchange.fields):
             await self._begin(exchange, initialize)
             return
         if not has_sessions:
-            await self._alone(exchange, message, asks)
+            await self._alone(exchange, message)
             return
         session = await self._session(exchange)
-        if initialize is not None:
+        if initialize:
             raise InvalidRequest("the handshake was made already", id=initialize.id)
         session.under_way += 1
         sessions, is_open = self._state.sessions, session.connection.endpoint.connection.is_open
         try:
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session)
-            await self._serve(message, asks, session.connection, response)
-            if sessions.saved:
+            await self._work(message, session.connection, response)
+            if sessions.store is not None:
                 await sessions.save(session)
         finally:
             sessions.note_end(session)
@@ -101,22 +98,13 @@ class StatefulHttp:
         id = exchange.field(headers.SESSION_ID)
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing; begin with initialize")
-        session = await self._state.sessions.get(id, self._revived)
+        sessions = self._state.sessions
+        session = sessions.get(id) if sessions.store is None else await sessions.load(id)
         # Who is somebody else learns no more than who knows no session.
         if session is None or session.principal != exchange.principal:
             raise HttpRefusal(404, "There is no such session; begin anew with initialize")
         if exchange.version != session.revision:
             self._check_version(exchange, session.revision)
-        return session
-
-    def _revived(self, id: str, record: SessionRecord) -> HttpSession | None:
-        if record.revision not in self._state.offer.handshake:
-            return None
-        bound_server = self._state.bound_server(record.revision, own=True)
-        connection = bound_server.connection()
-        bound_server.remember(connection, record.capabilities, record.info)
-        session = self._state.sessions.add(id, record.principal, bound_server, connection)
-        session.renew(record)
         return session
 
     def _check_version(self, exchange: HttpExchange, agreed: str | None) -> None:
@@ -135,7 +123,7 @@ class StatefulHttp:
 
     # Requests.
 
-    async def _alone(self, exchange: HttpExchange, message: Parsed | Batch, asks: bool) -> None:
+    async def _alone(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         """Serve a message without a session: all that is known is the revision."""
         state, revision = self._state, exchange.version or _ASSUMED
         self._check_version(exchange, None)
@@ -143,41 +131,43 @@ class StatefulHttp:
             raise HttpRefusal(400, "MCP-Protocol-Version is missing")
         bound_server = state.bound_server(revision)
         with single_request(exchange, state, bound_server, HANDSHAKE) as (connection, response):
-            await self._serve(message, asks, connection, response)
-        if asks:
-            connection.endpoint.break_cycle()
+            await self._work(message, connection, response)
 
-    async def _serve(
-        self,
-        message: Parsed | Batch,
-        asks: bool,
-        connection: ServerConnection,
-        response: HttpResponse,
-    ) -> None:
-        """Answer a request, or a batch with one; take in anything else. Raise `HttpRefusal`."""
+    def _work(
+        self, message: Parsed | Batch, connection: ServerConnection, response: HttpResponse
+    ) -> Work:
+        """Return what answers a request, or a batch with one, or takes in anything else.
+
+        Raise `HttpRefusal`, and `RemoteError` for a batch that may not be.
+        """
         endpoint = connection.endpoint
         if isinstance(message, Batch):
-            self._check_batch(message)
-        # Answers and cancellations take no place: they are what others wait for.
-        if asks or _begins_work(connection, message):
-            self._state.check_room()
-        if not asks:
-            await response.attend(endpoint, message)
-            await response.accept()
-        elif endpoint.jobs.busy:
-            raise HttpRefusal.for_now("Too many requests at once")
-        elif isinstance(message, Batch):
-            await response.serve(response.attend(endpoint, message))
+            calls = self._calls_in(message)
+            asks = any(call.id is not None for call in calls)
         else:
-            await response.serve(endpoint.attend(message, response))
+            calls = [message] if isinstance(message, Call) else []
+            asks = bool(calls) and calls[0].id is not None
+        if not asks:
+            # Answers and cancellations take no place: they are what others wait for.
+            methods = [call.method for call in calls if call.method != CANCELLED]
+            if not connection.handlers.keys().isdisjoint(methods):
+                self._state.check_room()
+            return response.accept(endpoint, message)
+        self._state.check_room()
+        if endpoint.jobs.busy:
+            raise HttpRefusal.for_now("Too many requests at once")
+        if isinstance(message, Batch):
+            return response.serve(response.attend(endpoint, message))
+        return response.serve(endpoint.attend(message, response))
 
-    def _check_batch(self, batch: Batch) -> None:
+    def _calls_in(self, batch: Batch) -> list[Call]:
         most = self._state.options.max_waiting
         if len(batch.values) > most:
             raise InvalidRequest(f"a batch of more than {most}")
-        methods = [one.method for one in batch.members if isinstance(one, Call)]
-        if server_negotiation.INITIALIZE in methods:
+        calls = [one for one in batch.members if isinstance(one, Call)]
+        if any(call.method == server_negotiation.INITIALIZE for call in calls):
             raise InvalidRequest("initialize cannot be part of a batch")
+        return calls
 
     # Streams.
 
@@ -188,43 +178,22 @@ class StatefulHttp:
 
         Return None if it is over already. Raise `HttpRefusal` if what followed is not known.
         """
-        standalone = session.standalone
-        place = None if last is None else parsed(last)
-        if place is not None and session.store is not None:
-            name, number = place
-            if standalone.log is not None and name == standalone.log.name:
-                if await standalone.attach(response, number, None):
-                    return standalone
-                raise _unknown_event()
-            live = session.streams.get(name)
-            stream = live or Stream(None, EventLog(session.store, session.id, name))
-            if not await stream.attach(response, number):
-                raise _unknown_event()
-            if live is not None:
-                return live
+        standalone, events = session.standalone, session.events
+        if last is not None:
+            name, number = parsed(last)
+            is_own = standalone.log is not None and name == standalone.log.name
+            known = standalone if is_own else session.streams.get(name)
+            stream = known
+            if stream is None and name and events is not None:
+                stream = Stream(None, EventLog(events, session.id, name))
+            if stream is None or not await stream.attach(response, number):
+                raise HttpRefusal(400, "What followed the event in Last-Event-ID is not known")
+            if known is not None:
+                return known
             if not name.startswith(STANDALONE):
                 await stream.close()
                 return None
             # Another process has begun it; from here on it is this one's.
             await stream.detach(response)
-        elif last is not None:
-            raise _unknown_event()
-        await standalone.attach(response, None, session.retry)
+        await standalone.attach(response, None)
         return standalone
-
-
-def _unknown_event() -> HttpRefusal:
-    return HttpRefusal(400, "What followed the event in Last-Event-ID is not known")
-
-
-def _asks(message: Parsed) -> bool:
-    return isinstance(message, Call) and message.id is not None
-
-
-def _begins_work(connection: ServerConnection, message: Parsed | Batch) -> bool:
-    """Return whether a message, or one of a batch, begins work that nobody waits for."""
-    if isinstance(message, Batch):
-        return any(_begins_work(connection, member) for member in message.members)
-    if not isinstance(message, Call) or message.method == CANCELLED:
-        return False
-    return message.method in connection.handlers

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from ...connection import Refusal
-from ...core.errors import HEADER_MISMATCH, InvalidAnswer, InvalidRequest, MethodNotFound, RequestId
+from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RequestId
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...messages.method_table import Request
@@ -39,8 +39,12 @@ class StatelessHttp:
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         """Serve one message; raise `HttpRefusal`, and `RemoteError` for what is no message."""
-        if not isinstance(message, Call):
-            raise _not_a_call(message)
+        if isinstance(message, Malformed):
+            raise message.error
+        if isinstance(message, Batch):
+            raise InvalidRequest("the body has to be one message, and no array")
+        if isinstance(message, Answer):
+            raise InvalidRequest("a client sends no answers in this revision")
         if message.id is None and exchange.version is not None:
             # There are none over HTTP that would mean anything (page, "Sending Messages").
             server_negotiation.check_offered(exchange.version, self._state.offer, None)
@@ -52,14 +56,10 @@ class StatelessHttp:
             return
         self._state.check_room()
         response = HttpResponse(exchange, self._state, STATELESS)
-        await self._answer(connection, exchange, message, response)
+        await self._answer(connection, message, response)
 
     async def _answer(
-        self,
-        connection: ServerConnection,
-        exchange: HttpExchange,
-        call: Call,
-        response: HttpResponse,
+        self, connection: ServerConnection, call: Call, response: HttpResponse
     ) -> None:
         endpoint = connection.endpoint
         event = endpoint.take(call)
@@ -69,8 +69,9 @@ class StatelessHttp:
             await response.answer(data or b"", event.error.code)
             return
         job = Job(event, response)
-        checks = call.method == _CALL
-        check = self._state.tool_headers.check(connection, job, exchange) if checks else None
+        check = None
+        if call.method == _CALL:
+            check = self._state.tool_headers.check(connection, job, response.exchange)
         await response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
 
     def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
@@ -121,15 +122,6 @@ class StatelessHttp:
         state.listening += 1
         try:
             with single_request(exchange, state, bound_server, STATELESS) as (connection, response):
-                await self._answer(connection, exchange, call, response)
+                await self._answer(connection, call, response)
         finally:
             state.listening -= 1
-        connection.endpoint.break_cycle()
-
-
-def _not_a_call(message: Answer | Malformed | Batch) -> InvalidRequest | InvalidAnswer:
-    if isinstance(message, Malformed):
-        return message.error
-    if isinstance(message, Answer):
-        return InvalidRequest("a client sends no answers in this revision")
-    return InvalidRequest("the body has to be one message, and no array")

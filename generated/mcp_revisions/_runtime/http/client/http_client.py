@@ -7,10 +7,10 @@ httpx2 is imported by name when a connection is made: programs without HTTP need
 type checkers.
 """
 
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from importlib import import_module
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from ...core.connection_errors import Disconnected
 from ...core.errors import RemoteError
@@ -47,33 +47,34 @@ def httpx2() -> Any:
         raise ImportError("HTTP needs the package httpx2: pip install httpx2") from None
 
 
-class HttpReply(NamedTuple):
-    """An HTTP answer that is not a stream of events."""
+class HttpReply:
+    """An HTTP answer, whose body is empty until it is read."""
 
-    status: int
-    media: str = ""
-    body: bytes = b""
-    session: str | None = None
-
-
-class Incoming:
-    """An HTTP answer whose body has not been read yet."""
-
-    __slots__ = ("_limit", "_response", "_what", "media", "session", "status", "streams")
+    __slots__ = (
+        *("_limit", "_response", "_what", "body", "media", "session_id", "status", "streams"),
+        "succeeded",
+    )
 
     def __init__(self, response: Response, what: str, limit: int) -> None:
         self._response = response
         self._what = what
         self._limit = limit
-        self.status: Final = response.status_code
+        self.status: Final[int] = response.status_code
+        self.succeeded: Final = 200 <= self.status < 300
         self.media: Final = fields.media_type(response.headers.get("content-type"))
-        self.streams: Final = self.media == fields.EVENTS and 200 <= self.status < 300
+        self.streams: Final = self.media == fields.EVENTS and self.succeeded
         """Whether its body is a stream of events."""
-        self.session: Final[str | None] = response.headers.get(fields.SESSION_ID)
+        self.session_id: Final[str | None] = response.headers.get(fields.SESSION_ID)
         """The id of the session that it begins, if any."""
+        self.body = b""
 
-    async def events(self) -> AsyncGenerator[sse.Event, None]:
-        """Yield the events of the body; raise `Disconnected`, `RemoteError` if one is too large."""
+    async def read_events(
+        self, take: Callable[[sse.Event], object], room: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Take the events of the body, as fast as there is `room` for what is in them.
+
+        Raises `Disconnected`, and `RemoteError` if one is too large.
+        """
         parser = sse.Parser(self._limit)
         with _disconnecting(self._what):
             async for chunk in self._response.aiter_bytes():
@@ -82,10 +83,11 @@ class Incoming:
                 except ValueError as error:
                     raise RemoteError(f"{self._what}: {error}") from None
                 for event in events:
-                    yield event
+                    take(event)
+                    await room()
 
-    async def reply(self) -> HttpReply:
-        """Return the whole body, or only the beginning of it for an error.
+    async def read(self) -> None:
+        """Read the whole body, or only the beginning of it for an error.
 
         Raises `Disconnected`, and `RemoteError` if it is too large.
         """
@@ -99,7 +101,7 @@ class Incoming:
                     raise RemoteError(f"{self._what}: a body of more than {limit} bytes")
                 if len(body) > limit:
                     break
-        return HttpReply(self.status, self.media, bytes(body), self.session)
+        self.body = bytes(body)
 
 
 class HttpWire:
@@ -124,14 +126,14 @@ class HttpWire:
         headers: Mapping[str, str],
         body: bytes | None = None,
         url: URL | None = None,
-    ) -> AsyncGenerator[Incoming, None]:
+    ) -> AsyncGenerator[HttpReply, None]:
         """Send a request and wait for the head of the answer; raise `Disconnected`."""
         target = self.url if url is None else url
         what = f"{method} {self._named if url is None else _named(target)}"
         with _disconnecting(what):
             response = await self._sent(method, {**self._headers, **headers}, body, target)
         try:
-            yield Incoming(response, what, self._limit)
+            yield HttpReply(response, what, self._limit)
         finally:
             await response.aclose()
 
@@ -177,13 +179,12 @@ def _origin(url: URL) -> tuple[str, str, int | None]:
 
 
 def _named(url: URL) -> str:
-    """Return a URL without the parts that may be secret."""
+    # Without the parts that may be secret.
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 
 @contextmanager
 def _disconnecting(what: str) -> Generator[None, None, None]:
-    """Raise `Disconnected` for any failure of the network."""
     package = httpx2()
     try:
         yield

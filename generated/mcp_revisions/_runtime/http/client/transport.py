@@ -7,20 +7,19 @@ or the transport of the first revision is used from then on.
 
 import asyncio
 from asyncio import Task, sleep
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from logging import getLogger
 from typing import Final
 
 from ...core.connection_errors import Disconnected, HttpError
-from ...core.errors import McpError, RemoteError, RequestId
-from ...transports.base import Received, Unanswered
+from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
+from ...transports.base import Unanswered
+from .. import headers as fields
 from ..sse import Event
-from .http_client import HttpWire
-from .legacy_sse import LegacySseTransport
-from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, Message, message_of
-from .request import HttpExchange, Interpretation, Repair, ask, post_unanswered, relearn
-from .resume import Cursor, Reconnection
-from .state import ClientState
+from .http_client import URL, HttpWire
+from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
+from .request import PostedRequest, Refusal, Repair, ask, http_error, post_unanswered, relearn
+from .state import ClientState, Cursor, Reconnection
 
 _log: Final = getLogger(__name__)
 
@@ -36,11 +35,14 @@ _PASSING: Final = frozenset({408, 429, *range(500, 600)})
 # in seconds.
 _LISTENING: Final = 1.0
 
+# The timeout for the event with the endpoint of HTTP+SSE, in seconds.
+_ENDPOINT: Final = 5.0
+
 # The timeout for ending a session, in seconds.
 _FAREWELL: Final = 2.0
 
 
-class HttpSession:
+class RenewableSession:
     """A session and its stream, if the server has them; one that has ended is replaced.
 
     The stream is for messages that answer no request (2025-11-25, basic/transports, "Session
@@ -74,15 +76,13 @@ class HttpSession:
                 return
             agreed = protocol.agreed
             self._state.log.info("the server has ended the session; beginning a new one")
-            problem: object = None
             try:
                 await ask(self._state, INITIALIZE, protocol.opening.params)
                 if protocol.sessions == lost:
-                    problem = "no revision given"
+                    raise InvalidAnswer("no revision given")
             except (McpError, RemoteError, Disconnected) as error:
-                problem = error
-            if problem is not None:
-                raise Disconnected(f"the session has ended, and no new one could begin: {problem}")
+                text = f"the session has ended, and no new one could begin: {error}"
+                raise Disconnected(text) from None
             if protocol.agreed != agreed:
                 broken = Disconnected(
                     f"the session has ended, and the new one is of {protocol.agreed} "
@@ -109,14 +109,14 @@ class HttpSession:
 
     async def _run(self) -> None:
         cursor = Cursor(self._state.reconnection)
-        session = self._state.protocol.sessions
+        sessions = self._state.protocol.sessions
         opened = False
         while True:
             status = await self._listen(cursor)
             opened = opened or status == 200
-            if status == 404 and opened and self._state.protocol.session is not None:
+            if status == 404 and opened and self._state.protocol.session_id is not None:
                 # The stream was there before, so 404 means that the session has ended.
-                self._state.tasks.start(self._renewed(session))
+                self._state.tasks.start(self._renewed(sessions))
             if status == 400 and cursor.last_id is not None:
                 # The server no longer knows this event; continue with those to come.
                 cursor.last_id = None
@@ -143,13 +143,13 @@ class HttpSession:
                 self._state.inbox.put(data)
 
         try:
-            async with self._state.get(cursor) as incoming:
+            async with self._state.get(cursor) as reply:
                 self._settled.set()
-                if incoming.streams:
-                    await self._state.read(incoming, take)
+                if reply.streams:
+                    await reply.read_events(take, self._state.inbox.room)
                     return 200
                 # A success without a stream means that there is no stream.
-                return 405 if incoming.status < 300 else incoming.status
+                return 405 if reply.status < 300 else reply.status
         except (Disconnected, RemoteError) as error:
             self._state.log.info("the server's stream broke: %s", error)
             return None
@@ -158,7 +158,7 @@ class HttpSession:
 
     async def end(self) -> None:
         protocol = self._state.protocol
-        if protocol.session is None:
+        if protocol.session_id is None:
             return
         asked = self._state.http.open("DELETE", protocol.session_headers())
         try:
@@ -171,6 +171,71 @@ class HttpSession:
             _log.warning("the server was not told of the end of the session: %r", error)
 
 
+class LegacySseTransport:
+    """The transport of the first revision: one stream carries all messages of the server.
+
+    2024-11-05, basic/transports, "HTTP with SSE"; 2025-11-25, basic/transports, "Backwards
+    Compatibility".
+    """
+
+    __slots__ = ("_endpoint", "_state", "_task")
+
+    def __init__(self, state: ClientState) -> None:
+        self._state = state
+        self._endpoint: asyncio.Future[URL] = asyncio.get_running_loop().create_future()
+        self._task = state.tasks.start(self._run())
+
+    async def found(self) -> None:
+        """Wait until the endpoint is known; raise `Disconnected`, which says why it is not."""
+        try:
+            async with asyncio.timeout(_ENDPOINT):
+                await asyncio.shield(self._endpoint)
+        except TimeoutError:
+            self._task.cancel()
+            raise Disconnected(f"GET brought no event within {_ENDPOINT:g} s") from None
+
+    async def _run(self) -> None:
+        gone = Disconnected("the server has ended its stream")
+        try:
+            await self._listen()
+        except Exception as error:
+            known = isinstance(error, (Disconnected, RemoteError))
+            gone = Disconnected(str(error) if known else f"{type(error).__name__}: {error}")
+        if self._endpoint.done():
+            self._state.inbox.end(gone)
+        else:
+            self._endpoint.set_exception(gone)
+
+    async def _listen(self) -> None:
+        async with self._state.http.open("GET", {"accept": fields.EVENTS}) as reply:
+            if not reply.succeeded:
+                raise http_error("GET", reply)
+            if not reply.streams:
+                got = reply.media or "no body"
+                raise Disconnected(f"GET returned {got} instead of an event stream")
+            await reply.read_events(self._take, self._state.inbox.room)
+
+    def _take(self, event: Event) -> None:
+        if self._endpoint.done():
+            if event.event == "message" and event.data:
+                self._state.inbox.put(event.data.encode())
+            return
+        if event.event != "endpoint":
+            raise Disconnected(f"the first event is {event.event[:50]!r} instead of 'endpoint'")
+        url = self._state.http.resolved(event.data)
+        if url is None:
+            raise Disconnected("the endpoint in the stream is of another origin, and is not used")
+        self._endpoint.set_result(url)
+
+    async def post(self, message: Message) -> None:
+        """Post a message; raise `Disconnected`, and `HttpError` if it is not accepted."""
+        endpoint = self._endpoint.result()
+        async with self._state.http.open("POST", POSTED, message.body, endpoint) as reply:
+            if not reply.succeeded:
+                await reply.read()
+                raise http_error(f"POST {message.name}", reply)
+
+
 class HttpTransport:
     """One connection to a server over HTTP; see `open_http`."""
 
@@ -178,16 +243,12 @@ class HttpTransport:
 
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:
         self._state = ClientState(http, reconnection)
-        self._session = HttpSession(self._state)
+        self.receive: Final = self._state.inbox.receive
+        self.hand_over: Final = self._state.inbox.hand_over
+        self._session = RenewableSession(self._state)
         self._legacy: LegacySseTransport | None = None
         self._running: dict[RequestId, tuple[Message, Task[None]]] = {}
         self._ending: Task[None] | None = None
-
-    async def receive(self) -> Sequence[Received]:
-        return await self._state.inbox.receive()
-
-    def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        self._state.inbox.hand_over(take)
 
     async def send(self, messages: Sequence[bytes]) -> None:
         """Send messages; one without an answer arrives before the next one is sent."""
@@ -210,7 +271,7 @@ class HttpTransport:
     async def _request(self, message: Message) -> None:
         try:
             if self._legacy is None:
-                await self._exchange(HttpExchange(self._state, message))
+                await self._exchange(PostedRequest(self._state, message))
             else:
                 await self._legacy.post(message)
         except Exception as error:
@@ -219,38 +280,38 @@ class HttpTransport:
         finally:
             self._running.pop(message.id, None)
 
-    async def _exchange(self, exchange: HttpExchange) -> None:
+    async def _exchange(self, request: PostedRequest) -> None:
         await self._session.ready()
         sessions = self._state.protocol.sessions
-        interpretation = await exchange.attempt()
-        match interpretation.repair:
-            case Repair.SESSION:
-                await self._session.renew(sessions)
-                interpretation = await exchange.attempt()
-            case Repair.HEADERS if await relearn(self._state, exchange.message):
-                interpretation = await exchange.attempt()
-            case Repair.LEGACY_SSE:
-                interpretation = await self._try_legacy(exchange.message, interpretation)
-            case _:
-                pass
-        exchange.conclude(interpretation)
+        refusal = await request.attempt()
+        if refusal is None:
+            return
+        if refusal.repair is Repair.SESSION:
+            await self._session.renew(sessions)
+            refusal = await request.attempt()
+        elif refusal.repair is Repair.LEGACY_SSE:
+            refusal = await self._try_legacy(request.message, refusal)
+        elif refusal.repair is Repair.HEADERS and await relearn(self._state, request.message):
+            refusal = await request.attempt()
+        if refusal is not None:
+            self._state.inbox.put(refusal.received)
 
-    async def _try_legacy(self, message: Message, interpretation: Interpretation) -> Interpretation:
-        """Change to HTTP+SSE if the server has it; return what is still to deliver."""
+    async def _try_legacy(self, message: Message, refusal: Refusal) -> Refusal | None:
+        """Change to HTTP+SSE; return what refuses the request if the server does not have it."""
         legacy = LegacySseTransport(self._state)
         try:
             await legacy.found()
         except Disconnected as error:
-            (refusal,) = interpretation.received
-            if isinstance(refusal, Unanswered) and isinstance(refusal.error, HttpError):
-                both = f"{refusal.error.message}; HTTP+SSE failed too: {error}"
-                failed = HttpError(refusal.error.status, both)
-                return Interpretation((Unanswered(message.id, failed),))
+            received = refusal.received
+            if isinstance(received, Unanswered) and isinstance(received.error, HttpError):
+                both = f"{received.error.message}; HTTP+SSE failed too: {error}"
+                failed = HttpError(received.error.status, both)
+                return Refusal(Unanswered(message.id, failed))
             # An error of the protocol says more than the failed search for an older transport.
-            return interpretation
+            return refusal
         self._legacy = legacy
         await legacy.post(message)
-        return Interpretation()
+        return None
 
     async def _cancel(self, message: Message) -> None:
         request, task = self._running.get(message.params.get("requestId", ""), (message, None))
@@ -279,9 +340,9 @@ class HttpTransport:
     async def _post_in_session(self, message: Message) -> None:
         await self._session.ready()
         protocol = self._state.protocol
-        session, sessions = protocol.session, protocol.sessions
+        had_session, sessions = protocol.session_id is not None, protocol.sessions
         status = await post_unanswered(self._state, message)
-        if status == 404 and session is not None:
+        if status == 404 and had_session:
             await self._session.renew(sessions)
             # A response would answer a request of the session that has ended, and the new session
             # has already been confirmed.

@@ -92,17 +92,14 @@ class HttpExchange:
     A client that takes in nothing for `_send_timeout` seconds counts as gone.
     """
 
-    _scope: Scope
+    scope: Scope
     receive: Receive
     """The `receive` of ASGI: the body, piece by piece, and then the end of the connection."""
     _send: Send
     _send_timeout: float
     _log: Throttle
-    method: str = ""
-    root: str = ""
-    """The path of the place where the application is mounted."""
     path: str = ""
-    """The path below that place."""
+    """The path below the place where the application is mounted."""
     fields: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     """The header fields by name, in lower case."""
     version: str | None = None
@@ -118,11 +115,8 @@ class HttpExchange:
 
     def read_head(self, max_headers: int) -> None:
         """Read all but the body; raise `HttpRefusal` for too many or contradictory fields."""
-        scope = self._scope
-        self.method = scope["method"]
-        self.root = scope.get("root_path", "")
-        self.path = scope["path"].removeprefix(self.root) or "/"
-        listed: list[Field] = scope["headers"]
+        self.path = self.scope["path"].removeprefix(self.scope.get("root_path", "")) or "/"
+        listed: list[Field] = self.scope["headers"]
         fields = self.fields = dict(listed)
         if len(fields) != len(listed):
             fields = self.fields = _joined(listed)
@@ -134,11 +128,6 @@ class HttpExchange:
         """Return the value of a field without the space around it; None if there is none."""
         value = self.fields.get(name.encode())
         return None if value is None else value.decode("latin-1").strip(" \t")
-
-    @property
-    def query(self) -> str:
-        query: bytes = self._scope.get("query_string", b"")
-        return query.decode("latin-1")
 
     async def gone(self) -> None:
         """Wait until the client has closed the connection, once the body was read."""

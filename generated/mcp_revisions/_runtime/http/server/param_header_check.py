@@ -6,14 +6,14 @@ change of its tools, or for a time. Lists may differ between principals, and by 
 
 from asyncio import Lock, get_running_loop
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from logging import ERROR, WARNING, getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from ...core.errors import HEADER_MISMATCH, InvalidParams, ProtocolError
-from ...core.json import JSONObject, is_array, is_object, json_text
+from ...core.json import is_array, is_object, json_text
 from ...messages.envelope import CLIENT_CAPABILITIES
 from ...rpc.endpoint import Job
 from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
@@ -87,10 +87,18 @@ class ToolHeaders:
         change = connection.server.__mcp_runtime__.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[Mirror, ...]] = {}
         try:
-            async for tool in _tools(connection, call):
-                mirrors = _mirrors(tool)
-                if mirrors:
-                    tools[str(tool.get("name"))] = mirrors
+            cursor: str | None = None
+            for _ in range(connection.endpoint.options.max_pages):
+                page = await connection.listed(_LIST, cursor, call)
+                found = page.get("tools")
+                for tool in filter(is_object, found if is_array(found) else ()):
+                    if mirrors := _mirrors(tool):
+                        tools[str(tool.get("name"))] = mirrors
+                cursor = page.get("nextCursor")
+                if cursor is None:
+                    break
+            else:
+                raise InvalidParams("tools/list has no end")
         except Exception as error:
             # A fault of the server's own, which calls of tools need not suffer for.
             unexpected = not isinstance(error, ProtocolError)
@@ -103,20 +111,6 @@ class ToolHeaders:
         if len(self._listed) > _MOST:
             self._listed.popitem(last=False)
         return listed
-
-
-async def _tools(connection: ServerConnection, call: Job) -> AsyncIterator[JSONObject]:
-    cursor: str | None = None
-    for _ in range(connection.endpoint.options.max_pages):
-        page = await connection.listed(_LIST, cursor, call)
-        tools = page.get("tools")
-        for tool in tools if is_array(tools) else ():
-            if is_object(tool):
-                yield tool
-        cursor = page.get("nextCursor")
-        if cursor is None:
-            return
-    raise InvalidParams("tools/list has no end")
 
 
 def _mirrors(tool: Mapping[str, Any]) -> tuple[Mirror, ...]:

@@ -4,10 +4,11 @@ Nothing is decided before it has to be: only when something is said before the a
 response become a stream (2025-11-25, basic/transports, "Sending Messages to the Server").
 """
 
+from asyncio import Future
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ...core import errors
 from ...messages.jsonrpc import Batch, Parsed
@@ -16,8 +17,7 @@ from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import HttpExchange, resumed
 from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
-from .sessions import HttpSession
-from .state import HttpState
+from .state import HttpSession, HttpState
 
 HANDSHAKE: Final[Mapping[int | None, int]] = {
     errors.PARSE_ERROR: 400,
@@ -42,12 +42,12 @@ _ANSWERED: Final = NullSink("the request was answered already")
 class HttpResponse(StreamSink):
     """The response to one POST: takes the answer, and what is said before it.
 
-    `_is_open` tells whether the peer still waits for the answer to a request; without it, the peer
-    does until there is one. In a session, a stream can be resumed, and what is said after the
+    `_is_open` returns whether the peer still waits for the answer to a request; without it, the
+    peer does until there is one. In a session, a stream can be resumed, and what is said after the
     answer goes to the stream that belongs to no request.
     """
 
-    _exchange: HttpExchange
+    exchange: HttpExchange
     _state: HttpState
     _statuses: Mapping[int | None, int]
     _is_open: Callable[[errors.RequestId], bool] | None = None
@@ -59,7 +59,7 @@ class HttpResponse(StreamSink):
 
     @property
     def principal(self) -> str | None:
-        return self._exchange.principal
+        return self.exchange.principal
 
     async def serve(self, work: Work, cancel: Callable[[], None] | None = None) -> None:
         """Await what answers the request, and complete the response; a failure ends it at once.
@@ -81,7 +81,7 @@ class HttpResponse(StreamSink):
                 self._session.streams.pop(log.name, None)
             self._state.working -= 1
             if self._state.closing:
-                self._state.note_end()
+                self._state.ended.ring()
 
     async def _watched(self, work: Work, cancel: Callable[[], None]) -> None:
         """Watch the client: 2026-07-28, basic/transports/streamable-http, "Cancellation"."""
@@ -90,11 +90,20 @@ class HttpResponse(StreamSink):
         except StopIteration:
             # Most requests are answered at once, before anybody has to be watched.
             return
-        watch = self._exchange.watch(cancel)
+        watch = self.exchange.watch(cancel)
         try:
             await resumed(work, waiting)
         finally:
             watch.cancel()
+
+    async def accept(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
+        """Take in what asks for nothing, and complete the response."""
+        await self.attend(endpoint, message)
+        if self._queue is None and not self.answered:
+            self.answered = True
+            await self.exchange.respond(202)
+        else:
+            await self.close()
 
     async def attend(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
         """Have a message or a batch dealt with, part of which may be notifications."""
@@ -103,9 +112,8 @@ class HttpResponse(StreamSink):
             await endpoint.attend(message, self)
         finally:
             # Their handlers, which nobody waits for, hold on to what came.
-            handlers = endpoint.jobs.notification_tasks - before
-            if handlers:
-                self._state.go_on(self._exchange, handlers)
+            if handlers := endpoint.jobs.notification_tasks - before:
+                self._state.go_on(self.exchange, handlers)
 
     # As the reply to a request.
 
@@ -118,11 +126,11 @@ class HttpResponse(StreamSink):
 
     async def answer(self, data: bytes, code: int | None, /) -> None:
         self.answered = True
-        if self._session is not None and self._state.sessions.saved:
+        if self._session is not None and self._state.sessions.store is not None:
             # What was answered holds wherever the client asks next.
             await self._state.sessions.save(self._session)
         if self._queue is None:
-            await self._exchange.respond(self._statuses.get(code, 200), data)
+            await self.exchange.respond(self._statuses.get(code, 200), data)
         else:
             self._queue.queue.put(data)
 
@@ -133,14 +141,6 @@ class HttpResponse(StreamSink):
         stream = self._opened().stream
         if stream.log is not None:
             await stream.release()
-
-    async def accept(self) -> None:
-        """Complete the response to a message that asks for nothing."""
-        if self._queue is None and not self.answered:
-            self.answered = True
-            await self._exchange.respond(202)
-        else:
-            await self.close()
 
     async def close(self) -> None:
         """Complete the response; if there is no answer, as a stream without one."""
@@ -164,11 +164,17 @@ class HttpResponse(StreamSink):
 
     def _opened(self) -> StreamQueue:
         if self._queue is None:
-            response = EventResponse(self._exchange, self._state.keep_alive)
+            response = EventResponse(self.exchange, self._state.keep_alive)
             self._event_response, session = response, self._session
             stream = Stream(response) if session is None else session.stream(response)
             self._queue = StreamQueue(stream, self._state.tasks)
         return self._queue
+
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        await self._sink().send(message, unless=unless)
+
+    def put(self, message: bytes) -> None:
+        self._sink().put(message)
 
     def _sink(self) -> MessageSink:
         if not self.answered:
@@ -194,3 +200,5 @@ def single_request(
     finally:
         server_connection.unregister()
         del state.connections[server_connection]
+        if not server_connection.endpoint.jobs.notification_tasks:
+            server_connection.endpoint.break_cycle()

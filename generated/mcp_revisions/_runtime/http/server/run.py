@@ -53,16 +53,10 @@ def _server(app: HttpApp, host: str, port: int, drain: float) -> Any:
         uvicorn: Any = import_module("uvicorn")
     except ImportError:
         raise ImportError("run_http needs uvicorn: pip install uvicorn") from None
-    http = app.options
-    limits = {
-        "HEAD_TIMEOUT": http.head_timeout,
-        "LARGEST_HEAD": http.max_headers,
-        "SEND_TIMEOUT": http.send_timeout,
-    }
     protocol = import_module("uvicorn.protocols.http.auto").AutoHTTPProtocol
     config = uvicorn.Config(
         app,
-        http=type("LimitedHTTPProtocol", (LimitedProtocol, protocol), limits),
+        http=type("LimitedHTTPProtocol", (LimitedProtocol, protocol), {"limits": app.options}),
         host=host,
         port=port,
         # A program's standard output is its own.
@@ -88,13 +82,9 @@ def _server(app: HttpApp, host: str, port: int, drain: float) -> Any:
 
 
 class LimitedProtocol(Protocol):
-    """A mixin for a protocol class of uvicorn; times are in seconds, sizes in bytes."""
+    """A mixin for a protocol class of uvicorn."""
 
-    HEAD_TIMEOUT: ClassVar[float]
-    """The time the head of a request has to arrive."""
-    LARGEST_HEAD: ClassVar[int]
-    SEND_TIMEOUT: ClassVar[float]
-    """The time a client has to take in what was written to it."""
+    limits: ClassVar[HttpOptions]
 
     # Of uvicorn's protocol.
     transport: Transport
@@ -116,14 +106,14 @@ class LimitedProtocol(Protocol):
             # All of it belonged to a head that is still to be completed.
             self._received += len(data)
             self._wait_for_head()
-            if self._received > self.LARGEST_HEAD:
+            if self._received > self.limits.max_headers:
                 self._refuse(_TOO_LARGE)
         else:
             self._received = 0
             self._head_came()
 
     def on_headers_complete(self) -> None:
-        """Note that a request begins; called by the parser in C."""
+        # Called by the parser in C.
         waiting = self.cycle
         cast(Any, super()).on_headers_complete()
         if waiting is not None and not waiting.response_complete:
@@ -158,7 +148,7 @@ class LimitedProtocol(Protocol):
 
     def _wait_for_head(self) -> None:
         if self._head is None:
-            self._head = get_running_loop().call_later(self.HEAD_TIMEOUT, self._head_is_late)
+            self._head = get_running_loop().call_later(self.limits.head_timeout, self._head_is_late)
 
     def _head_came(self) -> None:
         if self._head is not None:
@@ -181,8 +171,8 @@ class LimitedProtocol(Protocol):
 
     def _wait_for_reader(self) -> None:
         if self._unread is None:
-            loop = get_running_loop()
-            self._unread = loop.call_later(self.SEND_TIMEOUT, self.transport.abort)
+            seconds, abort = self.limits.send_timeout, self.transport.abort
+            self._unread = get_running_loop().call_later(seconds, abort)
 
     def _all_read(self) -> None:
         if self._unread is not None:
