@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validators
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.inputs import patches
 
@@ -98,10 +98,22 @@ def schema_of(revision: str, subject: Subject) -> Json:
 @cache
 def accepts(revision: str, pointer: str) -> Callable[[Any], bool]:
     """Whether the schema at `pointer` accepts a value; formats are annotations only."""
-    whole = {"$ref": f"#{pointer}", "$defs": document(revision)["$defs"]}
-    validator: Any = Draft202012Validator(whole)
+    validator: Any = _validator(revision)(jsonpointer.get(document(revision), pointer))
     is_valid: Callable[[Any], bool] = validator.is_valid
     return is_valid
+
+
+@cache
+def _validator(revision: str) -> Any:
+    """The validators of a revision, which have at hand the definitions that others look up."""
+    definitions: Json = document(revision)["$defs"]
+
+    def referred(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
+        schema = definitions[reference.removeprefix("#/$defs/")]
+        yield from validator.descend(value, schema)
+
+    extend: Any = validators.extend  # comes without types
+    return extend(Draft202012Validator, {"$ref": referred})
 
 
 @cache
