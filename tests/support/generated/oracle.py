@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any
 
-from jsonschema import Draft202012Validator, validators
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.inputs import patches
 
@@ -18,6 +18,8 @@ from support.folders import ROOT
 from support.generated.golden_package import read_json
 from support.generated.instances import smallest
 from support.generated.json_values import is_array, is_object
+
+validators: Any = import_module("jsonschema.validators")  # comes with types in part
 
 Json = dict[str, Any]
 
@@ -112,8 +114,7 @@ def _validator(revision: str) -> Any:
         schema = definitions[reference.removeprefix("#/$defs/")]
         yield from validator.descend(value, schema)
 
-    extend: Any = validators.extend  # comes without types
-    return extend(Draft202012Validator, {"$ref": referred})
+    return validators.extend(validators.Draft202012Validator, {"$ref": referred})
 
 
 @cache
