@@ -1,9 +1,10 @@
 """What several test folders need: the published schemas, and a command line run in process."""
 
+import gc
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,6 +48,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return scheduling.by_file(config, log)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect without looking for garbage, neither now nor later in what has been imported."""
+    scheduling.begin_elsewhere(session.config)
+    gc.disable()
+    collected = yield
+    gc.freeze()
+    gc.enable()
+    return collected
+
+
 # Before xdist, which writes the groups into the names of tests.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -60,8 +72,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         away = {item.nodeid for item in left_out}
         items[:] = [item for item in items if item.nodeid not in away]
-    # At the end of a run no worker has much left to do by itself.
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    # All workers have one order, and at the end of a run none has much left to do by itself.
+    items.sort(key=lambda item: (item.get_closest_marker("long") is None, item.path))
 
 
 @pytest.hookimpl(tryfirst=True)

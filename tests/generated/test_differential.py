@@ -23,9 +23,6 @@ pytestmark = pytest.mark.long
 
 SETTINGS = settings(
     max_examples=tables.count(6, 30),
-    derandomize=True,
-    deadline=None,
-    database=None,
     phases=(Phase.generate, Phase.shrink),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -56,7 +56,7 @@ def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json
 
     async def converse() -> None:
         client_side = client or load(revision).Client()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             server = _server(revision)
             async with connect_in_memory(client_side, server, tap=tap):
                 if revision in HANDSHAKE:

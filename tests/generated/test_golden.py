@@ -13,7 +13,8 @@ from mcp_protogen.package import Package
 from mcp_protogen.parts import PARTS
 from support.generated.golden_package import PACKAGE, REVISIONS
 
-pytestmark = pytest.mark.long
+# What is generated here takes long, and is made for all of them at once.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("golden")]
 
 
 @pytest.fixture(scope="module")

@@ -25,9 +25,6 @@ from support.generated.translations import (
 
 SETTINGS = settings(
     max_examples=tables.count(10, 25),
-    derandomize=True,
-    deadline=None,
-    database=None,
     phases=(Phase.generate, Phase.shrink),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from support.http.fire import (
+    PATIENCE,
     Site,
     Wire,
     attacked,
@@ -193,7 +194,7 @@ async def test_a_session_can_be_ended_while_its_stream_is_stuck(stack: str) -> N
 async def test_a_server_can_be_closed_while_a_client_does_not_read(stack: str) -> None:
     async with attacked(stack, CUT, send_timeout=60, keep_alive=60, drain=0.1) as site:
         mine = await site.session()
-        async with wire(site.port) as stuck, asyncio.timeout(3):
+        async with wire(site.port) as stuck, asyncio.timeout(PATIENCE):
             await stalled(site, stuck, mine)
             await site.app.close()
 

@@ -86,7 +86,7 @@ def test_many_sessions_that_are_left_lapse_and_leave_nothing_behind() -> None:
         before = ours()
         for _ in range(2):
             await flood(app, MANY)
-            await until(lambda: not service.sessions, 20)
+            await until(lambda: not service.sessions)
             await settled(app)
             assert not target.server.sessions
             more = ours() - before
@@ -94,7 +94,7 @@ def test_many_sessions_that_are_left_lapse_and_leave_nothing_behind() -> None:
         await app.close()
 
     with quiet():
-        run(script(), within=60)
+        run(script())
 
 
 def test_there_are_never_more_sessions_than_said_and_the_idlest_goes_first() -> None:

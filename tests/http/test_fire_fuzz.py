@@ -187,8 +187,6 @@ def bend(stack: str) -> None:
 
         @settings(
             max_examples=count(100, 600),
-            deadline=None,
-            database=None,
             phases=[Phase.generate, Phase.shrink],
             suppress_health_check=[
                 HealthCheck.too_slow,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from support.folders import environment
-from support.http.fire import ask, call, http, modern_call, run, wire
+from support.http.fire import PATIENCE, ask, call, http, modern_call, run, wire
 from support.sessions.talking import INITIALIZED, hello
 
 
@@ -72,7 +72,7 @@ async def served(**options: Any) -> AsyncGenerator[Process, None]:
         yield Process(port, process)
         if process.returncode is None:
             process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(PATIENCE):
             _, said = await process.communicate()
         assert b"Traceback" not in said and b"ERROR" not in said, said.decode()
     finally:
@@ -156,7 +156,7 @@ async def test_a_server_stops_though_a_client_does_not_read() -> None:
         await one.send(modern_call("flood", times=100, size=200_000))
         await asyncio.sleep(0.2)
         site.process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(PATIENCE):
             await site.process.wait()
 
 
@@ -166,7 +166,7 @@ async def test_a_body_that_was_refused_is_not_read_without_end() -> None:
         async with wire(site.port) as one:
             await one.send(head + b"400\r\n" + b" " * 1024 + b"\r\n" * 2)
             assert (await one.answer()).status in (400, 413)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE):
                 while not one.writer.transport.is_closing():
                     await one.send(b"400\r\n" + b" " * 1024 + b"\r\n")
                     await asyncio.sleep(0.01)

@@ -209,4 +209,4 @@ class TwoCores(RuleBasedStateMachine):
 
 
 TestTwoCores = TwoCores.TestCase
-TestTwoCores.settings = settings(max_examples=count(30, 80), stateful_step_count=50, deadline=None)
+TestTwoCores.settings = settings(max_examples=count(30, 80), stateful_step_count=50)

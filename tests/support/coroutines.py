@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 
 def run(
     script: Awaitable[None],
-    within: float = 30,
+    within: float = 120,
     loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
 ) -> None:
-    """Run a coroutine; it has to end in time, and to leave no task behind."""
+    """Run a coroutine; it has to end, also where others are busy, and to leave no task behind."""
 
     async def main() -> None:
         async with asyncio.timeout(within):

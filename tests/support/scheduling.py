@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import pytest
 
+from support.folders import TESTS
+
 _ALONE: Final = "alone"
 
 
@@ -17,6 +19,18 @@ def set_apart(items: Iterable[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("long") and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(_ALONE))
+
+
+def begin_elsewhere(config: pytest.Config) -> None:
+    """Have each worker collect all tests from another file on, if it is to collect all.
+
+    The first one to import a test module compiles it for the others, which come to it later.
+    """
+    worker: dict[str, Any] = getattr(config, "workerinput", {})
+    if worker and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        files = sorted(str(file) for file in TESTS.rglob("test_*.py"))
+        first = int(worker["workerid"].removeprefix("gw")) * len(files) // worker["workercount"]
+        config.args[:] = files[first:] + files[:first]
 
 
 def by_file(config: pytest.Config, log: object) -> Any:

@@ -167,7 +167,7 @@ def _type(text: str) -> names.ClassName:
     return names.class_name(names.type_name(text))
 
 
-@settings(derandomize=True, database=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.text(max_size=12) | st.from_regex(r"[A-Za-z_$/. -]{1,12}"))
 def test_whatever_goes_in_only_identifiers_come_out(text: str) -> None:
     makers = (names.class_name, names.field_name, _stub, names.constant, names.module_name)

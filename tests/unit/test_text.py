@@ -56,7 +56,7 @@ def test_a_literal_evaluates_to_its_value() -> None:
         assert ast.literal_eval(text.literal(value)) == value
 
 
-@settings(derandomize=True, database=None, max_examples=200)
+@settings(max_examples=200)
 @given(JSON)
 def test_any_json_value_is_a_literal(value: Any) -> None:
     source = text.literal(value)
@@ -115,7 +115,7 @@ def test_nothing_is_still_a_docstring() -> None:
             assert written(value).strip() == ""
 
 
-@settings(derandomize=True, database=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     st.text(st.sampled_from("\"\\\n\t 'a-é\r\x00\u2028"), max_size=200), st.sampled_from([0, 4, 8])
 )

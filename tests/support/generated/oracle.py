@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any
 
-from jsonschema import Draft202012Validator
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.inputs import patches
 
@@ -18,6 +18,8 @@ from support.folders import ROOT
 from support.generated.golden_package import read_json
 from support.generated.instances import smallest
 from support.generated.json_values import is_array, is_object
+
+validators: Any = import_module("jsonschema.validators")  # comes with types in part
 
 Json = dict[str, Any]
 
@@ -98,10 +100,21 @@ def schema_of(revision: str, subject: Subject) -> Json:
 @cache
 def accepts(revision: str, pointer: str) -> Callable[[Any], bool]:
     """Whether the schema at `pointer` accepts a value; formats are annotations only."""
-    whole = {"$ref": f"#{pointer}", "$defs": document(revision)["$defs"]}
-    validator: Any = Draft202012Validator(whole)
+    validator: Any = _validator(revision)(jsonpointer.get(document(revision), pointer))
     is_valid: Callable[[Any], bool] = validator.is_valid
     return is_valid
+
+
+@cache
+def _validator(revision: str) -> Any:
+    """The validators of a revision, which have at hand the definitions that others look up."""
+    definitions: Json = document(revision)["$defs"]
+
+    def referred(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
+        schema = definitions[reference.removeprefix("#/$defs/")]
+        yield from validator.descend(value, schema)
+
+    return validators.extend(validators.Draft202012Validator, {"$ref": referred})
 
 
 @cache

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 STACKS = ("httptools", "h11")
 """The parsers of uvicorn; the first comes with uvloop, the second with asyncio's own loop."""
+PATIENCE = 30
+"""Seconds after which what should happen is given up, however busy the machine is."""
 _LIMITS = frozenset(field.name for field in fields(pkg.Options))
 _USUAL = {
     "host": "localhost",
@@ -241,9 +243,9 @@ def app_of(servers: Servers, **chosen: Any) -> Any:
     return pkg.http_app(servers, revisions=pkg.REVISIONS, options=options, http=http)
 
 
-async def until(condition: Callable[[], bool], within: float = 5) -> None:
+async def until(condition: Callable[[], bool]) -> None:
     """Wait until something is so that no event tells of."""
-    async with asyncio.timeout(within):
+    async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.005)
 
@@ -259,10 +261,10 @@ def leftovers(app: Any) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-async def settled(app: Any, within: float = 5) -> None:
+async def settled(app: Any) -> None:
     """Wait until nothing is open or under way any more."""
     try:
-        await until(lambda: not leftovers(app), within)
+        await until(lambda: not leftovers(app))
     except TimeoutError:
         raise AssertionError(leftovers(app)) from None
 

@@ -4,6 +4,7 @@ The Chrome DevTools Protocol, as far as these tests need it: messages are JSON, 
 on descriptors 3 and 4 (https://chromedevtools.github.io/devtools-protocol/). No library is needed.
 """
 
+import fcntl
 import json
 import os
 import select
@@ -16,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from support.folders import ROOT
 
 Json = dict[str, Any]
 
@@ -43,7 +46,11 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 def executable() -> str | None:
-    """Where Chromium is, if it is installed."""
+    """Where Chromium is, if it is installed; waits for `.ci/run`, which may be installing it."""
+    installing = ROOT / "build" / "browser.lock"
+    if installing.exists():
+        with installing.open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
     names = ("chromium", "chromium-browser", "google-chrome")
     return next((found for name in names if (found := shutil.which(name))), None)
 

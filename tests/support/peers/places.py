@@ -44,7 +44,9 @@ def python_with(name: str) -> Path:
 def install(folder: Path, *requirements: str | Path) -> None:
     """Make an environment anew, and install into it; it has no pip of its own."""
     venv.create(folder, clear=True, symlinks=True, with_pip=False)
-    run_command([sys.executable, "-m", "pip", "--python", folder, "install", "-q", *requirements])
+    # Nobody uses all of what is installed: what is used is compiled then.
+    pip = (sys.executable, "-m", "pip", "--python", folder, "install", "-q", "--no-compile")
+    run_command([*pip, *requirements])
 
 
 @cache

@@ -224,10 +224,11 @@ def others() -> Path:
         for path, content in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
-        settings = [f"{name}={value}" for name, value in FIRST.items()]
+        pip = {"PIP_CONSTRAINT": "constraints.txt", "PIP_NO_COMPILE": "1"}
+        settings = [f"{name}={value}" for name, value in (FIRST | pip).items()]
         setup = ["make", "-C", str(folder), "setup", f"PYTHON={sys.executable}"]
         try:
-            run_command(["env", *settings, "PIP_CONSTRAINT=constraints.txt", *setup])
+            run_command(["env", *settings, *setup])
         except RuntimeError as error:
             # Where pip reaches no index, nothing can be tried; else it is a fault of the project.
             assert _GAVE_UP.search(str(error)), error

@@ -126,6 +126,6 @@ def uri(name: str) -> Json:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait until something holds."""
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.001)
