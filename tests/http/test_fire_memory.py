@@ -324,4 +324,4 @@ def test_what_clients_may_do_without_end_is_logged_a_few_times(
     run(script())
     logged = Counter(entry.module for entry in caplog.records)
     # The module has two kinds: who does not read, and who has gone.
-    assert [logged[one] for one in ("endpoint", "asgi")] == [5, 10]
+    assert [logged[one] for one in ("jobs", "asgi")] == [5, 10]

@@ -15,7 +15,8 @@ from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
 from ..messages import jsonrpc
 from ..messages.method_table import Notification
-from ..rpc.endpoint import Endpoint, Job
+from ..rpc.endpoint import Endpoint
+from ..rpc.jobs import Job
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities

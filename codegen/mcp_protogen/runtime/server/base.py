@@ -26,7 +26,8 @@ from ..core.subscriptions import Level, passes
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
 from ..messages.jsonrpc import LONGEST
 from ..messages.method_table import MethodTable, Request
-from ..rpc.endpoint import Endpoint, Reply
+from ..rpc.endpoint import Endpoint
+from ..rpc.jobs import Reply
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities

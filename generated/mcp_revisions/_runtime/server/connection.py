@@ -23,7 +23,8 @@ from ..core.tasks import Tasks
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.jsonrpc import Call
 from ..messages.method_table import Notification, Request
-from ..rpc.endpoint import Endpoint, Job
+from ..rpc.endpoint import Endpoint
+from ..rpc.jobs import Job
 from ..rpc.send_queue import MessageSink
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews

@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from ...core.errors import HEADER_MISMATCH, InvalidParams, ProtocolError
 from ...core.json import is_array, is_object, json_text
 from ...messages.envelope import CLIENT_CAPABILITIES
-from ...rpc.endpoint import Job
+from ...rpc.jobs import Job
 from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
 from ...server.connection import ServerConnection
 from ..headers import agrees

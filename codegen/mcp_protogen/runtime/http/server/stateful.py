@@ -8,7 +8,7 @@ from typing import Final
 from ...connection import CANCELLED
 from ...core.errors import InvalidRequest
 from ...messages.jsonrpc import Batch, Call, Parsed
-from ...rpc.endpoint import Work
+from ...rpc.jobs import Work
 from ...rules import server_negotiation
 from ...server.connection import ServerConnection
 from .. import headers

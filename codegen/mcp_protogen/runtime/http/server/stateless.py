@@ -14,7 +14,7 @@ from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, Requ
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...messages.method_table import Request
-from ...rpc.endpoint import Job
+from ...rpc.jobs import Job
 from ...rpc.send_queue import NullSink
 from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection

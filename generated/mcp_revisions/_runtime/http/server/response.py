@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from ...core import errors
 from ...messages.jsonrpc import Batch, Parsed
-from ...rpc.endpoint import Endpoint, Work
+from ...rpc.endpoint import Endpoint
+from ...rpc.jobs import Work
 from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import HttpExchange, resumed

@@ -1,0 +1,422 @@
+"""The requests of a peer that are worked on, and the ways back for their answers.
+
+However a request comes, a job counts for the same limit, and can be cancelled. The peer learns that
+a handler failed, never what failed: texts of exceptions hold secrets. What is to be known of a
+fault is in our own log.
+"""
+
+from asyncio import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Task,
+    current_task,
+    get_running_loop,
+    timeout,
+    wait,
+)
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from logging import getLogger
+from typing import Any, Final, Protocol, TypeAlias
+
+from ..connection import Connection
+from ..core.connection_errors import Disconnected, MissingClientCapability
+from ..core.errors import (
+    INTERNAL_ERROR,
+    InvalidParams,
+    InvalidRequest,
+    LocalError,
+    McpError,
+    MethodNotFound,
+    MissingCapability,
+    ProtocolError,
+    RemoteError,
+    RequestId,
+    Untranslatable,
+)
+from ..core.spec import Capability
+from ..core.tasks import Signal, Tasks, together
+from ..core.throttle import Throttle
+from ..messages.method_table import Request
+from ..rules import capabilities
+from .send_queue import MessageSink, SendQueue
+
+_log: Final = getLogger(__name__)
+
+
+def _fault(message: str, data: Any = None) -> ProtocolError:
+    return ProtocolError(message, code=INTERNAL_ERROR, data=data)
+
+
+BUSY: Final = _fault("Too many requests at once")
+_STOPPED: Final = _fault("The server is shutting down")
+
+# The answers that a handler may choose; any other exception is a fault whose text stays here.
+_CHOSEN: Final = (
+    McpError,
+    Untranslatable,
+    InvalidRequest,
+    MethodNotFound,
+    InvalidParams,
+    MissingClientCapability,
+)
+
+# How long the last answers may take to be written at least, in seconds.
+_GRACE: Final = 1.0
+
+
+class Reply(Protocol):
+    """A way back for the answer to one request."""
+
+    @property
+    def beside(self) -> MessageSink:
+        """The sink for what belongs to the request and comes before its answer."""
+        ...
+
+    @property
+    def principal(self) -> str | None:
+        """The id of whoever made the request, where this differs from request to request."""
+        ...
+
+    def awaits(self, id: RequestId, /) -> bool:
+        """Return whether the peer still waits for the answer."""
+        ...
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        """Take the answer, an error if it has a `code`; raise `Disconnected`."""
+        ...
+
+    def skip(self) -> None: ...
+
+    async def release(self) -> None: ...
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """A request of the peer, and where its answer goes."""
+
+    request: Request[Any]
+    reply: Reply
+    open: bool = True
+    """Whether there is still an answer to give."""
+    cancelled: bool = False
+    """Whether its task was cancelled for it."""
+    task: Task[Any] | None = None
+
+
+Work: TypeAlias = Coroutine[Any, Any, None]
+
+Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
+"""Gives the result of a request."""
+
+
+class Jobs:
+    """The jobs of one connection, of which at most `limit` run at a time.
+
+    Long-lived requests, such as listen streams, wait rather than work, and do not count.
+    """
+
+    __slots__ = (
+        "_connection",
+        "_limit",
+        "_log",
+        "_serve",
+        "_tasks",
+        "_turns",
+        "changed",
+        "ended",
+        "notification_tasks",
+        "running",
+        "waiting",
+        "working",
+    )
+
+    def __init__(
+        self,
+        connection: Connection,
+        serve: Serve,
+        limit: int,
+        tasks: Tasks,
+        log: Throttle,
+    ) -> None:
+        self._connection = connection
+        self._serve = serve
+        self._limit = limit
+        self._tasks = tasks
+        self._log = log
+        # Seldom used and never long, and there may be many connections.
+        self._turns: list[Job] = []
+        self.changed = Signal()
+        """Rings when fewer wait, or there is another reason to look whether to read on."""
+        self.ended = False
+        """Whether no more jobs are begun."""
+        self.running: set[Job] = set()
+        self.working = 0
+        """The jobs that run and count."""
+        self.waiting = 0
+        """The jobs that wait, and handlers of notifications."""
+        self.notification_tasks: frozenset[Task[None]] = frozenset()
+        """The tasks of handlers of notifications."""
+
+    @property
+    def busy(self) -> bool:
+        """Return whether as many jobs run as may, or no more are begun."""
+        return self.ended or self.working >= self._limit
+
+    def start(self, job: Job) -> None:
+        """Run a job in a task of its own, now or in its turn."""
+        if "long_lived" not in job.request.spec.traits:
+            if self.working >= self._limit:
+                self._turns.append(job)
+                self.waiting += 1
+                return
+            self.working += 1
+        self.running.add(job)
+        job.task = self._tasks.start(self._handle(job), partial(self._end, job))
+
+    async def run(self, job: Job, before: Work | None = None) -> None:
+        """Run a job, and what comes `before` it, in the task of the caller.
+
+        One too many is refused. The caller goes on when the job was cancelled, and gets the
+        exceptions of `before`.
+        """
+        if self.busy:
+            if before is not None:
+                before.close()
+            await deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
+            return
+        task = job.task = current_task()
+        assert task is not None
+        self.working += "long_lived" not in job.request.spec.traits
+        self.running.add(job)
+        try:
+            if before is not None:
+                await before
+            await self._handle(job)
+        except BaseException as error:
+            ended = isinstance(error, CancelledError) and job.cancelled and task.cancelling() <= 1
+            if not ended:
+                self._connection.discard(job.request.id)
+                raise
+        finally:
+            self._end(job)
+            if job.cancelled:
+                task.uncancel()
+
+    def _end(self, job: Job, task: Task[None] | None = None) -> None:
+        self.running.discard(job)
+        self.working -= "long_lived" not in job.request.spec.traits
+        if task is not None and task.cancelled() and job.open:
+            job.reply.skip()
+        if self._turns and self.working < self._limit:
+            self.waiting -= 1
+            self.start(self._turns.pop(0))
+            self.changed.ring()
+
+    async def _handle(self, job: Job) -> None:
+        """Answer a request, whatever becomes of its handler; cancelling ends the handler."""
+        request, connection, error, data = job.request, self._connection, None, None
+        method = request.spec.method
+        try:
+            result = await self._serve(job)
+            try:
+                if job.open:
+                    data = connection.answer(request, result)
+            except LocalError as unsent:
+                error = self._error_of_result(unsent, method)
+        except (Exception, CancelledError) as raised:
+            # Where nobody has cancelled the task, it was something that the handler waited for.
+            task = current_task()
+            if isinstance(raised, CancelledError) and (task is None or task.cancelling()):
+                raise
+            error = self._error_of_handler(raised, method)
+        if not job.open:
+            # Whoever closed it has seen to its answer.
+            return
+        job.open = False
+        if error is not None:
+            data = connection.refuse(request, error)
+        await self._give(job, data, error)
+
+    def _error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
+        if isinstance(error, _CHOSEN):
+            return error
+        peer = self._connection.peer
+        if isinstance(error, MissingCapability) and error.role == peer:
+            # The handler counted on what the peer does not do.
+            required = capabilities.declare([Capability(peer, error.steps)])
+            if self._connection.table.era.names_missing_capabilities:
+                return MissingClientCapability(str(error), required)
+            return _fault(str(error), {"requiredCapabilities": required})
+        if isinstance(error, (RemoteError, Disconnected)):
+            # The peer, who was asked something meanwhile, is at fault, and no handler.
+            self._log.warning("%.100r was not answered: %r", method, str(error))
+        else:
+            _log.error("the handler of %.100r failed", method, exc_info=error)
+        return _fault("Internal error")
+
+    def _error_of_result(self, error: LocalError, method: str) -> ProtocolError:
+        if isinstance(error, Untranslatable):
+            self._log.warning("the answer to %.100r cannot be sent: %s", method, error)
+            return _fault(str(error))
+        _log.error("the handler of %.100r returned what cannot be sent", method, exc_info=error)
+        return _fault("Internal error")
+
+    async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
+        try:
+            await deliver(job.reply, data, error)
+        except Disconnected:
+            method = job.request.spec.method
+            self._log.info("nobody is left to read the answer to %.100r", method)
+
+    def find(self, id: RequestId) -> Job | None:
+        jobs = (*self.running, *self._turns)
+        return next((job for job in jobs if job.request.id == id), None)
+
+    def cancel(self, job: Job | None) -> None:
+        """End the handler of a job, if there is one, whose answer nobody waits for any more."""
+        # An answer that is on its way is not cut short.
+        if job is not None and job.open:
+            job.open = False
+            self._connection.discard(job.request.id)
+            job.reply.skip()
+            self.abort(job)
+
+    def abort(self, job: Job) -> None:
+        """End the handler of a job, whatever becomes of the answer."""
+        if job in self.running and job.task is not None:
+            job.cancelled = True
+            job.task.cancel()
+        elif job in self._turns:
+            self._turns.remove(job)
+            self.waiting -= 1
+            self.changed.ring()
+
+    def run_beside(self, work: Awaitable[None], method: str) -> None:
+        """Run the handler of a notification, `work`, beside the requests."""
+        self.notification_tasks |= {self._tasks.start(_notified(work, method), self._ended_beside)}
+        self.waiting += 1
+
+    def _ended_beside(self, task: Task[None]) -> None:
+        self.notification_tasks -= {task}
+        self.waiting -= 1
+        self.changed.ring()
+
+    async def close(self, within: float, single: Reply) -> None:
+        """Do as `Endpoint.close`; errors that go to `single` do not wait until they are written."""
+        self.ended = True
+        loop = get_running_loop()
+        until = loop.time() + within
+        while self.running and (left := until - loop.time()) > 0:
+            tasks = [job.task for job in self.running if job.task is not None]
+            await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
+        # The answer to one that is not open is on its way already.
+        unfinished = [job for job in (*self.running, *self._turns) if job.open]
+        self.waiting -= len(self._turns)
+        self._turns.clear()
+        answers: list[Work] = []
+        for job in unfinished:
+            job.open = False
+            data = self._connection.refuse(job.request, _STOPPED)
+            if data is not None and job.reply is single:
+                single.beside.put(data)
+            else:
+                answers.append(self._give(job, data, _STOPPED))
+        if answers:
+            with suppress(TimeoutError):
+                async with timeout(max(within, _GRACE)):
+                    await together(answers)
+        for job in unfinished:
+            self.abort(job)
+
+
+async def _notified(work: Awaitable[None], method: str) -> None:
+    try:
+        await work
+    except Exception:
+        _log.exception("the handler of %.100r failed", method)
+
+
+async def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> None:
+    """Give an answer, which is `error` if it is one; None if there is nothing to answer."""
+    if data is None:
+        reply.skip()
+    else:
+        await reply.answer(data, None if error is None else error.code)
+
+
+# Ways back.
+
+
+class SingleReply:
+    """The way back for all requests that came by themselves."""
+
+    __slots__ = ("_jobs", "awaits", "beside")
+
+    principal = None
+
+    def __init__(self, connection: Connection, sink: MessageSink, jobs: Jobs) -> None:
+        self.awaits = connection.is_open
+        self.beside = sink
+        self._jobs = jobs
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        sink = self.beside
+        # Of many answers, those that are ready at the same time go out together.
+        if self._jobs.working == 1 and isinstance(sink, SendQueue):
+            await sink.send_now(data)
+        else:
+            await sink.send(data)
+
+    def skip(self) -> None: ...
+
+    async def release(self) -> None: ...
+
+
+class GatheredReply:
+    """The way back for the members of a batch that one task waits for."""
+
+    __slots__ = ("answers", "awaits", "beside", "principal")
+
+    def __init__(self, reply: Reply) -> None:
+        self.awaits = reply.awaits
+        self.beside = reply.beside
+        self.principal = reply.principal
+        self.answers: list[bytes] = []
+
+    @property
+    def array(self) -> bytes:
+        return b"[%b]" % b",".join(self.answers)
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        self.answers.append(data)
+
+    def skip(self) -> None: ...
+
+    async def release(self) -> None: ...
+
+
+class BatchReply(GatheredReply):
+    """The way back for the `size` members of a batch: one array, once all answers are there.
+
+    JSON-RPC 2.0, section 6. If no member is to be answered, nothing is sent.
+    """
+
+    __slots__ = ("_missing",)
+
+    def __init__(self, reply: Reply, size: int) -> None:
+        super().__init__(reply)
+        self._missing = size
+
+    async def answer(self, data: bytes, code: int | None, /) -> None:
+        self.answers.append(data)
+        self._missing -= 1
+        if not self._missing:
+            await self.beside.send(self.array)
+
+    def skip(self) -> None:
+        self._missing -= 1
+        if not self._missing and self.answers:
+            self.beside.put(self.array)
