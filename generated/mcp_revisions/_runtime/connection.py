@@ -419,10 +419,11 @@ class Connection:
         return request
 
     def _declared_for(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
-        if all(need.capability.role != "client" for need in request.spec.requires):
-            return self.declared
-        declared = dict(client_capabilities(request.meta))
-        return {**self.declared, "client": self.table.inward("ClientCapabilities", declared)}
+        for need in request.spec.requires:
+            if need.capability.role == "client":
+                given = dict(client_capabilities(request.meta))
+                return {**self.declared, "client": self.table.inward("ClientCapabilities", given)}
+        return self.declared
 
     def _notified(self, notification: Notification[Any], now: float) -> Event:
         spec, params, _ = notification

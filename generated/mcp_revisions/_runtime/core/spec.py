@@ -90,15 +90,14 @@ class Capability:
 
     def declared_in(self, capabilities: Mapping[str, Any]) -> bool:
         """Return whether `capabilities`, the JSON object that `role` declared, has this one."""
-        *outer, last = self.path
-        for step in outer:
+        for step in self.path[:-1]:
             inner = capabilities.get(step)
             if not is_object(inner):
                 return False
             capabilities = inner
         if self.implied and not capabilities:
             return True
-        value = capabilities.get(last)
+        value = capabilities.get(self.path[-1])
         return value is True if self.flag else value is not None and value is not False
 
 

@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from ..core.errors import LocalError
 from ..core.json import OBJECT, json_text, read_json
-from ..core.models.base import WireModel, declared, supplied
+from ..core.models.base import WireModel, supplied
 from ..core.spec import CallSpec
 
 _EMPTY: Final = b"{}"
@@ -76,7 +76,7 @@ def written(model: WireModel, members: bytes) -> bytes:
     extra = model.__pydantic_extra__
     if extra and not extra.keys().isdisjoint(_CLASHING):
         return spliced(model.to_wire(), members)
-    given = declared(model, "meta")
+    given = model.__dict__.get("meta")
     if given is not None and not supplied(given):
         meta = given.to_wire() if isinstance(given, WireModel) else given
         members = json_text({**meta, **read_json(b"{%b}" % members)})[1:-1]

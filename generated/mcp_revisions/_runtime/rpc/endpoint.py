@@ -8,7 +8,6 @@ peer that waits for it. Where each message brings a way for its answer along, as
 which they came, and before the answers that came after them.
 """
 
-from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable
 from logging import getLogger
 from typing import Any, Final, TypeVar
@@ -53,7 +52,6 @@ class Endpoint:
     __slots__ = (
         "_aborted",
         "_calls",
-        "_loop",
         "_on_notification",
         "_single",
         "connection",
@@ -83,7 +81,6 @@ class Endpoint:
         self.principal: str | None = None
         """The id of the peer as the transport has authenticated it, if it does."""
         self._on_notification = on_notification
-        self._loop = get_running_loop()
         self._calls = PendingCalls(connection, options, tasks)
         self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
         """The requests of the peer that are worked on."""
@@ -126,7 +123,7 @@ class Endpoint:
     # What comes.
 
     def take(self, message: Parsed) -> Event:
-        return self.connection.take(message, self._loop.time())
+        return self.connection.take(message, self.jobs.loop.time())
 
     def receive(self, message: Parsed | Batch, reply: Reply | None = None) -> None:
         """Take in a message, or a batch, and deal with it in tasks of its own."""
@@ -134,7 +131,7 @@ class Endpoint:
             self._receive_batch(message)
             return
         reply = self._single if reply is None else reply
-        event = self.connection.take(message, self._loop.time())
+        event = self.connection.take(message, self.jobs.loop.time())
         if not isinstance(event, Request):
             self._answer_soon(self._take_note(event), reply)
         elif self.jobs.ended:
@@ -207,25 +204,28 @@ class Endpoint:
 
     # What comes, where every message brings a way for its answer along.
 
-    async def attend(self, message: Parsed | Batch, reply: Reply) -> None:
-        """Deal with a message until it is answered; the members of a batch all at once.
+    def attend(self, message: Parsed | Batch, reply: Reply) -> Work:
+        """Take in a message, and return what answers it; the members of a batch all at once.
 
-        Raise `RemoteError` if there may be no such batch.
+        That raises `RemoteError` if there may be no such batch.
         """
         if isinstance(message, Batch):
-            await self._attend_batch(message, reply)
-            return
-        event = self.connection.take(message, self._loop.time())
+            return self._attend_batch(message, reply)
+        event = self.connection.take(message, self.jobs.loop.time())
         if isinstance(event, Request):
-            await self.jobs.run(Job(event, reply))
-        else:
-            data = self._take_note(event)
-            await deliver(reply, data, event.error if isinstance(event, Refusal) else None)
+            return self.jobs.run(Job(event, reply))
+        data = self._take_note(event)
+        return deliver(reply, data, event.error if isinstance(event, Refusal) else None)
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
         self._check_batch(batch)
         gathered = GatheredReply(reply)
-        await together([self.attend(member, gathered) for member in batch.members])
+
+        async def attend(member: Parsed) -> None:
+            # Not before its turn: a member may cancel the one before it.
+            await self.attend(member, gathered)
+
+        await together(map(attend, batch.members))
         await deliver(reply, gathered.array if gathered.answers else None)
 
     def cancel_all(self) -> None:

@@ -67,6 +67,9 @@ _CHOSEN: Final = (
 _GRACE: Final = 1.0
 
 
+Work: TypeAlias = Coroutine[Any, Any, None]
+
+
 class Reply(Protocol):
     """A way back for the answer to one request."""
 
@@ -84,8 +87,8 @@ class Reply(Protocol):
         """Return whether the peer still waits for the answer."""
         ...
 
-    async def answer(self, data: bytes, code: int | None, /) -> None:
-        """Take the answer, an error if it has a `code`; raise `Disconnected`."""
+    def answer(self, data: bytes, code: int | None, /) -> Work:
+        """Return what gives the answer, an error if it has a `code`; it raises `Disconnected`."""
         ...
 
     def skip(self) -> None: ...
@@ -106,8 +109,6 @@ class Job:
     task: Task[Any] | None = None
 
 
-Work: TypeAlias = Coroutine[Any, Any, None]
-
 Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
 """Gives the result of a request."""
 
@@ -127,6 +128,7 @@ class Jobs:
         "_turns",
         "changed",
         "ended",
+        "loop",
         "notification_tasks",
         "running",
         "waiting",
@@ -146,6 +148,7 @@ class Jobs:
         self._limit = limit
         self._tasks = tasks
         self._log = log
+        self.loop = get_running_loop()
         # Seldom used and never long, and there may be many connections.
         self._turns: list[Job] = []
         self.changed = Signal()
@@ -182,12 +185,12 @@ class Jobs:
         One too many is refused. The caller goes on when the job was cancelled, and gets the
         exceptions of `before`.
         """
-        if self.busy:
+        if self.ended or self.working >= self._limit:
             if before is not None:
                 before.close()
             await deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
             return
-        task = job.task = current_task()
+        task = job.task = current_task(self.loop)
         assert task is not None
         self.working += "long_lived" not in job.request.spec.traits
         self.running.add(job)
@@ -266,7 +269,10 @@ class Jobs:
 
     async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
-            await deliver(job.reply, data, error)
+            if data is None:
+                job.reply.skip()
+            else:
+                await job.reply.answer(data, None if error is None else error.code)
         except Disconnected:
             method = job.request.spec.method
             self._log.info("nobody is left to read the answer to %.100r", method)
@@ -307,9 +313,8 @@ class Jobs:
     async def close(self, within: float, single: Reply) -> None:
         """Do as `Endpoint.close`; errors that go to `single` do not wait until they are written."""
         self.ended = True
-        loop = get_running_loop()
-        until = loop.time() + within
-        while self.running and (left := until - loop.time()) > 0:
+        until = self.loop.time() + within
+        while self.running and (left := until - self.loop.time()) > 0:
             tasks = [job.task for job in self.running if job.task is not None]
             await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
         # The answer to one that is not open is on its way already.
@@ -362,13 +367,12 @@ class SingleReply:
         self.beside = sink
         self._jobs = jobs
 
-    async def answer(self, data: bytes, code: int | None, /) -> None:
+    def answer(self, data: bytes, code: int | None, /) -> Work:
         sink = self.beside
         # Of many answers, those that are ready at the same time go out together.
         if self._jobs.working == 1 and isinstance(sink, SendQueue):
-            await sink.send_now(data)
-        else:
-            await sink.send(data)
+            return sink.send_now(data)
+        return sink.send(data)
 
     def skip(self) -> None: ...
 

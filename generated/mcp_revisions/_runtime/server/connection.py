@@ -36,7 +36,10 @@ from .strategies import Strategy, strategies
 class BoundServer:
     """One server in one revision: its handlers, and what all of its connections share."""
 
-    __slots__ = ("audience", "declared", "handlers", "server", "signature", "strategies", "view")
+    __slots__ = (
+        *("audience", "changes", "declared", "handlers"),
+        *("server", "signature", "strategies", "view"),
+    )
 
     def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
         server = view.handlers
@@ -45,6 +48,7 @@ class BoundServer:
         self.server = server
         self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
         """By wire name."""
+        self.changes: Final = own.changes
         self.strategies: Mapping[str, Strategy] = strategies(server.TABLE, view.table)
         """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
@@ -172,9 +176,9 @@ class ServerConnection:
         self.server.__mcp_runtime__.connections.pop(self, None)
 
     def answers(self, method: str) -> bool:
-        table = self.endpoint.connection.table
         return method in self.handlers or (
-            method in _BUILT_IN and table.request(method, "client") is not None
+            method in _BUILT_IN
+            and self.endpoint.connection.table.request(method, "client") is not None
         )
 
     @property
@@ -208,9 +212,9 @@ class ServerConnection:
             strategy = self.bound_server.strategies.get(method)
             try:
                 if strategy is None:
-                    result = await handler(context.session(), request.params)
+                    result = await handler(self.server.SESSION(context), request.params)
                 else:
-                    result = await strategy(handler, context, request)
+                    result = await strategy(handler, context, job)
             finally:
                 if context.reports is not None:
                     await context.report()

@@ -8,8 +8,7 @@ questions (2026-07-28, basic/patterns/mrtr).
 A handler asks in its result, or by awaiting. In the latter case it is stopped at the question and
 runs again from its beginning, and this time the question is answered at once: the answers of
 earlier rounds, and the results of what is done only once, are sealed, too. A question is known by
-what it asks: asked otherwise it is another question, and an answer is never taken for one to
-something else. The same question asked twice is two questions.
+what it asks, and one that is asked twice is two questions.
 """
 
 from asyncio import CancelledError, Future, Task, gather, get_running_loop, shield

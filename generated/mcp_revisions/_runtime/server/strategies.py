@@ -17,11 +17,12 @@ from ..core.json import JSONObject, is_array, is_object
 from ..core.models.base import WireModel
 from ..core.tasks import together
 from ..messages.method_table import MethodTable, Request
+from ..rpc.jobs import Job
 from .base import RequestContext
 from .rounds import read_round
 
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]
-Strategy: TypeAlias = Callable[[Handler, RequestContext, Request[Any]], Awaitable[Any]]
+Strategy: TypeAlias = Callable[[Handler, RequestContext, Job], Awaitable[Any]]
 
 _URLS_FIRST: Final = -32042
 _TOOL: Final = "tools/call"
@@ -45,9 +46,10 @@ def _asking(table: MethodTable) -> list[str]:
     return [method for method, spec in requests if "may_require_input" in spec.traits]
 
 
-async def in_rounds(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
+async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return what a handler does, or the result that asks the client what it wants to know."""
-    context.handled_by = current_task()
+    request = job.request
+    context.handled_by = job.task or current_task()
     if "requestState" in context.raw:
         _resume(context, request)
     try:
@@ -113,10 +115,10 @@ def _urls_first(error: BaseException) -> list[JSONObject]:
     ]
 
 
-async def by_requests(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
+async def by_requests(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return the plain result of a handler that asks in its result, and ask for it."""
-    own = context.table.requests[request.spec.method]
-    params = request.params
+    own = context.table.requests[job.request.spec.method]
+    params = job.request.params
     for number in range(context.endpoint.options.max_rounds):
         result = await handler(context.session(), params)
         if isinstance(result, own.results[0]):
@@ -153,14 +155,14 @@ async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dic
     return answers
 
 
-async def in_text(handler: Handler, context: RequestContext, request: Request[Any]) -> Any:
+async def in_text(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return what a handler does, or a result that says which URLs to visit first."""
     try:
-        return await handler(context.session(), request.params)
+        return await handler(context.session(), job.request.params)
     except McpError as error:
         urls = _urls_first(error)
         if not urls:
             raise
     text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)
-    result: type[WireModel] = request.spec.results[0]
+    result: type[WireModel] = job.request.spec.results[0]
     return result.from_wire({"content": [{"type": "text", "text": text}], "isError": True})

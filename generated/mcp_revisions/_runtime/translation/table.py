@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
@@ -187,7 +187,8 @@ class TranslatingTable(MethodTable):
         key = (spec.method, type(result))
         if key not in self._writers:
             self._writers[key] = self._result_writer(spec, type(result))
-        translate, model = self._writers[key], cast(Any, result)
+        translate = self._writers[key]
+        model: Any = result
         if translate is None:
             return write_result(id, body_text(spec.method, model, meta))
         return write_result(id, self._text(translate, model.to_wire(), spec.method, "result", meta))

@@ -22,6 +22,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
+from ...rpc.jobs import Work
 from .. import headers
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Field: TypeAlias = tuple[bytes, bytes]
 
+_VERSION: Final = headers.PROTOCOL_VERSION.encode()
 _JSON: Final[Field] = (b"content-type", headers.JSON.encode())
 _MOST_FIELDS: Final = 200
 
@@ -98,11 +100,11 @@ class HttpExchange:
     _send: Send
     _send_timeout: float
     _log: Throttle
-    path: str = ""
+    path: str = field(init=False)
     """The path below the place where the application is mounted."""
-    fields: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    fields: dict[bytes, bytes] = field(init=False)
     """The header fields by name, in lower case."""
-    version: str | None = None
+    version: str | None = field(init=False)
     """The revision that the header names, if it does."""
     principal: str | None = None
     """The id of who was authenticated."""
@@ -120,13 +122,13 @@ class HttpExchange:
         fields = self.fields = dict(listed)
         if len(fields) != len(listed):
             fields = self.fields = _joined(listed)
-        self.version = self.field(headers.PROTOCOL_VERSION)
-        if len(listed) > _MOST_FIELDS or sum(map(len, fields.values())) > max_headers:
+        self.version = self.field(_VERSION)
+        if len(listed) > _MOST_FIELDS or len(b"".join(fields.values())) > max_headers:
             raise HttpRefusal(431, "The header of the request is too large")
 
-    def field(self, name: str) -> str | None:
+    def field(self, name: bytes) -> str | None:
         """Return the value of a field without the space around it; None if there is none."""
-        value = self.fields.get(name.encode())
+        value = self.fields.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
     async def gone(self) -> None:
@@ -144,11 +146,11 @@ class HttpExchange:
 
         return create_task(watch())
 
-    async def respond(self, status: int, body: bytes = b"", fields: Iterable[Field] = ()) -> None:
-        """Send a whole response; its body is JSON."""
+    def respond(self, status: int, body: bytes = b"", fields: Iterable[Field] = ()) -> Work:
+        """Return what sends a whole response; its body is JSON."""
         length = b"content-length", b"%d" % len(body)
         listed = [length, _JSON, *fields] if body else [length, *fields]
-        await self.send(
+        return self.send(
             {"type": "http.response.start", "status": status, "headers": listed},
             {"type": "http.response.body", "body": body},
         )
@@ -190,6 +192,12 @@ def _joined(listed: list[Field]) -> dict[bytes, bytes]:
 
 
 @lru_cache(maxsize=128)
+def check_post(accept: bytes, content_type: bytes) -> None:
+    """Raise `HttpRefusal` for a POST that takes or holds something else than it has to."""
+    check_accept(accept, headers.JSON, headers.EVENTS)
+    check_json(content_type)
+
+
 def check_json(content_type: bytes) -> None:
     """Raise `HttpRefusal` for a `Content-Type` that is not that of a JSON text in UTF-8."""
     kind = content_type.decode("latin-1").lower()
@@ -198,7 +206,6 @@ def check_json(content_type: bytes) -> None:
         raise HttpRefusal(415, f"Content-Type has to be {headers.JSON}")
 
 
-@lru_cache(maxsize=128)
 def check_accept(accept: bytes, *kinds: str) -> None:
     """Raise `HttpRefusal` for an `Accept` without all of these, each by name or by a range."""
     ranges = {

@@ -4,9 +4,8 @@ An `HttpSession` is what a client began with `initialize`, and names in `Mcp-Ses
 this process are in the `SessionRegistry`; other processes learn of one by its `SessionRecord`
 (2025-11-25, basic/transports, "Session Management").
 
-How things end: `close()` is orderly and awaited, `abort()` is at once. `HttpState.close` gives
-handlers time to end, and answers requests outside of sessions with errors if they took too long;
-then it closes all sessions, and completes the responses that are still open.
+`HttpState.close` gives handlers time to end, and answers requests outside of sessions with errors
+if they took too long; then it closes all sessions, and completes the responses that are still open.
 """
 
 import re
@@ -25,6 +24,7 @@ from ...core.connection_errors import Disconnected
 from ...core.options import Options
 from ...core.revision import Revision
 from ...core.tasks import Signal, Tasks
+from ...rpc.jobs import Jobs
 from ...server.base import ServerBase
 from ...server.connection import BoundServer, ServerConnection, ServerState
 from ...server.serve import Server, by_revision
@@ -123,6 +123,7 @@ class SessionRegistry:
 
     def __init__(self, state: "HttpState") -> None:
         self._state = state
+        self._time = get_running_loop().time
         self._http = http = state.http
         self._events = http.events or MemoryEventStore() if http.resumable else None
         self.store: Final = http.session_store
@@ -176,7 +177,7 @@ class SessionRegistry:
         """Note that a request or stream of a session is over; its time runs from now."""
         session.under_way -= 1
         if session.id in self._sessions:
-            session.used = get_running_loop().time()
+            session.used = self._time()
             self._sessions.move_to_end(session.id)
 
     def add(
@@ -189,7 +190,7 @@ class SessionRegistry:
                 raise HttpRefusal.for_now("Too many sessions", seconds=10)
             _log.info("a session that has been idle for longest makes room for a new one")
             self._drop(idle)
-        events, now = self._events, get_running_loop().time()
+        events, now = self._events, self._time()
         log = None if events is None else EventLog(events, id, STANDALONE + token_urlsafe(9))
         shared, table = self._state.shared, connection.table
         retry = round(self._http.retry * 1000) if table.rules.polling else None
@@ -214,7 +215,7 @@ class SessionRegistry:
             for session in self:
                 if session.under_way and not session.saving:
                     self._state.tasks.start(self.save(session))
-        latest = get_running_loop().time() - self._http.session_lifetime
+        latest = self._time() - self._http.session_lifetime
         # Those that are in use, whose time does not run, may stand before others that have lapsed.
         for session in [one for one in self if one.used <= latest and not one.under_way]:
             self._drop(session)
@@ -226,7 +227,7 @@ class SessionRegistry:
         store, lifetime = self.store, self._http.session_lifetime
         if store is None or session.ended:
             return
-        record, now = session.to_record(), get_running_loop().time()
+        record, now = session.to_record(), self._time()
         # Also one in which nothing changes must not lapse while it is used.
         digest = record.digest()
         if digest == session.record and now - session.saved <= lifetime / 4:
@@ -334,9 +335,9 @@ class HttpState:
             spoken = tuple(one for one in spoken if one.id in known)
         return RevisionViews(servers, spoken, self.options.on_loss)
 
-    def check_room(self) -> None:
-        """Raise `HttpRefusal` if too many requests are worked on."""
-        if self.working - self.listening >= self.http.max_requests:
+    def check_room(self, jobs: Jobs | None = None) -> None:
+        """Raise `HttpRefusal` if too many requests are worked on, or `jobs` can take no more."""
+        if self.working - self.listening >= self.http.max_requests or (jobs and jobs.busy):
             raise HttpRefusal.for_now("Too many requests at once")
 
     def check_streams(self) -> None:
@@ -379,11 +380,9 @@ class HttpState:
 def own_ids() -> Iterator[str]:
     """Return ids of requests that no other process, or earlier one, has used in any session.
 
-    Several processes may serve one session, whose ids are used once (2025-11-25, basic,
-    "Requests"): an answer that comes to the wrong one must not be taken for that to another
-    question. The part before the dot says which process asked. Strings, because some clients read
-    integers of 32 bits only; beginning with a letter, because some make integers of what looks like
-    one.
+    Several processes may serve one session, and an answer may come to the wrong one (2025-11-25,
+    basic, "Requests"). The part before the dot says which process asked; it begins with a letter,
+    because some clients make integers, of 32 bits only, of what looks like one.
     """
     name = f"s{token_urlsafe(6)}"
     return (f"{name}.{number}" for number in count(1))

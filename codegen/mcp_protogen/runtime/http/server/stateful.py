@@ -18,6 +18,7 @@ from .response import HANDSHAKE, HttpResponse, single_request
 from .state import HttpSession, HttpState, new_id
 
 _SESSION: Final = headers.SESSION_ID.encode()
+_LAST_EVENT: Final = headers.LAST_EVENT_ID.encode()
 
 # Where the header names no revision (2025-06-18, basic/transports, "Protocol Version Header").
 _ASSUMED: Final = "2025-03-26"
@@ -66,7 +67,7 @@ class StatefulHttp:
         session.under_way += 1
         try:
             await self._state.sessions.save(session)
-            stream = await self._attached(session, response, exchange.field(headers.LAST_EVENT_ID))
+            stream = await self._attached(session, response, exchange.field(_LAST_EVENT))
             if stream is not None:
                 try:
                     await response.until_over()
@@ -95,7 +96,7 @@ class StatefulHttp:
         await exchange.respond(200, answer or b"", fields)
 
     async def _session(self, exchange: HttpExchange) -> HttpSession:
-        id = exchange.field(headers.SESSION_ID)
+        id = exchange.field(_SESSION)
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing; begin with initialize")
         sessions = self._state.sessions
@@ -140,27 +141,23 @@ class StatefulHttp:
 
         Raise `HttpRefusal`, and `RemoteError` for a batch that may not be.
         """
-        endpoint = connection.endpoint
-        if isinstance(message, Batch):
-            calls = self._calls_in(message)
-            asks = any(call.id is not None for call in calls)
-        else:
-            calls = [message] if isinstance(message, Call) else []
-            asks = bool(calls) and calls[0].id is not None
-        if not asks:
-            # Answers and cancellations take no place: they are what others wait for.
-            methods = [call.method for call in calls if call.method != CANCELLED]
-            if not connection.handlers.keys().isdisjoint(methods):
-                self._state.check_room()
-            return response.accept(endpoint, message)
-        self._state.check_room()
-        if endpoint.jobs.busy:
-            raise HttpRefusal.for_now("Too many requests at once")
-        if isinstance(message, Batch):
+        endpoint, check_room = connection.endpoint, self._state.check_room
+        if isinstance(message, Call) and message.id is not None:
+            check_room(endpoint.jobs)
+            return response.serve(endpoint.attend(message, response))
+        calls = self._calls_in(message)
+        if any(call.id is not None for call in calls):
+            check_room(endpoint.jobs)
             return response.serve(response.attend(endpoint, message))
-        return response.serve(endpoint.attend(message, response))
+        # Answers and cancellations take no place: they are what others wait for.
+        methods = [call.method for call in calls if call.method != CANCELLED]
+        if not connection.handlers.keys().isdisjoint(methods):
+            check_room()
+        return response.accept(endpoint, message)
 
-    def _calls_in(self, batch: Batch) -> list[Call]:
+    def _calls_in(self, batch: Parsed | Batch) -> list[Call]:
+        if not isinstance(batch, Batch):
+            return [batch] if isinstance(batch, Call) else []
         most = self._state.options.max_waiting
         if len(batch.values) > most:
             raise InvalidRequest(f"a batch of more than {most}")

@@ -18,8 +18,7 @@ from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
 from ...rules.server_negotiation import Offer
 from ...server.serve import Server
-from .. import headers
-from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_accept, check_json
+from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_post
 from .legacy_sse import LegacySse
 from .options import HttpOptions
 from .state import HttpState
@@ -87,7 +86,7 @@ class HttpApp:
             else:
                 handle = self._handler(exchange)
                 if self.options.authentication is not None:
-                    token = exchange.field("authorization")
+                    token = exchange.field(b"authorization")
                     exchange.principal = (await self.options.authentication.principal(token)).id
                 await handle(exchange)
         except (HttpRefusal, RemoteError) as error:
@@ -118,7 +117,9 @@ class HttpApp:
             self._running = None
 
     def _handler(self, exchange: HttpExchange) -> "_Handler":
-        self._guard.check(exchange.fields.get(b"host"), exchange.fields.get(b"origin"))
+        source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
+        if source not in self._guard.passed:
+            self._guard.check(*source)
         running = self._running
         if running is None or running.loop is not get_running_loop():
             # Not before there is a loop: an application is made at import, often, and tests run
@@ -151,24 +152,22 @@ class OriginGuard:
     def __init__(self, hosts: Collection[str], origins: Collection[str]) -> None:
         self._hosts = frozenset(host.lower() for host in hosts or _LOOPBACK)
         self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
-        # What has passed before.
-        self._known: set[tuple[bytes, bytes | None]] = set()
+        self.passed: set[tuple[bytes, bytes | None]] = set()
+        """What has passed before."""
 
     def check(self, host: bytes | None, origin: bytes | None) -> None:
         """Raise `HttpRefusal` for a request that is not meant for this server."""
         if host is None:
             raise HttpRefusal(400, "The header field Host is missing")
-        if (host, origin) in self._known:
-            return
         if not self._is_allowed(host.decode("latin-1").strip(" \t").lower()):
             raise HttpRefusal(421, "Not a host of this server; see allowed_hosts")
         if origin is not None and not self._may_call(origin.decode("latin-1").strip(" \t").lower()):
             raise HttpRefusal(403, "Not an origin that may call this server; see allowed_origins")
         if len(host) + len(origin or b"") > _LONGEST:
             return
-        if len(self._known) >= _KNOWN:
-            self._known.clear()
-        self._known.add((host, origin))
+        if len(self.passed) >= _KNOWN:
+            self.passed.clear()
+        self.passed.add((host, origin))
 
     def _is_allowed(self, host: str) -> bool:
         if _ANY in self._hosts or host in self._hosts:
@@ -211,12 +210,12 @@ class _Running:
             self.paths[http.path] = {**self.posts, **streams}
 
     async def _post(self, exchange: HttpExchange) -> None:
-        check_accept(exchange.fields.get(b"accept", b""), headers.JSON, headers.EVENTS)
-        check_json(exchange.fields.get(b"content-type", b""))
-        bodies = self.state.bodies
+        get = exchange.fields.get
+        check_post(get(b"accept", b""), get(b"content-type", b""))
+        bodies, offer = self.state.bodies, self.state.offer
         try:
             message = jsonrpc.read(await bodies.read(exchange))
-            if _is_stateless(exchange.version, message, self.state.offer):
+            if offer.stateless and _is_stateless(exchange.version, message, offer):
                 await self._stateless.post(exchange, message)
             else:
                 await self._stateful.post(exchange, message)
@@ -227,8 +226,8 @@ class _Running:
 
 def _is_stateless(version: str | None, message: Parsed | Batch, offer: Offer) -> bool:
     """Return whether a POST is of the stateless era; rows DS01 to DS12 of the decision tables."""
-    if not offer.stateless or not offer.handshake:
-        return bool(offer.stateless)
+    if not offer.handshake:
+        return True
     if isinstance(message, (Call, Malformed)) and PROTOCOL_VERSION in message.meta:
         return True
     return version is not None and version not in offer.handshake

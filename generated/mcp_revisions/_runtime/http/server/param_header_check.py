@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 from ...core.errors import HEADER_MISMATCH, InvalidParams, ProtocolError
 from ...core.json import is_array, is_object, json_text
 from ...messages.envelope import CLIENT_CAPABILITIES
-from ...rpc.jobs import Job
+from ...rpc.jobs import Job, Work
 from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
 from ...server.connection import ServerConnection
 from ..headers import agrees
@@ -47,30 +47,36 @@ class ToolHeaders:
 
     def __init__(self, lifetime: float) -> None:
         self._lifetime = lifetime
+        self._time = get_running_loop().time
         self._listed: OrderedDict[_Key, _Listed] = OrderedDict()
         self._latest: dict[str, _Listed] = {}
         # By key, so that nobody waits for somebody else's list.
         self._asking: WeakValueDictionary[_Key, Lock] = WeakValueDictionary()
 
-    async def check(self, connection: ServerConnection, call: Job, exchange: HttpExchange) -> None:
-        """Raise `HttpRefusal` for a call whose header fields do not say what its arguments say.
+    def check(self, connection: ServerConnection, call: Job, exchange: HttpExchange) -> Work | None:
+        """Return the check that the header fields of a call say what its arguments say.
 
-        2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers".
+        It raises `HttpRefusal`. None if no tool has anything to repeat, as in most servers
+        (2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers").
         """
         # Each request of the stateless era has them, or it was refused before.
         declared = json_text(call.request.meta[CLIENT_CAPABILITIES])
         digest = declared if len(declared) <= _SHORT else sha256(declared).digest()
         key = connection.endpoint.connection.table.revision, exchange.principal, digest
         listed = self._known(connection, key)
-        if listed is None:
-            async with self._asking.setdefault(key, Lock()):
-                listed = self._known(connection, key) or await self._ask(connection, call, key)
-        if not listed.tools:
-            return
+        if listed is not None and not listed.tools:
+            return None
+        return self._check(connection, call, exchange, key)
+
+    async def _check(
+        self, connection: ServerConnection, call: Job, exchange: HttpExchange, key: _Key
+    ) -> None:
+        async with self._asking.setdefault(key, Lock()):
+            listed = self._known(connection, key) or await self._ask(connection, call, key)
         id, raw = call.request.id, call.request.raw
         name = raw.get("name")
         for mirror in listed.tools.get(name, ()) if isinstance(name, str) else ():
-            value = exchange.field(mirror.header)
+            value = exchange.field(mirror.header.encode())
             if not agrees(mirror, value, raw.get("arguments")):
                 reason = f"{mirror.header} is not the argument {'.'.join(mirror.path)}"
                 text = f"Header mismatch: {reason}"
@@ -78,13 +84,13 @@ class ToolHeaders:
 
     def _known(self, connection: ServerConnection, key: _Key) -> _Listed | None:
         listed = self._listed.get(key)
-        change = connection.server.__mcp_runtime__.changes.get(_CHANGED, 0)
+        change = connection.bound_server.changes.get(_CHANGED, 0)
         if listed is None or listed.change != change:
             return None
-        return listed if get_running_loop().time() < listed.until else None
+        return listed if self._time() < listed.until else None
 
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _Listed:
-        change = connection.server.__mcp_runtime__.changes.get(_CHANGED, 0)
+        change = connection.bound_server.changes.get(_CHANGED, 0)
         tools: dict[str, tuple[Mirror, ...]] = {}
         try:
             cursor: str | None = None
@@ -105,7 +111,7 @@ class ToolHeaders:
             text = "tools/list failed, so an earlier list is used: %s"
             _log.log(ERROR if unexpected else WARNING, text, error, exc_info=unexpected)
             return self._latest.get(key[0], _NOTHING)
-        listed = _Listed(tools, change, get_running_loop().time() + self._lifetime)
+        listed = _Listed(tools, change, self._time() + self._lifetime)
         self._listed[key] = self._latest[key[0]] = listed
         self._listed.move_to_end(key)
         if len(self._listed) > _MOST:

@@ -69,7 +69,19 @@ class HttpResponse(StreamSink):
         """
         self._state.working += 1
         try:
-            await (work if cancel is None else self._watched(work, cancel))
+            try:
+                waiting = work.send(None)
+            except StopIteration:
+                # Most requests are answered at once, before anybody has to be watched.
+                pass
+            else:
+                # 2026-07-28, basic/transports/streamable-http, "Cancellation"
+                watch = None if cancel is None else self.exchange.watch(cancel)
+                try:
+                    await resumed(work, waiting)
+                finally:
+                    if watch is not None:
+                        watch.cancel()
             if self._queue is not None or not self.answered:
                 await self.close()
         except BaseException:
@@ -83,19 +95,6 @@ class HttpResponse(StreamSink):
             self._state.working -= 1
             if self._state.closing:
                 self._state.ended.ring()
-
-    async def _watched(self, work: Work, cancel: Callable[[], None]) -> None:
-        """Watch the client: 2026-07-28, basic/transports/streamable-http, "Cancellation"."""
-        try:
-            waiting = work.send(None)
-        except StopIteration:
-            # Most requests are answered at once, before anybody has to be watched.
-            return
-        watch = self.exchange.watch(cancel)
-        try:
-            await resumed(work, waiting)
-        finally:
-            watch.cancel()
 
     async def accept(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
         """Take in what asks for nothing, and complete the response."""
@@ -125,9 +124,14 @@ class HttpResponse(StreamSink):
     def awaits(self, id: errors.RequestId, /) -> bool:
         return not self.answered if self._is_open is None else self._is_open(id)
 
-    async def answer(self, data: bytes, code: int | None, /) -> None:
+    def answer(self, data: bytes, code: int | None, /) -> Work:
         self.answered = True
-        if self._session is not None and self._state.sessions.store is not None:
+        if self._queue is None and (self._session is None or self._state.sessions.store is None):
+            return self.exchange.respond(self._statuses.get(code, 200), data)
+        return self._answer_later(data, code)
+
+    async def _answer_later(self, data: bytes, code: int | None) -> None:
+        if self._session is not None:
             # What was answered holds wherever the client asks next.
             await self._state.sessions.save(self._session)
         if self._queue is None:

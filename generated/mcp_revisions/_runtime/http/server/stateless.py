@@ -14,7 +14,7 @@ from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, Requ
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...messages.method_table import Request
-from ...rpc.jobs import Job
+from ...rpc.jobs import Job, Work
 from ...rpc.send_queue import NullSink
 from ...rules import server_negotiation
 from ...server.connection import BoundServer, ServerConnection
@@ -23,6 +23,8 @@ from .asgi import HttpExchange, HttpRefusal
 from .response import STATELESS, HttpResponse, single_request
 from .state import HttpState
 
+_METHOD: Final = headers.METHOD.encode()
+_NAME: Final = headers.NAME.encode()
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
@@ -58,21 +60,18 @@ class StatelessHttp:
         response = HttpResponse(exchange, self._state, STATELESS)
         await self._answer(connection, message, response)
 
-    async def _answer(
-        self, connection: ServerConnection, call: Call, response: HttpResponse
-    ) -> None:
+    def _answer(self, connection: ServerConnection, call: Call, response: HttpResponse) -> Work:
         endpoint = connection.endpoint
         event = endpoint.take(call)
         if not isinstance(event, Request):
             assert isinstance(event, Refusal)
             data = endpoint.connection.reject(event.id, event.error)
-            await response.answer(data or b"", event.error.code)
-            return
+            return response.answer(data or b"", event.error.code)
         job = Job(event, response)
         check = None
         if call.method == _CALL:
             check = self._state.tool_headers.check(connection, job, response.exchange)
-        await response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
+        return response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
 
     def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
         method, version, id, offer = call.method, exchange.version, call.id, self._state.offer
@@ -86,13 +85,13 @@ class StatelessHttp:
         if connection is None:
             server_negotiation.check_offered(version, offer, id)
             connection = self._connections[version] = self._new_connection(version)
-        if exchange.field(headers.METHOD) != method:
+        if exchange.field(_METHOD) != method:
             raise self._mismatch("Mcp-Method is not the method of the message", id)
         if not connection.answers(method):
             raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
         member = headers.NAMED.get(method)
         if member is not None:
-            name, value = call.params.get(member), exchange.field(headers.NAME)
+            name, value = call.params.get(member), exchange.field(_NAME)
             if value is None or (isinstance(name, str) and headers.decoded(value) != name):
                 raise self._mismatch("Mcp-Name is not the name in the message", id)
         return connection
