@@ -5,7 +5,6 @@ neither clock nor environment nor platform. Writing, checking and diffing consum
 """
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import as_completed
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +14,6 @@ from mcp_protogen.base.resources import runtime_files, runtime_folder, templates
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.emit import layout, models
-from mcp_protogen.emit.formatting import Formatter
 from mcp_protogen.emit.layout import Module
 from mcp_protogen.emit.parallel import executor
 from mcp_protogen.emit.render import Renderer
@@ -36,20 +34,13 @@ def generate(options: GenerationOptions) -> Package:
     jobs = [_Job(options.revisions[0], "translations", options)]
     jobs += [_Job(revision, part, options) for part in _PARTS for revision in options.revisions]
     with executor() as pool:
-        formatter = Formatter(pool)
         running = [pool.submit(_run, job) for job in jobs]
-        for done in as_completed(running):
-            for module in done.result().modules:
-                if not module.formed:
-                    formatter.add(module.pieces)
         # Problems of a single revision come before those between two.
         outcomes = [done.result() for done in (*running[1:], running[0])]
         problems = _once(problem for outcome in outcomes for problem in outcome.problems)
         raise_errors(problems)
-        package = _package_module(inputs, options)
-        formatter.add(package.pieces)
-        modules = [package, *(module for outcome in outcomes for module in outcome.modules)]
-        files = [_file(module, formatter) for module in modules]
+    modules = [_package_module(inputs, options), *(m for one in outcomes for m in one.modules)]
+    files = [GeneratedFile(one.path, one.text.encode(), one.origin) for one in modules]
     copied = runtime_files() if options.runtime is None else []
     files += layout.fixed_files(runtime_folder(), copied, options.selection)
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
@@ -135,11 +126,6 @@ def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Mod
 
 def _renderer(options: GenerationOptions) -> Renderer:
     return Renderer(templates_folder(), options.templates, options.runtime)
-
-
-def _file(module: Module, formatter: Formatter) -> GeneratedFile:
-    text = "".join(module.pieces) if module.formed else formatter.joined(module.pieces)
-    return GeneratedFile(module.path, text.encode(), module.origin)
 
 
 def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:

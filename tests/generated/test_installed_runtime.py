@@ -149,7 +149,7 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
     eras: dict[str, Era] = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
     listed = tuple(layout.ListedRevision(id, era, module_name(id)) for id, era in eras.items())
     renderer = Renderer(templates_folder())
-    copied = "\n".join(layout.package_module(listed, OPTIONS.selection, renderer).pieces)
+    copied = layout.package_module(listed, OPTIONS.selection, renderer).text
     asking = f'from {NAME} import require_version\n\nrequire_version("{__version__}", __name__)\n'
     installed = as_copied((place / "pkg" / "__init__.py").read_text(), "__init__.py")
     assert installed.count(asking) == 1

@@ -104,9 +104,9 @@ def _generate(ir: RevisionIR, templates: Path) -> str:
 def _skeleton(ir: RevisionIR) -> Json:
     """Return the types as datamodel-code-generator should read them.
 
-    It needs only members and references. In a cycle, classes come before aliases, because Python
-    evaluates the right-hand side of an alias at once. All other types are in their final order: the
-    tool makes one pass, and one deeper call, for each step of the longest chain of unordered types.
+    It needs only members, and the references in cycles. There, classes come before aliases, because
+    Python evaluates the right-hand side of an alias at once. All other types are in their final
+    order, and show no references: the tool spends most of its time on them.
     """
     graph = recursion.graph_of(ir.types)
     circular = recursion.circular(ir.types)
@@ -116,7 +116,10 @@ def _skeleton(ir: RevisionIR) -> Json:
         inside = (1 if isinstance(type_, ObjectIR) else 2) if type_.name in circular else 0
         return rounds[type_.name], inside
 
-    definitions = {str(type_.name): _outline(type_) for type_ in sorted(ir.types, key=rank)}
+    definitions = {
+        str(type_.name): _outline(type_, type_.name in circular)
+        for type_ in sorted(ir.types, key=rank)
+    }
     # The schema itself is not a type; no type has this name.
     return {"title": "WireModel", "$defs": definitions}
 
@@ -137,13 +140,14 @@ def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
     return rounds
 
 
-def _outline(type_: TypeIR) -> Json:
+def _outline(type_: TypeIR, referring: bool) -> Json:
     if not isinstance(type_, ObjectIR):
-        return _references(recursion.uses(type_))
+        return _references(recursion.uses(type_) if referring else ())
     return {
         "type": "object",
         "properties": {
-            str(field.name): _references(recursion.names_in(field.type)) for field in type_.fields
+            str(field.name): _references(recursion.names_in(field.type)) if referring else True
+            for field in type_.fields
         },
         "required": [str(field.name) for field in type_.fields if field.required],
     }
@@ -160,8 +164,9 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
     for type_ in ir.types:
         entry = data[type_.name]
         if type_.doc:
-            inside = isinstance(type_, ObjectIR) or type_.name in endless
-            entry["doc"] = text.docstring(type_.doc, 4 if inside else 0)
+            is_class = isinstance(type_, ObjectIR)
+            indent = 4 if is_class or type_.name in endless else 0
+            entry["doc"] = text.docstring(type_.doc, indent, of_member=not is_class)
         if not isinstance(type_, ObjectIR):
             entry["hint"] = alias_annotation(type_)
             if type_.name in endless:
@@ -173,9 +178,10 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
             str(field.name): {
                 "hint": field_annotation(field),
                 "default": default_text(field),
-                "doc": text.docstring(doc, 4) if (doc := _field_doc(field)) else None,
+                "doc": text.docstring(doc, 4, of_member=True) if doc else None,
             }
             for field in type_.fields
+            for doc in [_field_doc(field)]
         }
     return data
 

@@ -13,13 +13,12 @@ _BUILT_IN = {*dir(builtins), "__file__"}
 _REPORT = "report this with the schema that led to it"
 
 
-def module(source: str, path: str) -> tuple[Problem, ...]:
-    """Return what is wrong with `source` as a module.
+def module(tree: ast.Module, path: str) -> tuple[Problem, ...]:
+    """Return what is wrong with a module.
 
-    It may have a syntax error, or names that are defined twice or used without a definition.
+    It may be no Python, or have names that are defined twice or used without a definition.
     """
     try:
-        tree = ast.parse(source)
         compile(tree, path, "exec")
     except (SyntaxError, ValueError) as error:
         return (Problem("bad-output", f"is not Python: {error}", path, hint="report this"),)
@@ -59,9 +58,10 @@ def _bound(tree: ast.Module) -> set[str]:
     return bound
 
 
-def members(sources: Mapping[str, str], types: Collection[str], folder: str) -> tuple[Problem, ...]:
+def members(
+    trees: Mapping[str, ast.Module], types: Collection[str], folder: str
+) -> tuple[Problem, ...]:
     """Return each name that a module of a revision uses but another, or its types, lack."""
-    trees = {name: ast.parse(source) for name, source in sources.items()}
     offered = {name: {*_defined(tree), *_imported(tree)} for name, tree in trees.items()}
     offered["models"] = set(types)
     return tuple(
@@ -124,9 +124,8 @@ def _listed(tree: ast.Module) -> list[str]:
     return []
 
 
-def models(source: str, ir: RevisionIR, path: str) -> tuple[Problem, ...]:
-    """Return each difference between `ir` and `source`, and each statement that is out of place."""
-    tree = ast.parse(source)
+def models(tree: ast.Module, ir: RevisionIR, path: str) -> tuple[Problem, ...]:
+    """Return each difference between `ir` and a module, and each statement out of place."""
     written = dict(_types(tree))
     expected = {str(type_.name): type_ for type_ in ir.types}
     return tuple(
