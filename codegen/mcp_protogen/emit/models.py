@@ -66,6 +66,11 @@ def _used(tree: ast.AST) -> Iterator[str]:
     return (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
+def load_tool() -> None:
+    """Import datamodel-code-generator, which is slow, with everything that `emit` needs of it."""
+    import datamodel_code_generator.parser.jsonschema  # noqa: F401
+
+
 def _generate(ir: RevisionIR, templates: Path) -> str:
     from datamodel_code_generator import InputFileType, LiteralType, generate
     from datamodel_code_generator.enums import DataModelType
