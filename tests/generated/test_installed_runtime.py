@@ -23,12 +23,11 @@ from mcp_protogen.emit.render import Renderer
 from mcp_protogen.inputs.pins import snapshot_file
 from mcp_protogen.ir import Era
 from mcp_protogen.output.lock import read_lock
-from mcp_protogen.output.trial import require_importable
 from mcp_protogen.package import GeneratedFile, Package
 from mcp_protogen.parts import DEFAULT
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
-from support.generating import generate_little
+from support.generating import generate_little, require_importable
 from support.made_once import generated_once
 from support.running import Run
 

@@ -10,7 +10,9 @@ from mcp_protogen.config import Format, Settings, load_settings
 from mcp_protogen.findings.report import Report, failure
 
 
-def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False) -> NoReturn:
+def run(
+    mode: str, flags: Settings, *, force: bool = False, cached: bool = True, quiet: bool = False
+) -> NoReturn:
     """Do what `mode` says with flags over settings, show the report, and end the process.
 
     A mode is "generate", "check", "regenerate" (a check that generates), "diff" or "dry-run".
@@ -19,7 +21,7 @@ def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False)
     try:
         settings = flags.over(load_settings(Path.cwd(), flags))
         with progress(mode, shown=not quiet):
-            report = _perform(mode, settings, force=force)
+            report = _perform(mode, settings, force=force, cached=cached)
     except ProblemError as error:
         command = "check" if mode == "regenerate" else mode
         report = failure(command, error.problems, str(settings.out or ""))
@@ -48,7 +50,7 @@ def plain_check(arguments: Sequence[str]) -> Settings | None:
     return Settings(revisions=tuple(values["--revision"]) or None, out=out)
 
 
-def _perform(mode: str, settings: Settings, *, force: bool) -> Report:
+def _perform(mode: str, settings: Settings, *, force: bool, cached: bool) -> Report:
     from mcp_protogen.app import commands
 
     if mode in ("check", "regenerate"):
@@ -57,4 +59,4 @@ def _perform(mode: str, settings: Settings, *, force: bool) -> Report:
         return commands.diff(settings)
     if mode == "dry-run":
         return commands.dry_run(settings, force=force)
-    return commands.write(settings, force=force)
+    return commands.write(settings, force=force, cached=cached)
