@@ -6,6 +6,7 @@ neither clock nor environment nor platform. Writing, checking and diffing consum
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
@@ -35,7 +36,7 @@ def generate(options: GenerationOptions) -> Package:
     inputs = read_inputs(options)
     revisions, problems = _derived(options)
     models.load_tool()  # once, before processes are forked
-    with executor() as pool:
+    with executor(len(revisions)) as pool:
         # The slowest are started first.
         complete = len(revisions) == len(options.revisions)
         shared = [pool.submit(_run, _shared, revisions, options)] if complete else []
@@ -123,7 +124,12 @@ def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Mod
 
 
 def _renderer(options: GenerationOptions) -> Renderer:
-    return Renderer(templates_folder(), options.templates, options.runtime)
+    # Templates of the user may change from one run to the next.
+    make = Renderer if options.templates else _of_built_in
+    return make(templates_folder(), options.templates, options.runtime)
+
+
+_of_built_in = cache(Renderer)
 
 
 def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -15,13 +15,12 @@ from typing import Any
 
 import pytest
 from mcp_protogen import __version__
-from mcp_protogen.base.names import module_name
+from mcp_protogen.base.names import Era, module_name
 from mcp_protogen.base.resources import runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.emit import layout
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.inputs.pins import snapshot_file
-from mcp_protogen.ir import Era
 from mcp_protogen.output.lock import read_lock
 from mcp_protogen.package import GeneratedFile, Package
 from mcp_protogen.parts import DEFAULT

@@ -149,7 +149,7 @@ def test_no_package_of_ours_needs_black(monkeypatch: pytest.MonkeyPatch) -> None
         raise AssertionError("black is not needed")
 
     monkeypatch.setattr(black, "format_str", refuse)
-    monkeypatch.setattr(generating, "executor", Inline)
+    monkeypatch.setattr(generating, "executor", lambda jobs: Inline())
     generating.generate(GenerationOptions(("2024-11-05", "2026-07-28")))
 
 

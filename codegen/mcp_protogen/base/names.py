@@ -10,12 +10,17 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from typing import Literal
 
 
 class ClassName(str):
     """A class or type alias of a generated module."""
 
     __slots__ = ()
+
+
+Era = Literal["handshake", "stateless"]
+"""The ways in which sessions open."""
 
 
 class FieldName(str):

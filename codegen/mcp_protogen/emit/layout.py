@@ -12,7 +12,7 @@ from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.emit import formatting, verify, views
 from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
-from mcp_protogen.ir import ROLES, Era, RevisionIR
+from mcp_protogen.ir import ROLES, RevisionIR
 from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile
 from mcp_protogen.parts import OF_REVISIONS, Selection, missing_names
 from mcp_protogen.plans.tables import PairTables
@@ -47,7 +47,7 @@ class ListedRevision:
     """A revision as the package's `__init__` lists it."""
 
     id: str
-    era: Era
+    era: names.Era
     module: names.ModuleName
 
 
