@@ -39,7 +39,17 @@ def _dispatch(arguments: list[str]) -> None:
     # behind all other commands takes longer, so that such forms are read without it.
     if (said := plain(arguments)) is not None:
         run(said.mode, said.flags, force=said.force, cached=said.cached)
-    from mcp_protogen.cli.app import app
-    from mcp_protogen.cli.usage import run_app
+    match [one for one in arguments if one and not one.startswith("-")], len(arguments):
+        case (["diff", before, after], 3):
+            from mcp_protogen.cli.diff import diff
 
-    run_app(app, arguments)
+            diff(before, after)
+        case (["new", name], 2):
+            from mcp_protogen.cli.new import new
+
+            new(name)
+        case _:
+            from mcp_protogen.cli.app import app
+            from mcp_protogen.cli.usage import run_app
+
+            run_app(app, arguments)

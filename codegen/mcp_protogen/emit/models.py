@@ -52,13 +52,14 @@ class ModelsSource:
 def emit(ir: RevisionIR, templates: Path, runtime: str = f"..{RUNTIME_FOLDER}") -> ModelsSource:
     """Return Python source for every type of `ir`, with imports from the module `runtime`."""
     body = _definitions(_generate(ir, templates / "models"))
+    tree = ast.parse(body)
     hints = map(alias_annotation, _endless(ir).values())
-    used = {name for part in (body, *hints) for name in _used(ast.parse(part))}
+    used = {name for part in (tree, *map(ast.parse, hints)) for name in _used(part)}
     offered = (*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME))
     imports = tuple(
         (module, tuple(sorted(used & provided))) for module, provided in offered if used & provided
     )
-    return ModelsSource(imports, _quoted(body))
+    return ModelsSource(imports, _quoted(body, tree))
 
 
 def _used(tree: ast.AST) -> Iterator[str]:
@@ -221,9 +222,8 @@ def _definitions(source: str) -> str:
     return "\n".join(source.split("\n")[first : body[-1].end_lineno]).strip() + "\n"
 
 
-def _quoted(body: str) -> str:
+def _quoted(body: str, tree: ast.Module) -> str:
     """Return a body in which annotations that name a later type, or their own, are quoted."""
-    tree = ast.parse(body)
     later = {name for node in tree.body for name in _defined(node)}
     lines = body.split("\n")
     for node in tree.body:
