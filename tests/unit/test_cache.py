@@ -69,7 +69,7 @@ def test_whatever_a_package_depends_on_makes_another(
         return change
 
     def upgrade() -> None:
-        monkeypatch.setattr(packages, "version", lambda tool: "100")
+        monkeypatch.setattr(packages, "version", str)
 
     unchanged: Callable[[], None] = lambda: None  # noqa: E731
     schema = GivenFile("draft.json", b'{"$defs": {"A": {"type": "string"}}}')

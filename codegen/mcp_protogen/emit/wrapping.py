@@ -173,14 +173,14 @@ def _assignment(left: Item, value: Item, indent: int) -> Iterator[str]:
     the annotation has brackets itself.
     """
     *before, last = value
-    hint = left[-2] if len(left) > 1 else None
+    *head, hint, tail = ("", *left)
     breakable = isinstance(last, Group) and bool(last.items)
     opening = len(_joined((*left, *before))) + indent + 1
-    if breakable and (hint is None or opening <= WIDTH):
+    if breakable and (not isinstance(hint, Group) or opening <= WIDTH):
         return lines((*left, *value), indent)
     if isinstance(hint, Group) and indent + len(_joined(left)) >= WIDTH:
-        head, tail = left[:-2], left[-1]
-        return _around(head, hint, (f"{_CLOSING[hint.opening]}{tail}", *value), indent)
+        closing = f"{_CLOSING[hint.opening]}{tail}"
+        return _around(tuple(head), hint, (closing, *value), indent)
     annotated = ": " in _joined(left)
     if not annotated and indent + 4 + len(_joined(value)) > WIDTH:
         return iter([" " * indent + _joined((*left, *value))])
