@@ -609,6 +609,7 @@ def test_usual_command_lines_are_read_as_by_the_library(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("mcp_protogen.cli.app.run", run)
     for arguments in PLAIN:
+        monkeypatch.setattr(sys, "argv", ["mcp-gen", *arguments])
         with tables.case(arguments), pytest.raises(SystemExit):
             run_app(app, [*arguments])
         assert plain(arguments) == asked[-1]

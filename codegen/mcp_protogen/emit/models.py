@@ -11,6 +11,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ def _used(tree: ast.AST) -> Iterator[str]:
 
 def load_tool() -> None:
     """Import datamodel-code-generator, which is slow, with everything that `emit` needs of it."""
-    import datamodel_code_generator.parser.jsonschema  # noqa: F401
+    import_module("datamodel_code_generator.parser.jsonschema")
 
 
 def _generate(ir: RevisionIR, templates: Path) -> str:
