@@ -35,7 +35,8 @@ def generate(options: GenerationOptions) -> Package:
     raise_errors(tuple(_unsafe_names(options)))
     inputs = read_inputs(options)
     revisions, problems = _derived(options)
-    models.load_tool()  # once, before processes are forked
+    if revisions:
+        models.load_tool()  # once, before processes are forked
     with executor(len(revisions)) as pool:
         # The slowest are started first.
         complete = len(revisions) == len(options.revisions)

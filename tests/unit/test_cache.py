@@ -132,15 +132,34 @@ def test_a_cache_that_cannot_be_used_is_done_without(
     assert not list((tmp_path / "read-only").iterdir())
 
 
+def test_what_changes_while_a_package_is_made_keeps_it_out(
+    cache: Path, little: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bridge.py.jinja").write_text("x = 1\n")
+    templated = replace(OPTIONS, templates=tmp_path)
+
+    def generate(options: GenerationOptions) -> Package:
+        (tmp_path / "bridge.py.jinja").write_text("x = 2\n")
+        return generate_little(options)
+
+    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+    packages.made(templated)
+    assert not cache.exists()
+
+
 def test_entries_that_are_not_used_make_room(cache: Path) -> None:
     names = [f"{number:064}" for number in range(40)]
+    cache.mkdir()
+    (cache / "mine.txt").touch()
+    os.utime(cache / "mine.txt", (0, 0))
     for age, name in enumerate(names[:31]):
         keep_entry(name, name.encode())
         os.utime(cache / name, (age, age))
     assert read_entry(names[0]) == names[0].encode()
     for name in names[31:]:
         keep_entry(name, name.encode())
-    left = {path.name for path in cache.iterdir()}
+    left = {path.name for path in cache.iterdir()} - {"mine.txt"}
+    assert (cache / "mine.txt").exists()
     assert len(left) == 32 and {names[0], names[-1]} <= left
     assert read_entry(names[1]) is None
 

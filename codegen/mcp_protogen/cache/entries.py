@@ -6,6 +6,7 @@ kept. Runs at the same time do no harm, because an entry appears under its name 
 """
 
 import os
+import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,8 @@ from mcp_protogen.base.canonical import sha256
 VARIABLE = "MCP_GEN_CACHE"
 """The environment variable with another folder, or with nothing, so that nothing is kept."""
 
+# Entries, and what runs have left that were killed while they wrote one.
+_OURS = re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{64}\.\d+\.\d+")
 _LIMIT = 32
 """The number of entries; those that were not used for the longest time are removed."""
 
@@ -66,7 +69,6 @@ def keep_entry(name: str, content: bytes) -> None:
             os.replace(temporary, folder / name)
         finally:
             temporary.unlink(missing_ok=True)
-        # Also of runs that were killed while they wrote.
-        found = sorted(folder.iterdir(), key=lambda file: file.stat().st_mtime)
-        for file in found[:-_LIMIT]:
+        ours = (file for file in folder.iterdir() if _OURS.fullmatch(file.name))
+        for file in sorted(ours, key=lambda file: file.stat().st_mtime)[:-_LIMIT]:
             file.unlink(missing_ok=True)

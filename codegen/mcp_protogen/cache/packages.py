@@ -42,7 +42,9 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
     package = _kept(name, inputs)
     if package is None:
         package = _made(options)
-        keep_entry(name, _packed(package))
+        # Somebody may have changed something meanwhile.
+        if _name(options, package.inputs) == name:
+            keep_entry(name, _packed(package))
     return package
 
 
