@@ -1,12 +1,14 @@
 """How long it takes to generate, beside plain datamodel-codegen on the same schemas.
 
-Whole commands are timed, each from its own start. The peer comes from the same environment: it is
-the library this project builds on, at its defaults.
+Whole commands are timed, each from its own start and, unless a row says "again", with an empty
+cache. The peer comes from the same environment: it is the library this project builds on, at its
+defaults. Processor time is that of all processes of a command.
 """
 
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from tempfile import TemporaryDirectory
 
@@ -17,46 +19,80 @@ from .timing import Action, Samples, command, in_turns
 TOPIC = "generate"
 ROUNDS = 7
 
-_ONE_OF_OURS, _ALL_OF_OURS, _CHECK = "one", "all", "check"
+_ONE, _ALL, _CHECK, _ONE_AGAIN, _ALL_AGAIN = "one", "all", "check", "one again", "all again"
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare writing one revision, writing all of them, and checking what is up to date."""
+    """Compare writing one revision and all of them, for the first time and again, and checking."""
     with TemporaryDirectory() as folder:
-        samples = in_turns(_actions(Path(folder)), rounds)
+        actions = _actions(Path(folder))
+        ours_spent, peer_spent = list[float](), list[float]()
+        actions[_ONE] = _counted(actions[_ONE], ours_spent)
+        actions[REVISION] = _counted(actions[REVISION], peer_spent)
+        samples = in_turns(actions, rounds)
     peer_one = median(samples[REVISION])
     peer_all = _median_of_sums(samples)
     number = len(revisions())
     peer = "datamodel-codegen"
     if ROOT in published(REVISION).parents:
         peer += " (schema/, not the published files)"
-    ours = {name: median(samples[name]) for name in (_ONE_OF_OURS, _ALL_OF_OURS, _CHECK)}
+    ours = {name: median(taken) for name, taken in samples.items()}
+    # The first run of each does not count.
+    spent, theirs = median(ours_spent[1:]), median(peer_spent[1:])
     one, each = f"{peer}, one run", f"{peer}, {number} runs in a row"
-    yield Row(TOPIC, f"write {REVISION}", ours[_ONE_OF_OURS], one, peer_one, 1.00)
-    yield Row(TOPIC, f"write all {number} revisions", ours[_ALL_OF_OURS], each, peer_all, 0.45)
-    yield Row(TOPIC, f"check all {number}, up to date", ours[_CHECK], one, peer_one, 0.12)
+    yield Row(TOPIC, f"write {REVISION}", ours[_ONE], one, peer_one, 0.80)
+    yield Row(TOPIC, "the same, processor time", spent, one, theirs, 1.20)
+    yield Row(TOPIC, "the same, again", ours[_ONE_AGAIN], one, peer_one, 0.15)
+    yield Row(TOPIC, f"write all {number} revisions", ours[_ALL], each, peer_all, 0.45)
+    yield Row(TOPIC, "the same, again", ours[_ALL_AGAIN], each, peer_all, 0.15)
+    yield Row(TOPIC, f"check all {number}, up to date", ours[_CHECK], one, peer_one, 0.05)
+
+
+def _counted(action: Action, spent: list[float]) -> Action:
+    """The action, which also says how much processor time its processes have spent."""
+
+    def run() -> None:
+        before = _spent_by_children()
+        action()
+        spent.append(_spent_by_children() - before)
+
+    return run
+
+
+def _spent_by_children() -> float:
+    used = getrusage(RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _actions(folder: Path) -> dict[str, Action]:
     checked = folder / "checked"
     _run(_mcp_gen("all", checked), folder)()
     return {
-        _ONE_OF_OURS: _fresh(REVISION, folder),
-        _ALL_OF_OURS: _fresh("all", folder),
+        _ONE: _fresh(REVISION, folder),
+        _ALL: _fresh("all", folder),
+        _ONE_AGAIN: _fresh(REVISION, folder, again=True),
+        _ALL_AGAIN: _fresh("all", folder, again=True),
         _CHECK: _run([*_mcp_gen("all", checked), "--check"], folder),
         **{revision: peer(revision, folder) for revision in revisions()},
     }
 
 
-def _fresh(revision: str, folder: Path) -> Action:
+def _fresh(revision: str, folder: Path, *, again: bool = False) -> Action:
     """Generating into a folder that does not exist, another one each time."""
     numbers = count()
 
     def run() -> None:
-        out = folder / f"{revision}-{next(numbers)}"
-        _run([*_mcp_gen(revision, out), "--force"], folder)()
+        number = next(numbers)
+        out = folder / f"{revision}-{'again' if again else 'anew'}-{number}"
+        cache = cache_in(folder, revision, 0 if again else number + 1)
+        command([*_mcp_gen(revision, out), "--force"], folder, cache)()
 
     return run
+
+
+def cache_in(folder: Path, what: str, number: int) -> dict[str, str]:
+    """What measured processes see, with a cache that runs of this number share."""
+    return environment(MCP_GEN_CACHE=str(folder / f"cache-{what}-{number}"))
 
 
 def _mcp_gen(revision: str, out: Path) -> list[str | Path]:

@@ -59,7 +59,7 @@ def _generate(size: int, folder: Path) -> Action:
     def run() -> None:
         out = folder / f"{size}-{next(numbers)}"
         arguments: list[str | Path] = ["--revision", "draft", "--schema", schema, "--out", out]
-        command([tool("mcp-gen"), *arguments], folder, environment())()
+        command([tool("mcp-gen"), *arguments, "--no-cache"], folder, environment())()
 
     return run
 

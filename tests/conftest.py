@@ -30,6 +30,8 @@ def pytest_configure(config: pytest.Config) -> None:
     tables.configure(config)
     # Processes that tests start would compile all that they import, each time anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # Tests say themselves what earlier runs have left.
+    os.environ["MCP_GEN_CACHE"] = ""
     if not hasattr(config, "workerinput"):
         # Workers inherit the name.
         folder = TemporaryDirectory(prefix="made-once-")
@@ -152,10 +154,10 @@ def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
 @pytest.fixture
 def little(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Has commands generate packages of few files, in no time."""
-    from support.generating import generate_little, require_nothing
+    from support.generating import generate_little, trying_nothing
 
     monkeypatch.setattr("mcp_protogen.generate.generate", generate_little)
-    monkeypatch.setattr("mcp_protogen.output.trial.require_importable", require_nothing)
+    monkeypatch.setattr("mcp_protogen.output.trial.trying", trying_nothing)
 
 
 @pytest.fixture

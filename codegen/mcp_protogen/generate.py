@@ -4,10 +4,10 @@ Nothing outside `schema/` and `templates/` is read, nothing is written, and the 
 neither clock nor environment nor platform. Writing, checking and diffing consume it.
 """
 
-from collections.abc import Iterable, Iterator
-from concurrent.futures import as_completed
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import TypeVar
 
 from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
@@ -15,7 +15,6 @@ from mcp_protogen.base.resources import runtime_files, runtime_folder, templates
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.emit import layout, models
-from mcp_protogen.emit.formatting import Formatter
 from mcp_protogen.emit.layout import Module
 from mcp_protogen.emit.parallel import executor
 from mcp_protogen.emit.render import Renderer
@@ -25,6 +24,8 @@ from mcp_protogen.ir import RevisionIR
 from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
 from mcp_protogen.plans.tables import all_tables
 
+_Made = TypeVar("_Made")
+
 
 def generate(options: GenerationOptions) -> Package:
     """Return a whole package for `options.revisions`.
@@ -33,23 +34,21 @@ def generate(options: GenerationOptions) -> Package:
     """
     raise_errors(tuple(_unsafe_names(options)))
     inputs = read_inputs(options)
-    jobs = [_Job(options.revisions[0], "translations", options)]
-    jobs += [_Job(revision, part, options) for part in _PARTS for revision in options.revisions]
-    with executor() as pool:
-        formatter = Formatter(pool)
-        running = [pool.submit(_run, job) for job in jobs]
-        for done in as_completed(running):
-            for module in done.result().modules:
-                if not module.formed:
-                    formatter.add(module.pieces)
-        # Problems of a single revision come before those between two.
-        outcomes = [done.result() for done in (*running[1:], running[0])]
-        problems = _once(problem for outcome in outcomes for problem in outcome.problems)
-        raise_errors(problems)
-        package = _package_module(inputs, options)
-        formatter.add(package.pieces)
-        modules = [package, *(module for outcome in outcomes for module in outcome.modules)]
-        files = [_file(module, formatter) for module in modules]
+    revisions, problems = _derived(options)
+    if revisions:
+        models.load_tool()  # once, before processes are forked
+    with executor(len(revisions)) as pool:
+        # The slowest are started first.
+        complete = len(revisions) == len(options.revisions)
+        shared = [pool.submit(_run, _shared, revisions, options)] if complete else []
+        single = [
+            pool.submit(_run, make, ir, options) for make in (_models, _modules) for ir in revisions
+        ]
+        outcomes = [done.result() for done in (*single, *shared)]
+    problems = _once((*problems, *(one for outcome in outcomes for one in outcome.problems)))
+    raise_errors(problems)
+    modules = [_package_module(inputs, options), *(m for one in outcomes for m in one.modules)]
+    files = [GeneratedFile(one.path, one.text.encode(), one.origin) for one in modules]
     copied = runtime_files() if options.runtime is None else []
     files += layout.fixed_files(runtime_folder(), copied, options.selection)
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
@@ -69,60 +68,52 @@ def _unsafe_names(options: GenerationOptions) -> Iterator[Problem]:
         folders[folder] = revision
 
 
-_Part = Literal["models", "modules", "translations"]
-# The slowest jobs are started first: translations, which need all revisions, and then models.
-_PARTS: tuple[_Part, ...] = ("models", "modules")
-
-
 @dataclass(frozen=True, slots=True)
-class _Job:
-    revision: str
-    part: _Part
-    options: GenerationOptions
-
-
-@dataclass(frozen=True, slots=True)
-class _JobResult:
+class _Outcome:
     modules: tuple[Module, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def _run(job: _Job) -> _JobResult:
+def _derived(options: GenerationOptions) -> tuple[tuple[RevisionIR, ...], tuple[Problem, ...]]:
+    """Return the revisions that can be derived, with what is wrong with the others."""
+    revisions: list[RevisionIR] = []
+    problems: list[Problem] = []
+    for revision in options.revisions:
+        try:
+            source = sources.load(revision, options)
+            derived = derive_revision(source)
+        except ProblemError as error:
+            problems += error.problems
+        else:
+            revisions.append(derived.ir)
+            problems += (*sources.inherited_notice(source), *derived.warnings)
+    return tuple(revisions), tuple(problems)
+
+
+def _run(
+    make: Callable[[_Made, GenerationOptions], Iterable[Module]],
+    made_from: _Made,
+    options: GenerationOptions,
+) -> _Outcome:
     try:
-        return _job_result(job)
+        return _Outcome(tuple(make(made_from, options)))
     except ProblemError as error:
-        return _JobResult(problems=error.problems)
+        return _Outcome(problems=error.problems)
 
 
-def _job_result(job: _Job) -> _JobResult:
-    if job.part == "translations":
-        return _translations(job.options)
-    source = sources.load(job.revision, job.options)
-    if job.part == "modules" or job.options.schemas:
-        sources.check(source)
-    derived = derive_revision(source)
-    renderer = _renderer(job.options)
-    if job.part == "models":
-        runtime = renderer.runtime_in(f"{derived.ir.module}/models.py")
-        emitted = models.emit(derived.ir, templates_folder(), runtime)
-        return _JobResult((layout.models_module(derived.ir, emitted, renderer),))
-    warnings = (*sources.inherited_notice(source), *derived.warnings)
-    return _JobResult(
-        tuple(layout.revision_modules(derived.ir, job.options.selection, renderer)), warnings
-    )
+def _models(ir: RevisionIR, options: GenerationOptions) -> Iterator[Module]:
+    renderer = _renderer(options)
+    runtime = renderer.runtime_in(f"{ir.module}/models.py")
+    yield layout.models_module(ir, models.emit(ir, templates_folder(), runtime), renderer)
 
 
-def _translations(options: GenerationOptions) -> _JobResult:
-    derived: dict[str, RevisionIR] = {}
-    # One revision alone has nothing to be translated to.
-    for revision in options.revisions if len(options.revisions) > 1 else ():
-        source = sources.load(revision, options)
-        if options.schemas:
-            sources.check(source)
-        derived[revision] = derive_revision(source).ir
-    tables = all_tables(derived, options)
-    modules = layout.shared_modules(tables, options.selection, _renderer(options))
-    return _JobResult(tuple(modules))
+def _modules(ir: RevisionIR, options: GenerationOptions) -> Iterator[Module]:
+    return layout.revision_modules(ir, options.selection, _renderer(options))
+
+
+def _shared(revisions: tuple[RevisionIR, ...], options: GenerationOptions) -> Iterator[Module]:
+    tables = all_tables({ir.id: ir for ir in revisions}, options)
+    return layout.shared_modules(tables, options.selection, _renderer(options))
 
 
 def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Module:
@@ -134,16 +125,16 @@ def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Mod
 
 
 def _renderer(options: GenerationOptions) -> Renderer:
-    return Renderer(templates_folder(), options.templates, options.runtime)
+    # Templates of the user may change from one run to the next.
+    make = Renderer if options.templates else _of_built_in
+    return make(templates_folder(), options.templates, options.runtime)
 
 
-def _file(module: Module, formatter: Formatter) -> GeneratedFile:
-    text = "".join(module.pieces) if module.formed else formatter.joined(module.pieces)
-    return GeneratedFile(module.path, text.encode(), module.origin)
+_of_built_in = cache(Renderer)
 
 
 def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return each problem once, errors first: both parts of a revision report the same ones."""
+    """Return each problem once, errors first: modules of one template report the same ones."""
     return tuple(
         sorted(dict.fromkeys(problems), key=lambda problem: problem.level is not Level.ERROR)
     )

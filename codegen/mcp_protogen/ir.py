@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from mcp_protogen.base.names import ClassName, Constant, FieldName, ModuleName, Stem
+from mcp_protogen.base.names import ClassName, Constant, Era, FieldName, ModuleName, Stem
 
 Role = Literal["client", "server"]
 MessageKind = Literal["request", "notification", "embedded"]
 Level = Literal["MUST", "SHOULD"]
 Phase = Literal["any", "before_ready", "ready"]
-Era = Literal["handshake", "stateless"]
 
 ROLES: tuple[Role, ...] = ("client", "server")
 OTHER: Mapping[Role, Role] = {"client": "server", "server": "client"}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mcp_protogen import __version__
+from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem
-from mcp_protogen.ir import Era
 from mcp_protogen.parts import unrecorded
 
 GENERATOR = f"mcp-gen {__version__}"

@@ -220,7 +220,7 @@ def load(revision: str) -> ModuleType:
 
 
 # Loaded on first use: importing the package imports neither models nor Pydantic.
-_ELSEWHERE = {
+_MODULES = {
     "CheckedResults": "client.checked_results",
     "connect": "client.connect",
     "Disconnected": "core.connection_errors",
@@ -285,8 +285,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         from importlib import import_module
 
-        if name in _ELSEWHERE:
-            return getattr(import_module(f"{__name__}._runtime.{_ELSEWHERE[name]}"), name)
+        if name in _MODULES:
+            return getattr(import_module(f"{__name__}._runtime.{_MODULES[name]}"), name)
         if name == "Bridge":
             return import_module(f"{__name__}.bridge").Bridge
         if name == "translate":

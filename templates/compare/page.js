@@ -6,9 +6,9 @@
   const form = document.getElementById("filters");
   const changes = [...document.querySelectorAll("#changes tbody tr")]
     .sort((one, other) => one.dataset.order - other.dataset.order)
-    .map((row) => ({ row, text: words(row, ".item code, .message, summary, .before, .after") }));
+    .map((row) => ({ row, text: textOf(row, ".item code, .message, summary, .before, .after") }));
   const rows = [...document.querySelectorAll("#matrix tbody tr:not(.group)")]
-    .map((row) => ({ row, text: words(row, "th"), category: row.parentElement.dataset.category }));
+    .map((row) => ({ row, text: textOf(row, "th"), category: row.parentElement.dataset.category }));
   const sections = [...document.querySelectorAll("#changes .severity")];
   const moving = document.getElementById("moving");
   // What the page was written for; a browser that keeps choices may have another one here by now.
@@ -16,7 +16,7 @@
   const severities = [...form.querySelectorAll("[name=severity]")];
   let waiting = 0;
 
-  function words(row, selector) {
+  function textOf(row, selector) {
     const parts = [...row.querySelectorAll(selector)];
     return parts.map((part) => part.textContent).join("\n").toLowerCase();
   }

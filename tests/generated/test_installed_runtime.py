@@ -13,21 +13,19 @@ from typing import Any
 
 import pytest
 from mcp_protogen import __version__
-from mcp_protogen.base.names import module_name
+from mcp_protogen.base.names import Era, module_name
 from mcp_protogen.base.resources import runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.emit import layout
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.inputs.pins import snapshot_file
-from mcp_protogen.ir import Era
 from mcp_protogen.output.lock import read_lock
-from mcp_protogen.output.trial import require_importable
 from mcp_protogen.package import GeneratedFile, Package
 from mcp_protogen.parts import DEFAULT
 from mcp_protogen.runtime.core import version_check
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
-from support.generating import generate_little
+from support.generating import generate_little, require_importable
 from support.made_once import generated_once
 from support.running import Run
 
@@ -148,7 +146,7 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
     eras: dict[str, Era] = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
     listed = tuple(layout.ListedRevision(id, era, module_name(id)) for id, era in eras.items())
     renderer = Renderer(templates_folder())
-    copied = "\n".join(layout.package_module(listed, OPTIONS.selection, renderer).pieces)
+    copied = layout.package_module(listed, OPTIONS.selection, renderer).text
     check = f"from {NAME}.core.version_check import require_version\n\n"
     check += f'require_version("{__version__}", __name__)\n'
     installed = (place / "pkg" / "__init__.py").read_text()

@@ -52,7 +52,7 @@ def generated_of(selection: Selection) -> dict[Path, str]:
     own = ((PACKAGE / FOLDER / module).with_suffix(".py") for module in selection.modules)
     found = {path: path.read_text() for path in own if path.is_file()}
     for module in shared_modules((), selection, Renderer(templates_folder())):
-        found[PACKAGE / module.path] = "\n".join(module.pieces)
+        found[PACKAGE / module.path] = module.text
     if "translate" in selection.modules:
         pair = PACKAGE / "translate" / f"{FOLDER}__v2025_03_26.py"
         found[pair] = pair.read_text()

@@ -1,8 +1,13 @@
 """Generation in no time, for tests that are about what is done with the files."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
 from mcp_protogen.base.names import module_name
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.output.trial import Require, trying
 from mcp_protogen.package import GeneratedFile, Package
 from mcp_protogen.parts import DEFAULT
 
@@ -23,5 +28,16 @@ def generate_little(options: GenerationOptions) -> Package:
     return Package(tuple(sorted(files, key=lambda file: file.path)), read_inputs(options))
 
 
-def require_nothing(package: Package) -> None:
-    """Take it for granted that such modules can be imported."""
+def require_importable(package: Package) -> None:
+    """Raise `ProblemError` with each module of a package that cannot be imported."""
+    said = package.inputs.options
+    templates = Path() if "templates" in said else None
+    options = GenerationOptions((), templates=templates, runtime=said.get("runtime"))
+    with trying(options) as require:
+        require(package)
+
+
+@contextmanager
+def trying_nothing(options: GenerationOptions) -> Generator[Require, None, None]:
+    """Take it for granted that modules can be imported."""
+    yield lambda package: None

@@ -5,7 +5,8 @@ The processes of a run share what they make in a folder, which `conftest` names 
 
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from fcntl import LOCK_EX, flock
 from functools import cache
 from hashlib import sha256
@@ -17,10 +18,12 @@ from mcp_protogen.compare.revisions import ComparedRevision, compared_file
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
 from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.output.trial import require_importable
+from mcp_protogen.output.trial import Require
 from mcp_protogen.package import Package
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.vector import VectorSet
+
+from .generating import require_importable
 
 _made: Final[dict[str, Any]] = {}
 _names: Final[dict[int, str]] = {}
@@ -41,6 +44,12 @@ def required_once(package: Package) -> None:
         _once(f"import {_names[id(package)]}", lambda: require_importable(package))
     else:
         require_importable(package)
+
+
+@contextmanager
+def trying_once(options: GenerationOptions) -> Generator[Require, None, None]:
+    """What tries packages that were generated once."""
+    yield required_once
 
 
 def vectors_once(revision: str, options: GenerationOptions | None = None) -> VectorSet:
@@ -76,7 +85,7 @@ def _once(name: str, make: Callable[[], Any]) -> Any:
 def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the command line use these."""
     monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
-    monkeypatch.setattr("mcp_protogen.output.trial.require_importable", required_once)
+    monkeypatch.setattr("mcp_protogen.output.trial.trying", trying_once)
     monkeypatch.setattr("mcp_protogen.compare.naming.compared_file", compared_once)
     for user in ("vectors.making", "vectors.writing", "audit.behaviour"):
         monkeypatch.setattr(f"mcp_protogen.{user}.make", vectors_once)

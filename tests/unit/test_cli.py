@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from mcp_protogen import __version__
@@ -16,9 +16,13 @@ from mcp_protogen.app import commands
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.cli.app import app
 from mcp_protogen.cli.console import show_problems
+from mcp_protogen.cli.run import Plain, plain
+from mcp_protogen.cli.usage import run_app
+from mcp_protogen.config import Settings
 from mcp_protogen.output.lock import LOCK_NAME
-from support import forms
+from support import forms, tables
 from support.running import Ran, Run
 from support.unit import packages
 
@@ -572,3 +576,43 @@ def test_revisions_complete_in_a_shell() -> None:
     command = [sys.executable, "-c", code]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ran.stdout.split() == ["2025-03-26", "2025-06-18"]
+
+
+PLAIN: tuple[tuple[str, ...], ...] = (
+    ("--check",),
+    ("--check", "--out", "pkg"),
+    ("--out", "pkg", "--revision", "2025-11-25"),
+    ("--revision", "2025-11-25", "--out", "pkg", "--force", "--revision", "all"),
+    ("--force", "--no-cache", "--out", "a b"),
+)
+NOT_PLAIN: tuple[tuple[str, ...], ...] = (
+    (),
+    ("--force",),
+    ("--revision", "2025-11-25"),
+    ("--out", "pkg", "--quiet"),
+    ("--out", "a", "--out", "b"),
+    ("--out", "--check"),
+    ("--out", "pkg", "--revision"),
+    ("--out=pkg",),
+    ("new", "--out", "pkg"),
+)
+
+
+def test_usual_command_lines_are_read_as_by_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Plain] = []
+
+    def run(
+        mode: str, flags: Settings, *, force: bool = False, cached: bool = True, quiet: bool = False
+    ) -> NoReturn:
+        asked.append(Plain(mode, flags, force, cached))
+        raise SystemExit(0)
+
+    monkeypatch.setattr("mcp_protogen.cli.app.run", run)
+    for arguments in PLAIN:
+        monkeypatch.setattr(sys, "argv", ["mcp-gen", *arguments])
+        with tables.case(arguments), pytest.raises(SystemExit):
+            run_app(app, [*arguments])
+        assert plain(arguments) == asked[-1]
+    for arguments in NOT_PLAIN:
+        with tables.case(arguments):
+            assert plain(arguments) is None

@@ -1,71 +1,167 @@
-"""Formatting in pieces gives what the formatter makes of the whole."""
+"""What is generated has the layout of black, which formats only what users' templates print."""
 
+import re
+from concurrent.futures import Executor
+from itertools import product
 from pathlib import Path
 
 import black
+import mcp_protogen.generate as generating
 import pytest
 from black.mode import Mode, TargetVersion
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.base.resources import runtime_folder
-from mcp_protogen.emit import formatting
-from mcp_protogen.emit.parallel import Inline
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.emit import formatting, text
+from mcp_protogen.emit.parallel import executor
 from mcp_protogen.emit.text import WIDTH
+from mcp_protogen.emit.wrapping import UnknownForm, wrapped
+from mcp_protogen.package import Package
+from mcp_protogen.parts import PARTS, parts_named
 from support import tables
+from support.generated.golden_package import PACKAGE
+from support.generated.made_up_forms import FORMS
+from support.made_once import generated_once
+from support.unit import schemas
 
 MODE = Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
-SOURCES = {
-    "assignments": "x = 1\ny = { 'a':1 }\n",
-    "a class": "x=1\n\n\nclass A:\n    y : int=1\n\n\nz = 2\n",
-    "functions": "def f( ): pass\n\n\n\n\nasync def g(a,b): return  1\n",
-    "comments": "# head\nx = 1\n\n# about A\nclass A: pass\n# tail of A\n\n\n# end\n",
-    "decorators": "x = 1\n\n\n@d\n@e(1)\nclass A: ...\n\n\n@d\ndef f(): ...\n",
-    "no blank lines": "x = 1\nclass A: pass\ny = 2\ndef f(): pass\nz = 3\n",
-    "a docstring": '"""Doc\n\nwith  lines.\n"""\nimport a\nclass A:\n    """Doc."""\n',
-    "odd line ends in strings": 'x = "a\\x0cb"\n\n\nclass A:\n    """a\u2028b"""\n\n\ny = 1\n',
-    "nothing": "",
-    "guards": "if x:\n    class A: ...\nelse:\n    A = 1\n\n\nclass B: ...\n",
-}
+# `N` stands for a name, and `L` for a long one.
+STATEMENTS = (
+    'N = ["a", "L", "b"]',
+    "N: Final = Capability('server', ('a', \"L\"))",
+    'N: Final = ErrorSpec(-32042, "L", data=m.N)',
+    'N: Final[RequestSpec[m.N, m.L | m.N]] = RequestSpec(\n    "a/b",\n    params=m.N,\n)',
+    "N: tuple[Revision, ...] = (Revision('L', module=f\"{__name__}.N\"),)",
+    'N: Mapping[str, Any] = MappingProxyType(\n    {\n        "L": (m.L, "on_N"),\n    }\n)',
+    'N = P(\n    {\n        "N": (Need(L, "MUST", when=(When("N", one_of=("L",)),)),),\n    }\n)',
+    'N = {\n    "N": "L L",\n}',
+    "from .L.N import A, L, N",
+    "async def N(self, params: m.L) -> None:\n    pass",
+    "async def N(self, params: m.L | None = None, **options: Unpack[N]) -> m.N | m.L:\n    pass",
+    "def N(self, N: L = 1) -> Iterator[m.N]:\n    return all_items(self, m.N, lambda a: a.L, N)",
+    "class N(WireModel):\n    L: Annotated[N | None, Field(alias='L', ge=0, le=1)] = None",
+    "class N(WireModel):\n    N: Annotated[Literal['a', \"L\"] | None, Field(alias='N')] = \"L\"",
+    "class N(WireModel):\n    N: Annotated[L, Field(alias='L')]",
+    "class N(WireModel):\n    N: Literal['L'] = 'L'",
+    "class N(WireModel):\n    N: L = SUPPLIED",
+    "class N(WireModel):\n    N: dict[str, L] | None = None",
+    "class N(WireModel):\n    N: 'L | None' = None",
+    "class N(WireModel):\n    N: A | L | None = None",
+    'N = TypeAliasType(\n    "N",\n    Annotated[A | L | N, Field(discriminator="N")],\n)',
+    'N = TypeAliasType(\n    "N",\n    A | L | N,\n)',
+    'N = TypeAliasType(\n    "N",\n    list[dict[str, A | L | N]],\n)',
+    'N = TypeAliasType("N", "list[L]")',
+    "if TYPE_CHECKING:\n    N: TypeAlias = 'L'",
+)
 
 
-def formatted(*sources: str) -> list[str]:
-    formatter = formatting.Formatter(Inline())
-    cut = [formatting.pieces(source) for source in sources]
-    for pieces in cut:
-        formatter.add(pieces)
-    return [formatter.joined(pieces) for pieces in cut]
+def by_black(source: str) -> str:
+    """A module as black formats it."""
+    return black.format_str(source, mode=MODE)
 
 
-def test_pieces_come_to_the_whole() -> None:
-    for name, source in SOURCES.items():
-        with tables.case(name):
-            assert formatted(source)[0].strip() == black.format_str(source, mode=MODE).strip()
+def test_statements_of_any_length_are_as_black_puts_them() -> None:
+    for statement, short, long in product(STATEMENTS, (1, 9), range(1, 130, 3)):
+        source = re.sub(r"\bL\b", "l" * long, statement.replace("'", '"'))
+        source = re.sub(r"\bN\b", "n" * short, f"{source}\n")
+        with tables.case(source):
+            assert formatting.formatted(source, ours=True) == by_black(source)
+            if long < 60:
+                wrapped(source)
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("path", sorted(runtime_folder().glob("*.py")), ids=lambda path: path.name)
-def test_real_modules_come_to_the_whole(path: Path) -> None:
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = 1\n",
+        f"{'x' * 90} = a | {'b' * 20}\n",
+        f"def {'x' * 90}() -> None: ...\n",
+        f"return {'x' * 90}[a](b).{'c' * 20}\n",
+        f'x = ["{chr(0x6F22) * 90}", "a"]\n',
+    ],
+)
+def test_only_what_fits_or_has_a_known_form_needs_no_black(source: str) -> None:
+    if len(source) <= WIDTH:
+        assert wrapped(source) is source
+    else:
+        with pytest.raises(UnknownForm):
+            wrapped(source)
+
+
+WORDS = st.sampled_from(
+    ['"', '"""', "\\", "it's", '"a', 'a"', "x" * 90, "y" * 120, "漢字", "\n", "\n\n", "  ", "code"]
+)
+
+
+@settings(derandomize=True, database=None, max_examples=300)
+@given(st.lists(WORDS, min_size=1, max_size=12).map(" ".join), st.sampled_from([0, 4, 8]))
+def test_texts_are_as_black_leaves_them(said: str, indent: int) -> None:
+    assume(text.docstring(said, 0).strip('"\n '))
+    outer = {0: "x = 1\n", 4: "class A:\n", 8: "class A:\n    def f(self) -> None:\n"}[indent]
+    source = f"{outer}{' ' * indent}{text.docstring(said, indent)}\n"
+    assert by_black(source) == source
+    member = f"class A:\n    x = 1\n    {text.docstring(said, 4, of_member=True)}\n"
+    assert by_black(member) == member
+
+
+@settings(derandomize=True, database=None, max_examples=300)
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9) | st.integers())
+def test_values_are_as_black_leaves_them(value: float | str) -> None:
+    source = f"x = {text.literal(value)}\n"
+    assert by_black(source) == source
+
+
+OWN = [path for path in PACKAGE.rglob("*.py") if "_runtime" not in path.parts]
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("path", sorted(OWN), ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_the_committed_package_is_as_black_leaves_it(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
-    assert formatted(source)[0] == black.format_str(source, mode=MODE)
+    assert by_black(source) == source
 
 
-def test_what_several_modules_share_is_formatted_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[str] = []
-    original = formatting.format_all
+def made(what: str) -> Package:
+    """A package of few parts, of a made-up revision, or one that imports its runtime."""
+    match what:
+        case "made up":
+            document = schemas.schema()
+            document["$defs"] |= FORMS
+            return schemas.make(document)
+        case "installed runtime":
+            return generated_once(GenerationOptions(("2025-06-18",), runtime="runtime"))
+        case part:
+            return generated_once(GenerationOptions(("2026-07-28",), parts=parts_named([part])))
 
-    def counted(sources: list[str]) -> list[str]:
-        seen.extend(sources)
-        return original(sources)
 
-    monkeypatch.setattr(formatting, "format_all", counted)
-    both = formatted("x = 1\n\n\nclass A: ...\n", "y = 1\n\n\nclass A: ...\n")
-    assert both[0].split("\n\n\n")[1] == both[1].split("\n\n\n")[1]
-    assert len(seen) == len(set(seen)) == 3
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("what", ["made up", "installed runtime", "none", *PARTS])
+def test_other_packages_are_as_black_leaves_them(what: str) -> None:
+    for file in made(what).files:
+        if file.path.endswith(".py") and not file.path.startswith("_runtime/"):
+            with tables.case(file.path):
+                assert by_black(file.content.decode()) == file.content.decode()
+
+
+def test_no_package_of_ours_needs_black(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise AssertionError("black is not needed")
+
+    def inline(_: int) -> Executor:
+        return executor(1)
+
+    monkeypatch.setattr(black, "format_str", refuse)
+    monkeypatch.setattr(generating, "executor", inline)
+    generating.generate(GenerationOptions(("2024-11-05", "2026-07-28")))
 
 
 def test_text_that_is_no_python_is_named_with_its_line() -> None:
-    with pytest.raises(ProblemError) as caught:
-        formatting.check_syntax("x = 1\ny = (\n", "v1/methods.py", "methods.py.jinja")
-    (problem,) = caught.value.problems
-    assert (problem.code, problem.place) == ("template-error", "methods.py.jinja")
-    assert "v1/methods.py" in problem.message and "line 2" in problem.message
+    for source, line in (("x = 1\ny = (\n", 2), ("x = '\x00'", 1)):
+        with pytest.raises(ProblemError) as caught:
+            formatting.parsed(source, "v1/methods.py", "methods.py.jinja")
+        (problem,) = caught.value.problems
+        assert (problem.code, problem.place) == ("template-error", "methods.py.jinja")
+        assert "v1/methods.py" in problem.message
+        assert f"line {line}" in problem.message or "null bytes" in problem.message

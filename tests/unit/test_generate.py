@@ -209,7 +209,7 @@ from mcp_protogen.config import GenerationOptions
 from mcp_protogen.generate import generate
 import mcp_protogen.emit.parallel, mcp_protogen.generate
 if sys.argv[1] == "inline":
-    mcp_protogen.generate.executor = mcp_protogen.emit.parallel.Inline
+    mcp_protogen.generate.executor = lambda jobs: mcp_protogen.emit.parallel.Inline()
     sys.addaudithook(watch)
 package = generate(GenerationOptions(tuple(sys.argv[2:])))
 content = [(file.path, file.content, file.origin) for file in package.files]

@@ -67,7 +67,9 @@ def test_a_revision_that_is_no_safe_folder_name_is_refused(name: str, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("content", [b"<html>", b"{}", b"[]"])
+@pytest.mark.parametrize(
+    "content", [b"<html>", b"{}", b"[]", b'{"$defs": {"A": {"type": "text"}}}']
+)
 def test_nothing_is_written_for_what_is_no_schema(content: bytes, folder: Path) -> None:
     before = pins_file(folder).read_bytes()
     with pytest.raises(ProblemError):

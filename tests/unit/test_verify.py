@@ -1,5 +1,7 @@
 """Generated modules are read before anybody runs them, and what is wrong with them is named."""
 
+import ast
+
 import pytest
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.emit import models, verify
@@ -21,8 +23,6 @@ def body() -> str:
 
 def test_what_is_no_sound_module_is_named() -> None:
     for source, message in (
-        ("def f(:", "is not Python"),
-        ("x = '\x00'", "is not Python"),
         ("return 1", "is not Python"),
         ("x = 1\nx = 2", "x is defined twice"),
         ("class A: ...\ndef A(): ...", "A is defined twice"),
@@ -31,7 +31,7 @@ def test_what_is_no_sound_module_is_named() -> None:
         ("def f(a: b) -> None: ...", "b is used but not defined"),
     ):
         with tables.case(source):
-            (problem,) = verify.module(source, "m.py")
+            (problem,) = verify.module(ast.parse(source), "m.py")
             assert (problem.code, problem.place) == ("bad-output", "m.py")
             assert message in problem.message
 
@@ -39,7 +39,7 @@ def test_what_is_no_sound_module_is_named() -> None:
 def test_a_sound_module_passes() -> None:
     imported = "from x import y as z\n__all__ = ['A', 'z', 'f', 'v']\n"
     source = imported + "class A: ...\ndef f(): ...\nv: int = 1"
-    assert verify.module(source, "m.py") == ()
+    assert verify.module(ast.parse(source), "m.py") == ()
 
 
 def test_what_a_module_takes_from_another_in_vain_is_named() -> None:
@@ -47,7 +47,8 @@ def test_what_a_module_takes_from_another_in_vain_is_named() -> None:
         "methods": "from . import models as m\nX = m.A\ndef f(): return m.B",
         "server": "from . import methods\nfrom .methods import f, g\nprint(methods.X, methods.Y)",
     }
-    found = [(one.place, one.message) for one in verify.members(sources, ["A"], "v1")]
+    trees = {name: ast.parse(source) for name, source in sources.items()}
+    found = [(one.place, one.message) for one in verify.members(trees, ["A"], "v1")]
     assert found == [
         ("v1/methods.py", "models.B is missing"),
         ("v1/server.py", "methods.Y is missing"),
@@ -56,7 +57,7 @@ def test_what_a_module_takes_from_another_in_vain_is_named() -> None:
 
 
 def test_what_the_writer_made_of_the_ir_passes(ir: RevisionIR, body: str) -> None:
-    assert verify.models(body, ir, "models.py") == ()
+    assert verify.models(ast.parse(body), ir, "models.py") == ()
 
 
 TAMPERED = {
@@ -97,7 +98,7 @@ def test_an_alias_that_is_said_twice_is_the_same_both_times() -> None:
     document["$defs"]["Tree"] = {"type": "array", "items": schemas.ref("Tree")}
     ir = schemas.derive(document).ir
     body = models.emit(ir, templates_folder()).body
-    assert verify.models(body, ir, "models.py") == ()
+    assert verify.models(ast.parse(body), ir, "models.py") == ()
     for old, new in (
         ('Tree: TypeAlias = "list[Tree]"', 'Tree: TypeAlias = "list[int]"'),
         ('TypeAliasType("Tree", "list[Tree]")', 'TypeAliasType("Tree", "list[int]")'),
@@ -105,7 +106,7 @@ def test_an_alias_that_is_said_twice_is_the_same_both_times() -> None:
         ("else:\n", "    evil()\nelse:\n"),
     ):
         assert old in body
-        found = verify.models(body.replace(old, new), ir, "models.py")
+        found = verify.models(ast.parse(body.replace(old, new)), ir, "models.py")
         assert any("out of place" in problem.message for problem in found), new
 
 
@@ -115,7 +116,7 @@ def test_every_departure_from_the_ir_is_named(
 ) -> None:
     assert old in body
     # In the published file quotes may differ; here they are as the writer leaves them.
-    found = verify.models(body.replace(old, new), ir, "models.py")
+    found = verify.models(ast.parse(body.replace(old, new)), ir, "models.py")
     assert message in "\n".join(problem.message for problem in found)
     assert {problem.code for problem in found} == {"bad-output"}
 
@@ -125,5 +126,5 @@ def test_a_class_in_place_of_an_alias_is_named(ir: RevisionIR, body: str) -> Non
     end = body.index(")", body.index("]", start)) + 1
     tampered = body[:start] + "class Mode(WireModel):\n    pass\n" + body[end:]
     assert "Mode is a class" in "\n".join(
-        problem.message for problem in verify.models(tampered, ir, "models.py")
+        problem.message for problem in verify.models(ast.parse(tampered), ir, "models.py")
     )

@@ -98,16 +98,17 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
     return PackageState(task, tree, inputs, causes)
 
 
-def write(settings: Settings, *, force: bool = False) -> Report:
-    """Generate a package and publish it."""
-    from mcp_protogen.output import trial
+def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Report:
+    """Make a package and publish it; with `cached`, the user's cache may have it."""
+    from mcp_protogen.cache.packages import made
     from mcp_protogen.output.publish import publish
     from mcp_protogen.output.workspace import exclusive
 
     with exclusive(_out(settings)) as space:
         task = prepare(settings)
-        package = _generate(task, force=force)
-        outcome = publish(package, space, force=force, require=trial.require_importable)
+        _refuse(task, force=force)
+        package = made(task.options, cached=cached)
+        outcome = publish(package, space, force=force)
     summary = (
         f"{task.out}: {counted(len(outcome.written), 'file')} written ({len(outcome.created)} new),"
         f" {len(outcome.removed)} removed, {outcome.unchanged} unchanged"
@@ -195,12 +196,17 @@ def _given(source: str | None) -> GivenFile | None:
     return GivenFile(source_name(source), read_source(source))
 
 
-def _generate(task: Task, *, force: bool = False) -> Package:
+def _refuse(task: Task, *, force: bool) -> None:
+    """Raise `ProblemError` for a package that this version or these revisions cannot replace."""
     if task.staying:
         inputs = read_inputs(task.options)
         if not force:
             refuse_going_back(task.staying, inputs, str(task.out / LOCK_NAME))
         refuse_unmakeable(task.options, task.staying, inputs)
+
+
+def _generate(task: Task, *, force: bool = False) -> Package:
+    _refuse(task, force=force)
     from mcp_protogen.generate import generate
 
     return generate(task.options)

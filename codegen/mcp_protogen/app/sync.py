@@ -41,7 +41,7 @@ def check(out: Path, flags: Settings) -> Report:
     return Report("sync", Status.DIFFERS, summary, str(out), drift=found.causes)
 
 
-def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
+def sync(out: Path, flags: Settings, *, force: bool = False, cached: bool = True) -> Report:
     """Generate the package in `out` anew, and report what changed and why."""
     settings = _settings(out, flags)
     remaking = _with_draft(out, settings)
@@ -50,7 +50,7 @@ def sync(out: Path, flags: Settings, *, force: bool = False) -> Report:
         return _in_step(out, before)
     if not force:
         _refuse_other_templates(out, lock, before)
-    done = write(remaking, force=force)
+    done = write(remaking, force=force, cached=cached)
     changes = tuple(_changes(before, lock, out))
     written = counted(sum(change.action is not Action.REMOVE for change in changes), "file")
     removed = sum(change.action is Action.REMOVE for change in changes)

@@ -10,12 +10,17 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from typing import Literal
 
 
 class ClassName(str):
     """A class or type alias of a generated module."""
 
     __slots__ = ()
+
+
+Era = Literal["handshake", "stateless"]
+"""The ways in which sessions open."""
 
 
 class FieldName(str):
@@ -62,6 +67,7 @@ _RESERVED_STUBS = frozenset(
 # ASCII only: Python folds other letters (NFKC), so two different wire names could meet.
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WRITTEN_BY_TOOLS = re.compile(r"(?!__)[A-Za-z0-9_$ .,:<>\[\]|&~/@#*+-]+")
+# A word in a camelCase, PascalCase, snake_case, dotted or slashed name.
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
 
 _REVISION = re.compile(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*")
@@ -107,19 +113,14 @@ def installed_module(name: str) -> str:
     return name
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a camelCase, PascalCase, snake_case, dotted or slashed name."""
-    return _WORD.findall(text)
-
-
 def snake(text: str) -> str:
     """Return a name in snake case: `listChanged` → `list_changed`."""
-    return "_".join(words(text)).lower()
+    return "_".join(_WORD.findall(text)).lower()
 
 
 def pascal(text: str) -> str:
     """Return a name in Pascal case: `inputSchema` → `InputSchema`, `_meta` → `Meta`."""
-    return "".join(word[0].upper() + word[1:] for word in words(text))
+    return "".join(word[0].upper() + word[1:] for word in _WORD.findall(text))
 
 
 def type_name(text: str) -> str:

@@ -11,7 +11,7 @@ import warnings
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import crash, show_problems, tolerate_narrow_encodings
-from mcp_protogen.cli.run import plain_check, run
+from mcp_protogen.cli.run import plain, run
 
 _INTERRUPTED = 130  # 128 + SIGINT
 
@@ -36,10 +36,20 @@ def main() -> None:
 
 def _dispatch(arguments: list[str]) -> None:
     # Hooks and CI run little else than a plain check. It takes 50 ms, and importing the library
-    # behind all other commands takes as long again, so that this one form is read without it.
-    if (check := plain_check(arguments)) is not None:
-        run("check", check)
-    from mcp_protogen.cli.app import app
-    from mcp_protogen.cli.usage import run_app
+    # behind all other commands takes longer, so that such forms are read without it.
+    if (said := plain(arguments)) is not None:
+        run(said.mode, said.flags, force=said.force, cached=said.cached)
+    match [one for one in arguments if one and not one.startswith("-")], len(arguments):
+        case (["diff", before, after], 3):
+            from mcp_protogen.cli.diff import diff
 
-    run_app(app, arguments)
+            diff(before, after)
+        case (["new", name], 2):
+            from mcp_protogen.cli.new import new
+
+            new(name)
+        case _:
+            from mcp_protogen.cli.app import app
+            from mcp_protogen.cli.usage import run_app
+
+            run_app(app, arguments)

@@ -18,7 +18,7 @@ from mcp_protogen.cli.audit import audit
 from mcp_protogen.cli.console import finish, say
 from mcp_protogen.cli.diff import diff as compare
 from mcp_protogen.cli.new import new
-from mcp_protogen.cli.options import Force, FormatOption, Quiet, Schema, Templates
+from mcp_protogen.cli.options import Force, FormatOption, NoCache, Quiet, Schema, Templates
 from mcp_protogen.cli.run import run
 from mcp_protogen.cli.schema import schema_app
 from mcp_protogen.cli.sync import sync
@@ -116,6 +116,7 @@ def generate(
     ] = None,
     format: FormatOption = None,
     force: Force = False,
+    no_cache: NoCache = False,
     quiet: Quiet = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an internal fault.")
@@ -143,7 +144,7 @@ def generate(
     )
     modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
     if context.invoked_subcommand is not None:
-        if flags != Settings() or modes or regenerate or force or quiet:
+        if flags != Settings() or modes or regenerate or force or no_cache or quiet:
             raise _conflict(f"{context.invoked_subcommand} does not take the options before it")
     elif len(modes) > 1:
         raise _conflict(f"--{' and --'.join(modes)} exclude each other")
@@ -153,7 +154,7 @@ def generate(
         if len(sys.argv) == 1 and load_settings(Path.cwd()) == Settings():
             raise HelpWanted(context.get_help())
         mode = "regenerate" if regenerate else modes[0] if modes else "generate"
-        run(mode, flags, force=force, quiet=quiet)
+        run(mode, flags, force=force, cached=not no_cache, quiet=quiet)
 
 
 @app.command(cls=Command)

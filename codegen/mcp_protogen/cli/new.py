@@ -9,6 +9,7 @@ import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import ask, can_ask, finish, progress
+from mcp_protogen.cli.options import NoCache
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
@@ -44,6 +45,7 @@ def new(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Ask nothing; take the defaults.")
     ] = False,
+    no_cache: NoCache = False,
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
 ) -> None:
     """Start a project: a server, a client, or a gateway between the two.
@@ -61,7 +63,7 @@ def new(
         refuse_occupied(folder)
         choices = _choices(named, kind, transport, revision, asking=not yes and can_ask())
         with progress("new", shown=True):
-            created = create(choices, folder)
+            created = create(choices, folder, cached=not no_cache)
         return Report(
             "new",
             Status.FINE,

@@ -31,6 +31,10 @@ class LeastSeverity(StrEnum):
 
 FormatOption = Annotated[Format | None, typer.Option("--format", help="Form of the report.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that were edited by hand.")]
+NoCache = Annotated[
+    bool,
+    typer.Option("--no-cache", help="Neither use packages of earlier runs nor keep this one."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")]
 Output = Annotated[
     Path | None,

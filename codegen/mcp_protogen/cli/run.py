@@ -1,6 +1,7 @@
 """The run of the generating form of the command line, from settings to exit code."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -9,8 +10,12 @@ from mcp_protogen.cli.console import emit, progress
 from mcp_protogen.config import Format, Settings, load_settings
 from mcp_protogen.findings.report import Report, failure
 
+_SWITCHES = frozenset({"--check", "--force", "--no-cache"})
 
-def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False) -> NoReturn:
+
+def run(
+    mode: str, flags: Settings, *, force: bool = False, cached: bool = True, quiet: bool = False
+) -> NoReturn:
     """Do what `mode` says with flags over settings, show the report, and end the process.
 
     A mode is "generate", "check", "regenerate" (a check that generates), "diff" or "dry-run".
@@ -19,7 +24,7 @@ def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False)
     try:
         settings = flags.over(load_settings(Path.cwd(), flags))
         with progress(mode, shown=not quiet):
-            report = _perform(mode, settings, force=force)
+            report = _perform(mode, settings, force=force, cached=cached)
     except ProblemError as error:
         command = "check" if mode == "regenerate" else mode
         report = failure(command, error.problems, str(settings.out or ""))
@@ -27,28 +32,43 @@ def run(mode: str, flags: Settings, *, force: bool = False, quiet: bool = False)
     raise SystemExit(report.status.exit_code)
 
 
-def plain_check(arguments: Sequence[str]) -> Settings | None:
-    """Return the flags of `--check [--out DIR] [--revision NAME]...`, in any order.
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A command line of the generating form that has none but the usual options."""
+
+    mode: str
+    flags: Settings
+    force: bool
+    cached: bool
+
+
+def plain(arguments: Sequence[str]) -> Plain | None:
+    """Return what `--out DIR`, `--check` and the options that often go with them say, in any order.
 
     Return None for every other command line, also for one that only resembles it.
     """
-    if "--check" not in arguments:
-        return None
     values: dict[str, list[str]] = {"--out": [], "--revision": []}
+    switches: set[str] = set()
     rest = iter(arguments)
     for argument in rest:
         if argument in values:
             values[argument].append(next(rest, "-"))
-        elif argument != "--check":
+        elif argument in _SWITCHES:
+            switches.add(argument)
+        else:
             return None
     said = [value for given in values.values() for value in given]
-    if any(value.startswith("-") for value in said) or len(values["--out"]) > 1:
+    if any(not value or value.startswith("-") for value in said) or len(values["--out"]) > 1:
+        return None
+    if not values["--out"] and "--check" not in switches:
         return None
     out = Path(values["--out"][0]) if values["--out"] else None
-    return Settings(revisions=tuple(values["--revision"]) or None, out=out)
+    flags = Settings(revisions=tuple(values["--revision"]) or None, out=out)
+    mode = "check" if "--check" in switches else "generate"
+    return Plain(mode, flags, "--force" in switches, "--no-cache" not in switches)
 
 
-def _perform(mode: str, settings: Settings, *, force: bool) -> Report:
+def _perform(mode: str, settings: Settings, *, force: bool, cached: bool) -> Report:
     from mcp_protogen.app import commands
 
     if mode in ("check", "regenerate"):
@@ -57,4 +77,4 @@ def _perform(mode: str, settings: Settings, *, force: bool) -> Report:
         return commands.diff(settings)
     if mode == "dry-run":
         return commands.dry_run(settings, force=force)
-    return commands.write(settings, force=force)
+    return commands.write(settings, force=force, cached=cached)

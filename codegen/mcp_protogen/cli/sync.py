@@ -7,7 +7,7 @@ import typer
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import emit, progress
-from mcp_protogen.cli.options import Force, FormatOption, Quiet, Templates
+from mcp_protogen.cli.options import Force, FormatOption, NoCache, Quiet, Templates
 from mcp_protogen.config import Format, Settings, load_settings
 from mcp_protogen.findings.report import failure
 
@@ -25,6 +25,7 @@ def sync(
     templates: Templates = None,
     format: FormatOption = None,
     force: Force = False,
+    no_cache: NoCache = False,
     quiet: Quiet = False,
 ) -> None:
     """Generate a project's package anew with this mcp-gen, as its settings and lock say.
@@ -44,7 +45,11 @@ def sync(
         form = format or load_settings(package.resolve(), only=("format",)).format
         out = str(package)
         with progress("sync", shown=not quiet):
-            report = look(package, flags) if check else bring_in_step(package, flags, force=force)
+            report = (
+                look(package, flags)
+                if check
+                else bring_in_step(package, flags, force=force, cached=not no_cache)
+            )
     except ProblemError as error:
         report = failure("sync", error.problems, out)
     emit(report, form or Format.TEXT, quiet=quiet)

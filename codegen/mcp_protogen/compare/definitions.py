@@ -199,7 +199,7 @@ def _members(types: Types, old: str, new: str, who: Senders) -> Iterator[Differe
         inside = _along(before, was, now) or _along(after, now, was)
         pair = fields.MemberPair(path, before, after, (old, new), inside)
         for one in fields.changes(pair, types.values, moved, who):
-            if one.code not in _compared_elsewhere(types, new, pair):
+            if one.code not in _codes_not_reported(types, new, pair):
                 yield one
 
 
@@ -233,7 +233,7 @@ def _of_base(found: Iterable[Difference]) -> Iterator[Difference]:
                 pass
 
 
-def _compared_elsewhere(types: Types, name: str, pair: fields.MemberPair) -> frozenset[str]:
+def _codes_not_reported(types: Types, name: str, pair: fields.MemberPair) -> frozenset[str]:
     """Return the codes that are not reported here for a member.
 
     They are reported in another place, or have no meaning there.

@@ -76,7 +76,6 @@ def compared_file(
     source = sources.load(revision, options)
     notes: tuple[Problem, ...] = ()
     if given is not None:
-        sources.check(source)
         source, notes = _as_given(source)
     mended = patches.apply(source.schema, source.ledger, source.ledger_place)
     derived = _derived(replace(source, schema=mended, ledger=()))

@@ -85,7 +85,6 @@ def draft(revision: str, folder: Path) -> Draft:
     """
     files = _Files(folder, revision)
     source = sources.pinned(revision, folder)
-    sources.check(source)
     source = _settled(source, files)
     newer = derive_revision(source)
     rules = files.before(files.rules)

@@ -7,11 +7,12 @@ from typing import Any
 
 from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import Era
 from mcp_protogen.derive import skeleton
 from mcp_protogen.derive.methods import derived_traits
 from mcp_protogen.inputs.basis import era_of
 from mcp_protogen.inputs.todo import TODO
-from mcp_protogen.ir import OTHER, ROLES, Era, Role
+from mcp_protogen.ir import OTHER, ROLES, Role
 from mcp_protogen.normalise.references import target
 
 Json = dict[str, Any]

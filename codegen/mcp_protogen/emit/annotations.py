@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from mcp_protogen.base.names import field_name
 from mcp_protogen.emit.text import literal
@@ -164,6 +165,7 @@ def same(left: str, right: str) -> bool:
     return _normal(left) == _normal(right)
 
 
+@cache
 def _normal(hint: str) -> str:
     expression = ast.parse(hint, mode="eval").body
     if isinstance(expression, ast.Constant) and isinstance(expression.value, str):

@@ -1,7 +1,8 @@
 """From IR to modules: the files of a package, and the template of each."""
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.emit import formatting, verify, views
 from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
-from mcp_protogen.ir import ROLES, Era, RevisionIR
+from mcp_protogen.ir import ROLES, RevisionIR
 from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile
 from mcp_protogen.parts import OF_REVISIONS, Selection, missing_names
 from mcp_protogen.plans.tables import PairTables
@@ -34,12 +35,11 @@ PACKAGE_TEMPLATE = "package.py.jinja"
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A rendered and verified module; it is still to be formatted unless it is `formed`."""
+    """A rendered, verified and formatted module."""
 
     path: str
     origin: str
-    pieces: tuple[str, ...]
-    formed: bool = False
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class ListedRevision:
     """A revision as the package's `__init__` lists it."""
 
     id: str
-    era: Era
+    era: names.Era
     module: names.ModuleName
 
 
@@ -55,9 +55,9 @@ def models_module(ir: RevisionIR, models: ModelsSource, renderer: Renderer) -> M
     """Return the models module of a revision, verified against its IR."""
     path = f"{ir.module}/models.py"
     source = renderer.render(MODELS_TEMPLATE, {**views.revision_context(ir), "models": models})
-    module = _module(path, MODELS_TEMPLATE, source)
-    raise_errors(verify.models(source, ir, path))
-    return module
+    tree = formatting.parsed(source, path, MODELS_TEMPLATE)
+    raise_errors(verify.models(tree, ir, path))
+    return _module(path, MODELS_TEMPLATE, source, tree, renderer)
 
 
 def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:
@@ -73,9 +73,12 @@ def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -
         for module, template in MODULES.items()
         if module in {"__init__", *selection.modules}
     }
+    trees: dict[str, ast.Module] = {}
     for module, source in sources.items():
-        yield _module(f"{ir.module}/{module}.py", MODULES[module], source)
-    raise_errors(verify.members(sources, {type_.name for type_ in ir.types}, ir.module))
+        path, template = f"{ir.module}/{module}.py", MODULES[module]
+        trees[module] = formatting.parsed(source, path, template)
+        yield _module(path, template, source, trees[module], renderer)
+    raise_errors(verify.members(trees, {type_.name for type_ in ir.types}, ir.module))
 
 
 def shared_modules(
@@ -90,13 +93,11 @@ def shared_modules(
     ):
         if module in selection.modules:
             context = {"client": client, "runtime": renderer.runtime_in(path)}
-            yield _module(path, template, renderer.render(template, context))
+            yield _rendered(path, template, context, renderer)
     for pair in pairs:
         path = f"translate/{pair.older.module}__{pair.newer.module}.py"
         context = views.pair_context(pair, renderer.runtime_in(path))
-        source = renderer.render(TRANSLATION_TEMPLATE, {"pair": pair, **context})
-        made = _module(path, TRANSLATION_TEMPLATE, source)
-        yield replace(made, pieces=(source,), formed=True)
+        yield _rendered(path, TRANSLATION_TEMPLATE, {"pair": pair, **context}, renderer)
 
 
 def package_module(
@@ -117,7 +118,7 @@ def package_module(
         "package_exported": sorted(["REVISIONS", "load", *there, *exports]) + modules,
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
-    return _module("__init__.py", PACKAGE_TEMPLATE, renderer.render(PACKAGE_TEMPLATE, context))
+    return _rendered("__init__.py", PACKAGE_TEMPLATE, context, renderer)
 
 
 def fixed_files(
@@ -137,7 +138,12 @@ def fixed_files(
             yield GeneratedFile(name, path.read_bytes(), "runtime")
 
 
-def _module(path: str, template: str, source: str) -> Module:
-    formatting.check_syntax(source, path, template)
-    raise_errors(verify.module(source, path))
-    return Module(path, f"template {template}", formatting.pieces(source))
+def _rendered(path: str, template: str, context: Mapping[str, Any], renderer: Renderer) -> Module:
+    source = renderer.render(template, context)
+    return _module(path, template, source, formatting.parsed(source, path, template), renderer)
+
+
+def _module(path: str, template: str, source: str, tree: ast.Module, renderer: Renderer) -> Module:
+    raise_errors(verify.module(tree, path))
+    text = formatting.formatted(source, ours=not renderer.overridden)
+    return Module(path, f"template {template}", text)

@@ -11,6 +11,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -52,18 +53,24 @@ class ModelsSource:
 def emit(ir: RevisionIR, templates: Path, runtime: str = f"..{RUNTIME_FOLDER}") -> ModelsSource:
     """Return Python source for every type of `ir`, with imports from the module `runtime`."""
     body = _definitions(_generate(ir, templates / "models"))
+    tree = ast.parse(body)
     hints = map(alias_annotation, _endless(ir).values())
-    used = {name for part in (body, *hints) for name in _used(ast.parse(part))}
+    used = {name for part in (tree, *map(ast.parse, hints)) for name in _used(part)}
     offered = (*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME))
     imports = tuple(
         (module, tuple(sorted(used & provided))) for module, provided in offered if used & provided
     )
-    return ModelsSource(imports, _quoted(body))
+    return ModelsSource(imports, _quoted(body, tree))
 
 
 def _used(tree: ast.AST) -> Iterator[str]:
     """Yield the names in a tree."""
     return (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+def load_tool() -> None:
+    """Import datamodel-code-generator, which is slow, with everything that `emit` needs of it."""
+    import_module("datamodel_code_generator.parser.jsonschema")
 
 
 def _generate(ir: RevisionIR, templates: Path) -> str:
@@ -104,9 +111,9 @@ def _generate(ir: RevisionIR, templates: Path) -> str:
 def _skeleton(ir: RevisionIR) -> Json:
     """Return the types as datamodel-code-generator should read them.
 
-    It needs only members and references. In a cycle, classes come before aliases, because Python
-    evaluates the right-hand side of an alias at once. All other types are in their final order: the
-    tool makes one pass, and one deeper call, for each step of the longest chain of unordered types.
+    It needs only members, and the references in cycles. There, classes come before aliases, because
+    Python evaluates the right-hand side of an alias at once. All other types are in their final
+    order, and show no references: the tool spends most of its time on them.
     """
     graph = recursion.graph_of(ir.types)
     circular = recursion.circular(ir.types)
@@ -116,7 +123,10 @@ def _skeleton(ir: RevisionIR) -> Json:
         inside = (1 if isinstance(type_, ObjectIR) else 2) if type_.name in circular else 0
         return rounds[type_.name], inside
 
-    definitions = {str(type_.name): _outline(type_) for type_ in sorted(ir.types, key=rank)}
+    definitions = {
+        str(type_.name): _outline(type_, type_.name in circular)
+        for type_ in sorted(ir.types, key=rank)
+    }
     # The schema itself is not a type; no type has this name.
     return {"title": "WireModel", "$defs": definitions}
 
@@ -137,13 +147,14 @@ def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
     return rounds
 
 
-def _outline(type_: TypeIR) -> Json:
+def _outline(type_: TypeIR, referring: bool) -> Json:
     if not isinstance(type_, ObjectIR):
-        return _references(recursion.uses(type_))
+        return _references(recursion.uses(type_) if referring else ())
     return {
         "type": "object",
         "properties": {
-            str(field.name): _references(recursion.names_in(field.type)) for field in type_.fields
+            str(field.name): _references(recursion.names_in(field.type)) if referring else True
+            for field in type_.fields
         },
         "required": [str(field.name) for field in type_.fields if field.required],
     }
@@ -160,8 +171,9 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
     for type_ in ir.types:
         entry = data[type_.name]
         if type_.doc:
-            inside = isinstance(type_, ObjectIR) or type_.name in endless
-            entry["doc"] = text.docstring(type_.doc, 4 if inside else 0)
+            is_class = isinstance(type_, ObjectIR)
+            indent = 4 if is_class or type_.name in endless else 0
+            entry["doc"] = text.docstring(type_.doc, indent, of_member=not is_class)
         if not isinstance(type_, ObjectIR):
             entry["hint"] = alias_annotation(type_)
             if type_.name in endless:
@@ -173,9 +185,10 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
             str(field.name): {
                 "hint": field_annotation(field),
                 "default": default_text(field),
-                "doc": text.docstring(doc, 4) if (doc := _field_doc(field)) else None,
+                "doc": text.docstring(doc, 4, of_member=True) if doc else None,
             }
             for field in type_.fields
+            for doc in [_field_doc(field)]
         }
     return data
 
@@ -210,9 +223,8 @@ def _definitions(source: str) -> str:
     return "\n".join(source.split("\n")[first : body[-1].end_lineno]).strip() + "\n"
 
 
-def _quoted(body: str) -> str:
+def _quoted(body: str, tree: ast.Module) -> str:
     """Return a body in which annotations that name a later type, or their own, are quoted."""
-    tree = ast.parse(body)
     later = {name for node in tree.body for name in _defined(node)}
     lines = body.split("\n")
     for node in tree.body:

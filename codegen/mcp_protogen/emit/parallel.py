@@ -6,8 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import Executor, Future
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -29,15 +28,18 @@ class Inline(Executor):
         return future
 
 
-def executor() -> Executor:
+def executor(jobs: int) -> Executor:
     """Return an executor of forked processes if that is safe and fast, else an inline one.
 
-    Forking is used on Linux with several processors. Elsewhere a new process would have to import
-    everything again and would run the caller's main module.
+    Forking is used on Linux, for several large jobs on several processors. Elsewhere a new process
+    would have to import everything again and would run the caller's main module.
     """
     processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
-    if processors == 1:
+    if min(processors, jobs) < 2:
         return Inline()
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     context = get_context("fork")
     return ProcessPoolExecutor(processors, mp_context=context, initializer=_prepare)
 

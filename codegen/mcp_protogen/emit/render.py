@@ -25,6 +25,8 @@ class Renderer:
         # Slow to import, and no other module needs it.
         from mcp_protogen.emit.sandbox import sandbox
 
+        self.overridden = override is not None
+        """Whether there are templates of the user."""
         self._runtime = runtime
         self._environment = sandbox(templates / "package", override)
         filters: dict[str, Any] = self._environment.filters

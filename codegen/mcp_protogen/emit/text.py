@@ -13,6 +13,8 @@ WIDTH = 100
 # Characters that would end a docstring early, or would join its closing quotes.
 _CLOSING = re.compile(r'\\|"""|"\Z')
 
+_QUOTE = '"'
+
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
@@ -20,7 +22,13 @@ def literal(value: Any) -> str:
     """Return a Python expression for a JSON-like value, in the quotes that black prefers."""
     if isinstance(value, str):
         text = repr(str(value))
-        return text if '"' in text else f'"{text[1:-1]}"'
+        if text[0] == _QUOTE or value.count(_QUOTE) > value.count("'"):
+            return text
+        # Single quotes only where they save escapes.
+        inside = text[1:-1].replace("\\'", "'").replace(_QUOTE, '\\"')
+        return f'"{inside}"'
+    if isinstance(value, float):
+        return repr(value).replace("e+", "e")
     if _is_tuple(value):
         return tuple_of(map(literal, value))
     if is_array(value):
@@ -47,25 +55,31 @@ def set_of(values: Iterable[str]) -> str:
     return f"{{{items}}}" if items else "()"
 
 
-def docstring(text: str, indent: int) -> str:
+def docstring(text: str, indent: int, *, of_member: bool = False) -> str:
     """Return `text` as a docstring literal; later lines are indented by `indent` columns.
 
+    One of a class or function whose text is a single line stays on it, as black wants it; one of a
+    constant, at no indent, or of a member ends on the next line if it is too long.
     All text stays inside the quotes: backslashes and triple quotes are escaped, and invisible
     characters are dropped.
     """
     clean = re.sub(r"[^\S\n]+", " ", _INVISIBLE.sub("", text)).strip()
     safe = _CLOSING.sub(lambda part: "".join("\\" + char for char in part[0]), clean)
+    # Blanks keep quotes at the ends of the text from those around it.
+    first, last = " " * safe.startswith(_QUOTE), " " * safe.endswith(_QUOTE)
     margin = " " * indent
-    if "\n" not in safe and len(safe) + indent + 6 <= WIDTH:
-        return f'"""{safe}"""'
+    if "\n" not in safe and len(first + safe + last) + indent + 6 <= WIDTH:
+        return f'"""{first}{safe}{last}"""'
     lines = [
         line
         for paragraph in safe.split("\n")
-        for line in textwrap.wrap(paragraph, WIDTH - indent, break_long_words=False) or [""]
+        for line in textwrap.wrap(paragraph.strip(), WIDTH - indent, break_long_words=False) or [""]
     ]
     if len(lines[0]) + indent + 3 > WIDTH:
         lines = textwrap.wrap(lines[0], WIDTH - indent - 3, break_long_words=False) + lines[1:]
+    if len(lines) == 1 and indent and not of_member:
+        return f'"""{first}{lines[0]}{last}"""'
     body = "\n".join(
         (margin + line).rstrip() if number else line for number, line in enumerate(lines)
     )
-    return f'"""{body}\n{margin}"""'
+    return f'"""{first}{body}\n{margin}"""'

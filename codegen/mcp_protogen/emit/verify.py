@@ -2,7 +2,7 @@
 
 import ast
 import builtins
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mcp_protogen.base import names
 from mcp_protogen.base.problems import Problem
@@ -13,13 +13,12 @@ _BUILT_IN = {*dir(builtins), "__file__"}
 _REPORT = "report this with the schema that led to it"
 
 
-def module(source: str, path: str) -> tuple[Problem, ...]:
-    """Return what is wrong with `source` as a module.
+def module(tree: ast.Module, path: str) -> tuple[Problem, ...]:
+    """Return what is wrong with a module.
 
-    It may have a syntax error, or names that are defined twice or used without a definition.
+    It may be no Python, or have names that are defined twice or used without a definition.
     """
     try:
-        tree = ast.parse(source)
         compile(tree, path, "exec")
     except (SyntaxError, ValueError) as error:
         return (Problem("bad-output", f"is not Python: {error}", path, hint="report this"),)
@@ -27,42 +26,43 @@ def module(source: str, path: str) -> tuple[Problem, ...]:
 
 
 def _defects(tree: ast.Module, path: str) -> Iterator[Problem]:
+    nodes = list(ast.walk(tree))
     defined = list(_defined(tree))
+    imported = set(_imported(nodes))
     for name in names.duplicates(defined):
         yield Problem("bad-output", f"{name} is defined twice", path, hint="report this")
-    bound = {*defined, *_imported(tree)}
+    bound = {*defined, *imported}
     for name in _listed(tree):
         if name not in bound:
             yield Problem(
                 "bad-output", f"__all__ lists {name}, which is missing", path, hint="report this"
             )
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    for name in sorted(used - _bound(tree) - _BUILT_IN):
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    for name in sorted(used - imported - set(_bound(nodes)) - _BUILT_IN):
         yield Problem("bad-output", f"{name} is used but not defined", path, hint="report this")
 
 
-def _bound(tree: ast.Module) -> set[str]:
-    """Return the names that are bound anywhere in a module, in any scope."""
-    bound = set(_imported(tree))
-    for node in ast.walk(tree):
+def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names that are bound anywhere in a module, in any scope, but by imports."""
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                bound.add(name)
+                yield name
             case (
                 ast.ClassDef(name=name)
                 | ast.FunctionDef(name=name)
                 | ast.AsyncFunctionDef(name=name)
             ):
-                bound.add(name)
+                yield name
             case _:
                 pass
-    return bound
 
 
-def members(sources: Mapping[str, str], types: Collection[str], folder: str) -> tuple[Problem, ...]:
+def members(
+    trees: Mapping[str, ast.Module], types: Collection[str], folder: str
+) -> tuple[Problem, ...]:
     """Return each name that a module of a revision uses but another, or its types, lack."""
-    trees = {name: ast.parse(source) for name, source in sources.items()}
-    offered = {name: {*_defined(tree), *_imported(tree)} for name, tree in trees.items()}
+    offered = {n: {*_defined(tree), *_imported(ast.walk(tree))} for n, tree in trees.items()}
     offered["models"] = set(types)
     return tuple(
         Problem("bad-output", f"{module}.{name} is missing", f"{folder}/{user}.py", hint=_REPORT)
@@ -107,8 +107,8 @@ def _defined(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
 
@@ -124,9 +124,8 @@ def _listed(tree: ast.Module) -> list[str]:
     return []
 
 
-def models(source: str, ir: RevisionIR, path: str) -> tuple[Problem, ...]:
-    """Return each difference between `ir` and `source`, and each statement that is out of place."""
-    tree = ast.parse(source)
+def models(tree: ast.Module, ir: RevisionIR, path: str) -> tuple[Problem, ...]:
+    """Return each difference between `ir` and a module, and each statement out of place."""
     written = dict(_types(tree))
     expected = {str(type_.name): type_ for type_ in ir.types}
     return tuple(

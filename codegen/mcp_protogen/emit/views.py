@@ -7,7 +7,8 @@ from typing import Any, cast
 from mcp_protogen.derive.module_names import METHODS_MODULE, handler, iterator, sender
 from mcp_protogen.emit import rows
 from mcp_protogen.emit.annotations import qualified_annotation
-from mcp_protogen.emit.text import literal
+from mcp_protogen.emit.text import literal, tuple_of
+from mcp_protogen.emit.wrapping import Fixed
 from mcp_protogen.ir import ConditionIR, MethodIR, ObjectIR, RequirementIR, RevisionIR
 from mcp_protogen.plans.tables import PairTables
 from mcp_protogen.runtime.translation.plans import Direction
@@ -120,6 +121,14 @@ def condition(condition: ConditionIR) -> str:
     return f"Condition({', '.join(arguments)})"
 
 
+def requirement(need: RequirementIR) -> str:
+    """Return the expression that constructs a requirement."""
+    arguments = [need.capability, literal(need.level), f"sender={literal(need.sender)}"]
+    if need.when:
+        arguments.append(f"when={tuple_of(map(condition, need.when))}")
+    return f"Requirement({', '.join(arguments)}, source={literal(need.source)})"
+
+
 def revision_context(ir: RevisionIR) -> dict[str, Any]:
     """Return everything that the templates of one revision may use."""
     methods = ir.methods
@@ -165,18 +174,16 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
 
 def pair_context(pair: PairTables, runtime: str) -> dict[str, Any]:
     """Return what the template of a pair of revisions needs beside the pair."""
-    plans = f"from {runtime}.translation.plans import "
     classes = sorted({"Plan", *rows.classes_in((pair.up, pair.down))})
-    listed = rows.laid_out(tuple(map(rows.Name, classes)), plans)
     return {
-        "imports": f"{plans}{', '.join(classes)}" if "\n" not in listed else listed,
+        "imports": f"from {runtime}.translation.plans import {', '.join(classes)}",
         "tables": [_table("UP", pair.up), _table("DOWN", pair.down)],
     }
 
 
 def _table(name: str, direction: Direction) -> dict[str, Any]:
     """Return the text of one direction: its plans and the rest."""
-    whole = replace(direction, plans=cast(Any, rows.Name(f"_{name}")))
+    whole = replace(direction, plans=cast(Any, Fixed(f"_{name}")))
     return {
         "plans": rows.laid_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
         "direction": rows.laid_out(whole, f"{name}: Final = "),
@@ -212,6 +219,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "params_argument": params_argument,
     "plain_result": plain_result,
     "purpose": purpose,
+    "requirement": requirement,
     "result": result,
     "result_types": result_types,
     "sender": sender,

@@ -12,8 +12,8 @@ from typing import Any
 
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import Era
 from mcp_protogen.inputs.pins import Pins, nearest_revision, read_snapshot
-from mcp_protogen.ir import Era
 
 # basic/versioning: the first request of a client of each era.
 _OPENING: Mapping[str, Era] = {"initialize": "handshake", "server/discover": "stateless"}

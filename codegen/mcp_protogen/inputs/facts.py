@@ -15,10 +15,10 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonpointer import Absent
 from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.inputs.basis import best_basis, era_of
 from mcp_protogen.inputs.pins import load_pins
-from mcp_protogen.ir import Era
 
 Json = dict[str, Any]
 

@@ -39,11 +39,15 @@ class RevisionSource:
 
 
 def load(revision: str, options: GenerationOptions) -> RevisionSource:
-    """Return the inputs of `revision`; raise `ProblemError` for unusable ones."""
+    """Return the inputs of `revision`; raise `ProblemError` for unusable ones.
+
+    The schema of a file has to be valid. That of a pin was, when it was pinned.
+    """
     given = options.schemas.get(revision)
     if given is None:
         return pinned(revision, schema_folder())
     place, schema, own = _given(given)
+    metacheck.check(schema, place)
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
     return replace(of_snapshot(revision, schema_folder(), schema, place, own), facts_hint=hint)
 
@@ -101,11 +105,6 @@ def _ledger(
         return own, ()
     tried = ledger.inherited(schema, folder, merged.revision, merged.basis)
     return tried.entries, tried.notes
-
-
-def check(source: RevisionSource) -> None:
-    """Raise `ProblemError` unless the schema of `source` is valid."""
-    metacheck.check(source.schema, source.place)
 
 
 def _given(given: GivenFile) -> tuple[str, Json, dict[str, str]]:

@@ -1,13 +1,16 @@
 """A program that imports a generated package which is on no disk yet; `trial` runs it.
 
-Its input is on standard input. It runs in an interpreter with only the standard library, and finds
+Its input is on standard input: a line with what can be imported before the package is there, and
+then the package. It runs in an interpreter with only the standard library, and finds
 nothing but the generated modules, the installed runtime, and the folders of the runtime's
 dependencies: neither the working directory nor a file beside it.
 """
 
+import gc
 import importlib
 import json
 import sys
+from contextlib import suppress
 from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location, spec_from_loader
@@ -19,11 +22,19 @@ _PACKAGE = "generated package"  # a name that no module of a runtime can have
 class _Generated(MetaPathFinder, InspectLoader):
     """A finder and loader of modules by their paths in the package, from text."""
 
-    def __init__(self, runtime: str, name: str, files: dict[str, str]) -> None:
+    def __init__(self, runtime: str, name: str) -> None:
         self._runtime = runtime
         self._name = name
-        self._paths = {_named(path): path for path in files}
-        self._files = files
+        self._paths: dict[str, str] = {}
+        self._files: dict[str, str] = {}
+
+    def import_runtime(self, modules: list[str]) -> None:
+        """Import modules of the runtime, which has to be there before its package."""
+        for module in modules:
+            # A failure is reported with the module that needs it.
+            with suppress(Exception):
+                importlib.import_module(f"{self._name}.{module}")
+        sys.modules.pop(_PACKAGE, None)
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         """Return the origin of a module of the package, and of the packages above its runtime."""
@@ -43,11 +54,13 @@ class _Generated(MetaPathFinder, InspectLoader):
         """Return the text of a module."""
         return self._files[self._paths[fullname]]
 
-    def import_all(self, kept: list[str]) -> dict[str, str]:
+    def import_all(self, files: dict[str, str], kept: list[str]) -> dict[str, str]:
         """Return the error of each module that cannot be imported, by path.
 
         Modules name the revisions that are `kept`, which are not among them.
         """
+        self._files = files
+        self._paths = {_named(path): path for path in files}
         wrong: dict[str, str] = {}
         from pydantic import TypeAdapter
 
@@ -70,14 +83,17 @@ def _named(path: str) -> str:
 
 
 def _main() -> None:
-    job = json.load(sys.stdin)
-    sys.path += job["path"]
-    name = job["runtime_module"] or f"{_PACKAGE}._runtime"
-    finder = _Generated(job["runtime"], name, job["files"])
+    gc.disable()  # this process lives for a second and keeps most of its objects
+    first = json.loads(sys.stdin.readline())
+    sys.path += first["path"]
+    finder = _Generated(first["runtime"], first["runtime_module"] or f"{_PACKAGE}._runtime")
     sys.meta_path.insert(0, finder)
     # Text that modules print while they are imported is not the answer.
     out, sys.stdout = sys.stdout, sys.stderr
-    json.dump(finder.import_all(job["kept"]), out)
+    finder.import_runtime(first["beforehand"])
+    # Nothing follows where generating failed.
+    if package := sys.stdin.read():
+        json.dump(finder.import_all(**json.loads(package)), out)
 
 
 if __name__ == "__main__":

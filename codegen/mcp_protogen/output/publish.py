@@ -4,7 +4,6 @@
 a kill. Nothing is generated or printed here.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,18 +26,11 @@ class PublishResult:
     warnings: tuple[Problem, ...] = ()
 
 
-def publish(
-    package: Package,
-    space: Workspace,
-    *,
-    force: bool = False,
-    require: Callable[[Package], None] | None = None,
-) -> PublishResult:
+def publish(package: Package, space: Workspace, *, force: bool = False) -> PublishResult:
     """Make the held folder contain `package`; the user's own files stay as they are.
 
     With `force`, edited files and files in the way are overwritten. Raise `ProblemError` with all
-    obstacles; then nothing has changed. `require` raises it for an unusable package, and is called
-    if there is something to write.
+    obstacles; then nothing has changed.
     """
     tree = read_tree(space.target)
     work = _placed(plan(package, read_lock(space.target), tree, force=force), space.named)
@@ -46,8 +38,6 @@ def publish(
     if not work.changes:
         return _outcome(work, tree)
     _refuse_inside(space.target)
-    if require is not None:
-        require(package)
     with space.changing():
         space.stage(work.written, (*work.unchanged, *work.carried), _own_folders(work, tree))
         old = space.swap()

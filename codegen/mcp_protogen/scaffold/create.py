@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cache.packages import made
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.output import trial
 from mcp_protogen.output.lock import lock_file, lock_of
 from mcp_protogen.output.workspace import exclusive
-from mcp_protogen.package import Package
 from mcp_protogen.scaffold.choices import Choices
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 
@@ -24,12 +23,11 @@ class Created:
     warnings: tuple[Problem, ...] = ()
 
 
-def create(choices: Choices, folder: Path) -> Created:
+def create(choices: Choices, folder: Path, *, cached: bool = True) -> Created:
     """Make the project in `folder`; raise `ProblemError` unless that is new or empty."""
     refuse_occupied(folder)
     own = project_files(choices)
-    package = _generated(choices)
-    trial.require_importable(package)
+    package = made(GenerationOptions(choices.revisions, parts=choices.parts), cached=cached)
     protocol = protocol_folder(choices)
     generated = {f"{protocol}/{file.path}": file.content for file in package.files}
     lock = lock_file(lock_of(package, {}))
@@ -67,9 +65,3 @@ def _occupied(folder: Path) -> Problem | None:
         hint = f"change to the folder above, and name this one: --out {folder.resolve().name}"
         return Problem("inside-output", message, str(folder), hint=hint)
     return None
-
-
-def _generated(choices: Choices) -> Package:
-    from mcp_protogen.generate import generate
-
-    return generate(GenerationOptions(choices.revisions, parts=choices.parts))

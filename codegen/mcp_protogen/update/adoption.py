@@ -16,6 +16,7 @@ from mcp_protogen.base.names import REVISION_HINT, is_revision
 from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.findings.report import Report, Status
+from mcp_protogen.inputs import metacheck
 from mcp_protogen.inputs.pins import (
     Pin,
     Publication,
@@ -63,11 +64,12 @@ def add(
     """Pin `revision` to published bytes, store their snapshot, and return the new pin.
 
     Another publication that was pinned so far becomes history. Raise `ProblemError` if the bytes
-    are not a schema or the name cannot be that of a revision.
+    are not a valid schema or the name cannot be that of a revision.
     """
     raise_errors((*unsafe(revision), *_unreadable_origin(origin)))
     published = parse_json(content, place)
     structure = snapshot_of(published, place)
+    metacheck.check(structure, place)
     with changing(folder):
         before = load_pins(folder).get(revision) if pins_file(folder).exists() else None
         if before is None:

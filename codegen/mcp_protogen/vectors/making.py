@@ -43,8 +43,6 @@ def make(revision: str, options: GenerationOptions | None = None) -> VectorSet:
     """
     options = options or GenerationOptions((revision,))
     source = sources.load(revision, options)
-    if options.schemas:
-        sources.check(source)
     derived = derive_revision(source)
     document = patches.apply(source.schema, source.ledger, source.ledger_place)
     try:

@@ -51,7 +51,7 @@ def vector_members(vector: Vector) -> dict[str, Any]:
 
 def folder_files(options: GenerationOptions) -> dict[str, bytes]:
     """Return the files of a folder of vectors, by name: revisions and their schema."""
-    with executor() as pool:
+    with executor(len(options.revisions)) as pool:
         made = {name: pool.submit(_document, name, options) for name in options.revisions}
         files = {f"{name}.json": future.result() for name, future in made.items()}
     return {**files, SCHEMA_NAME: (schema_folder() / "formats" / SCHEMA_NAME).read_bytes()}

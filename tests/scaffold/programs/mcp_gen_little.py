@@ -5,11 +5,11 @@ from types import ModuleType
 
 from mcp_protogen.cli import main
 from mcp_protogen.output import trial
-from support.generating import generate_little, require_nothing
+from support.generating import generate_little, trying_nothing
 
 generator = ModuleType("mcp_protogen.generate")
 generator.generate = generate_little
 sys.modules[generator.__name__] = generator
-trial.require_importable = require_nothing
+trial.trying = trying_nothing
 
 main()

@@ -1,0 +1,99 @@
+"""Packages that can be imported: generated and tried, or kept from an earlier run.
+
+A package is kept under a digest of everything that it depends on: its inputs, all of the schema
+folder, the generator with its tools, and Python. One that imports an installed runtime is not kept,
+because the runtime may move without us.
+"""
+
+import json
+import sys
+import zlib
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.base.canonical import canonical, digest, digest_files, sha256
+from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.cache.entries import keep_entry, read_entry
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.output import trial
+from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
+
+_CODE = Path(__file__).resolve().parents[1]
+# What tries packages and keeps them; the code that generates is among the inputs.
+_TRYING = ("cache", "output")
+# What makes packages and tries them, beside our own code.
+_TOOLS = ("black", "datamodel-code-generator", "jinja2", "jsonschema", "pydantic")
+
+
+def made(options: GenerationOptions, *, cached: bool = True) -> Package:
+    """Return the package for some options; with `cached`, from the user's cache if it is there.
+
+    Raise `ProblemError` with everything that is wrong.
+    """
+    if not cached or options.runtime is not None:
+        return _made(options)
+    inputs = read_inputs(options)
+    name = _name(options, inputs)
+    package = _kept(name, inputs)
+    if package is None:
+        package = _made(options)
+        # Somebody may have changed something meanwhile.
+        if _name(options, package.inputs) == name:
+            keep_entry(name, _packed(package))
+    return package
+
+
+def _made(options: GenerationOptions) -> Package:
+    with trial.trying(options) as require:
+        from mcp_protogen.generate import generate
+
+        package = generate(options)
+        require(package)
+    return package
+
+
+def _name(options: GenerationOptions, inputs: GenerationInputs) -> str:
+    """Return the digest of everything that a package depends on."""
+    code = (file for folder in _TRYING for file in (_CODE / folder).glob("*.py"))
+    return digest(
+        {
+            "code": digest_files(_CODE, code),
+            "inputs": asdict(inputs),
+            "made": options.revisions,
+            "python": sys.version,
+            "rules": _digests(options.rules.items()),
+            "schema folder": digest_files(schema_folder(), schema_folder().glob("**/*.json")),
+            "schemas": _digests(options.schemas.items()),
+            "tools": {tool: version(tool) for tool in _TOOLS},
+        }
+    )
+
+
+def _digests(given: Iterable[tuple[str, GivenFile]]) -> dict[str, Any]:
+    return {revision: (file.name, sha256(file.content)) for revision, file in given}
+
+
+def _packed(package: Package) -> bytes:
+    content = {
+        "files": [(file.path, file.origin, file.content.decode()) for file in package.files],
+        "warnings": [asdict(warning) for warning in package.warnings],
+    }
+    return zlib.compress(canonical(content), 1)
+
+
+def _kept(name: str, inputs: GenerationInputs) -> Package | None:
+    """Return the package that an earlier run has kept under a name."""
+    packed = read_entry(name)
+    if packed is None:
+        return None
+    content = json.loads(zlib.decompress(packed))
+    files = (GeneratedFile(path, text.encode(), origin) for path, origin, text in content["files"])
+    warnings = (
+        Problem(**{**warning, "level": Level(warning["level"])}) for warning in content["warnings"]
+    )
+    return Package(tuple(files), inputs, tuple(warnings))

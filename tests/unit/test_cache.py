@@ -1,0 +1,219 @@
+"""Packages of earlier runs: used where nothing has changed, and never in the way."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.cache import entries, packages
+from mcp_protogen.cache.entries import keep_entry, read_entry, user_cache
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.package import Package
+from support import tables
+from support.folders import environment
+from support.generating import generate_little
+from support.running import Run
+
+OPTIONS = GenerationOptions(("2025-11-25",))
+NOTICE = Problem("to-decide", "Not yet.", "facts.json", "/a", "Decide.", Level.WARNING)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(entries.VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def generated(little: None, monkeypatch: pytest.MonkeyPatch) -> list[GenerationOptions]:
+    """The options of each package that was generated, with a warning, and not found."""
+    asked: list[GenerationOptions] = []
+
+    def generate(options: GenerationOptions) -> Package:
+        asked.append(options)
+        return replace(generate_little(options), warnings=(NOTICE,))
+
+    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+    return asked
+
+
+def test_a_package_is_made_once(cache: Path, generated: list[GenerationOptions]) -> None:
+    first, second = packages.made(OPTIONS), packages.made(OPTIONS)
+    assert first == second and second.warnings == (NOTICE,)
+    assert len(generated) == 1
+
+
+def test_what_is_not_to_be_kept_is_not(cache: Path, generated: list[GenerationOptions]) -> None:
+    for options, cached in ((OPTIONS, False), (replace(OPTIONS, runtime="runtime"), True)):
+        packages.made(options, cached=cached)
+        packages.made(options, cached=cached)
+        assert not cache.exists()
+    assert len(generated) == 4
+
+
+def test_whatever_a_package_depends_on_makes_another(
+    cache: Path, generated: list[GenerationOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "templates"
+    own.mkdir()
+    templated = replace(OPTIONS, templates=own)
+
+    def template(text: str) -> Callable[[], None]:
+        def change() -> None:
+            (own / "bridge.py.jinja").write_text(text)
+
+        return change
+
+    def upgrade() -> None:
+        monkeypatch.setattr(packages, "version", str)
+
+    unchanged: Callable[[], None] = lambda: None  # noqa: E731
+    schema = GivenFile("draft.json", b'{"$defs": {"A": {"type": "string"}}}')
+    other = replace(schema, content=b'{"$defs": {"A": {"type": "number"}}}')
+    cases: tuple[tuple[str, GenerationOptions, Callable[[], None]], ...] = (
+        ("the first", OPTIONS, unchanged),
+        ("parts", replace(OPTIONS, parts=("stdio",)), unchanged),
+        ("revisions", GenerationOptions(("2024-11-05", "2025-11-25")), unchanged),
+        ("templates", templated, template("x = 1\n")),
+        ("a changed template", templated, template("x = 2\n")),
+        ("a schema", replace(OPTIONS, schemas={"2025-11-25": schema}), unchanged),
+        ("another schema", replace(OPTIONS, schemas={"2025-11-25": other}), unchanged),
+        ("rules", replace(OPTIONS, rules={"2025-11-25": GivenFile("a", b"{}")}), unchanged),
+        ("a tool", OPTIONS, upgrade),
+    )
+    for number, (name, options, change) in enumerate(cases, 1):
+        with tables.case(name):
+            change()
+            packages.made(options)
+            packages.made(options)
+            assert len(generated) == len(list(cache.iterdir())) == number
+
+
+BROKEN = {
+    "empty": b"",
+    "no digest": b"\n",
+    "not ASCII": b"\xff\xfe\n\x00",
+    "cut off": None,
+    "of another content": b"0" * 64 + b"\nx",
+}
+
+
+def test_a_broken_entry_is_made_anew(cache: Path, generated: list[GenerationOptions]) -> None:
+    first = packages.made(OPTIONS)
+    (entry,) = cache.iterdir()
+    whole = entry.read_bytes()
+    for number, (name, content) in enumerate(BROKEN.items(), 2):
+        with tables.case(name):
+            entry.write_bytes(whole[:-9] if content is None else content)
+            assert packages.made(OPTIONS) == first
+            assert len(generated) == number
+            assert entry.read_bytes() == whole
+
+
+def test_a_cache_that_cannot_be_used_is_done_without(
+    generated: list[GenerationOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    (tmp_path / "file").touch()
+    for name, folder in (("none", ""), ("a file", "file"), ("below a file", "file/a")):
+        with tables.case(name):
+            monkeypatch.setenv(entries.VARIABLE, folder and str(tmp_path / folder))
+            assert packages.made(OPTIONS) == packages.made(OPTIONS)
+    monkeypatch.setenv(entries.VARIABLE, str(tmp_path / "read-only"))
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    assert packages.made(OPTIONS) == packages.made(OPTIONS)
+    assert len(generated) == 8
+    assert not list((tmp_path / "read-only").iterdir())
+
+
+def test_what_changes_while_a_package_is_made_keeps_it_out(
+    cache: Path, little: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bridge.py.jinja").write_text("x = 1\n")
+    templated = replace(OPTIONS, templates=tmp_path)
+
+    def generate(options: GenerationOptions) -> Package:
+        (tmp_path / "bridge.py.jinja").write_text("x = 2\n")
+        return generate_little(options)
+
+    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+    packages.made(templated)
+    assert not cache.exists()
+
+
+def test_entries_that_are_not_used_make_room(cache: Path) -> None:
+    names = [f"{number:064}" for number in range(40)]
+    cache.mkdir()
+    (cache / "mine.txt").touch()
+    os.utime(cache / "mine.txt", (0, 0))
+    for age, name in enumerate(names[:31]):
+        keep_entry(name, name.encode())
+        os.utime(cache / name, (age, age))
+    assert read_entry(names[0]) == names[0].encode()
+    for name in names[31:]:
+        keep_entry(name, name.encode())
+    left = {path.name for path in cache.iterdir()} - {"mine.txt"}
+    assert (cache / "mine.txt").exists()
+    assert len(left) == 32 and {names[0], names[-1]} <= left
+    assert read_entry(names[1]) is None
+
+
+WRITER = """
+from mcp_protogen.cache.entries import keep_entry, read_entry
+for _ in range(100):
+    keep_entry("a", b"x" * 50_000)
+    assert read_entry("a") == b"x" * 50_000
+"""
+
+
+def test_runs_at_the_same_time_do_no_harm(cache: Path) -> None:
+    command = [sys.executable, "-c", WRITER]
+    running = [subprocess.Popen(command, env=environment()) for _ in range(4)]
+    assert [one.wait() for one in running] == [0] * 4
+    assert [path.name for path in cache.iterdir()] == ["a"]
+
+
+def test_the_folder_is_that_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(entries.VARIABLE)
+    for platform, variables, folder in (
+        ("linux", {"XDG_CACHE_HOME": "/x"}, Path("/x/mcp-gen")),
+        ("linux", {"XDG_CACHE_HOME": "relative"}, None),
+        ("linux", {"XDG_CACHE_HOME": "", "HOME": "/me"}, Path("/me/.cache/mcp-gen")),
+        ("darwin", {"HOME": "/me"}, Path("/me/Library/Caches/mcp-gen")),
+        ("win32", {"LOCALAPPDATA": "/local"}, Path("/local/mcp-gen/Cache")),
+        ("win32", {"LOCALAPPDATA": ""}, None),
+    ):
+        with tables.case(f"{platform} {variables}"), monkeypatch.context() as patch:
+            patch.delenv("XDG_CACHE_HOME", raising=False)
+            patch.setattr(sys, "platform", platform)
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            assert user_cache() == folder
+
+
+def test_commands_use_it_unless_they_are_told_not_to(
+    cache: Path, mcp_gen: Run, generated: list[GenerationOptions], tmp_path: Path
+) -> None:
+    for number, (arguments, made) in enumerate(
+        (
+            (("--revision", "2025-11-25", "--out", "a", "--no-cache"), 1),
+            (("--revision", "2025-11-25", "--out", "b"), 2),
+            (("--revision", "2025-11-25", "--out", "c"), 2),
+            (("new", "d", "--revision", "2025-11-25"), 2),
+            (("new", "e", "--revision", "2025-11-25", "--no-cache"), 3),
+        )
+    ):
+        with tables.case(f"{number}: {arguments}"):
+            assert mcp_gen(*arguments).code == 0
+            assert len(generated) == made
+    # What is there is compared with a package that is generated anew, before one is written.
+    for option, made in ((), 4), (("--no-cache",), 6):
+        (tmp_path / "a" / "bridge.py").unlink()
+        assert mcp_gen("sync", "a", *option).code == 0
+        assert len(generated) == made
