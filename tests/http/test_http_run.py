@@ -49,6 +49,14 @@ def test_several_workers_need_to_share_what_is_kept() -> None:
         check(app_of(server(STATELESS)))
 
 
+def test_a_name_is_that_of_an_application_or_of_what_makes_one() -> None:
+    named = runtime("http.server.run")._named
+    assert named(WORKER) is named(WORKER)
+    made = named("support.http.worker:made")
+    assert isinstance(made, pkg.HttpApp)
+    assert made is not named("support.http.worker:made")
+
+
 def no_application() -> str:
     """What makes something else."""
     return "none"
