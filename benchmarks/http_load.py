@@ -76,6 +76,12 @@ class Caller:
             raise RuntimeError(f"initialized was not accepted: {accepted}")
         return session
 
+    def end_session(self, session: str) -> None:
+        """End a session."""
+        ended = self.ask(self._requests.end(session))
+        if ended.status != 204:
+            raise RuntimeError(f"a session was not ended: {ended}")
+
     def ask(self, request: bytes) -> Answer:
         """Post, and wait for the answer."""
         self._socket.sendall(request)

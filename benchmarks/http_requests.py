@@ -43,6 +43,10 @@ class Requests:
         """A call of the tool in a session."""
         return self._call(_in_session(session), _CALL)
 
+    def end(self, session: str) -> bytes:
+        """The request that ends a session."""
+        return self._post(_in_session(session), b"", "DELETE")
+
     def call_alone(self) -> bytes:
         """A call of the tool that needs no session."""
         named = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
@@ -53,7 +57,7 @@ class Requests:
         before, _, after = request.rpartition(b"%d" % FIRST_ID)
         return before.replace(b"%", b"%%") + b"%d" + after.replace(b"%", b"%%")
 
-    def _post(self, headers: Mapping[str, str], body: bytes) -> bytes:
+    def _post(self, headers: Mapping[str, str], body: bytes, method: str = "POST") -> bytes:
         lines = {
             "Host": f"127.0.0.1:{self.port}",
             "Accept": "application/json, text/event-stream",
@@ -62,7 +66,7 @@ class Requests:
             **headers,
         }
         head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-        return f"POST /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
+        return f"{method} /mcp HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
 def _in_session(session: str) -> dict[str, str]:

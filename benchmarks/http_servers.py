@@ -31,9 +31,9 @@ class Servers:
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
 
-    def ours(self, revision: str, tools: int = 1) -> Server:
-        """Generated stubs of one revision."""
-        return self._start("benchmarks.http_ours", revision, str(tools))
+    def ours(self, revision: str, tools: int = 1, *options: str) -> Server:
+        """Generated stubs of one revision; the options are those of `http_ours`."""
+        return self._start("benchmarks.http_ours", revision, str(tools), *options)
 
     def sdk(self) -> Server:
         """The SDK's low-level server, for all revisions."""

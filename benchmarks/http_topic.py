@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from . import http_calling, http_serving
+from . import http_calling, http_scaling, http_serving
 from .rows import Row
 
 TOPIC = http_serving.TOPIC
@@ -10,6 +10,7 @@ ROUNDS = 7
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare servers, then clients."""
+    """Compare servers, then workers of one, then clients."""
     yield from http_serving.rows(rounds)
+    yield from http_scaling.rows(rounds)
     yield from http_calling.rows(rounds)

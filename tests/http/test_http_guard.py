@@ -139,7 +139,7 @@ class TestHost:
         with pytest.raises(ValueError, match="allowed_hosts"):
             pkg.run_http(ours(), host="0.0.0.0")
         module = runtime("http.server.run")
-        server = module._server(app_of(ours()), "127.0.0.1", 0, 1.0)
+        server = module._server(app_of(ours()), "127.0.0.1", 0)
         assert server.config.host == "127.0.0.1"
         usual = module.run_http.__kwdefaults__
         assert usual["host"] == "127.0.0.1"

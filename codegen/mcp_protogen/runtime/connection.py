@@ -14,6 +14,7 @@ envelope, its state never changes, and what a client declares is looked up for e
 
 from collections.abc import Iterator, Mapping
 from itertools import count
+from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pydantic_core import from_json, to_json
@@ -43,6 +44,8 @@ R = TypeVar("R")
 CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
 INITIALIZED: Final = "notifications/initialized"
+
+_ROLES: Final[tuple[Role, ...]] = ("client", "server")
 
 
 # The events: what the messages of the peer come to, besides requests, notifications, results and
@@ -143,23 +146,26 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
     server may have many clients, so it keeps text, which is decoded at each access.
     """
 
-    __slots__ = ("_objects",)
+    __slots__ = ("client", "server")
 
-    def __init__(self, objects: Mapping[Role, Mapping[str, Any]] | None = None) -> None:
-        self._objects: dict[Role, Mapping[str, Any] | bytes] = dict(objects or {})
+    def __init__(self, objects: Mapping[Role, Mapping[str, Any]]) -> None:
+        self.client: Mapping[str, Any] | bytes | None = objects.get("client")
+        self.server: Mapping[str, Any] | bytes | None = objects.get("server")
 
     def __setitem__(self, role: Role, declared: Mapping[str, Any] | bytes) -> None:
-        self._objects[role] = declared
+        setattr(self, role, declared)
 
     def __getitem__(self, role: Role) -> Mapping[str, Any]:
-        kept = self._objects[role]
+        kept = self.client if role == "client" else self.server
+        if kept is None:
+            raise KeyError(role)
         return from_json(kept) if isinstance(kept, bytes) else kept
 
     def __iter__(self) -> Iterator[Role]:
-        return iter(self._objects)
+        return (role for role in _ROLES if getattr(self, role) is not None)
 
     def __len__(self) -> int:
-        return len(self._objects)
+        return len(list(self))
 
 
 class Connection:
@@ -200,7 +206,7 @@ class Connection:
         self.role: Role = role
         self.peer: Role = "server" if role == "client" else "client"
         self.declared = StoredJSON(declared)
-        self.identity = StoredJSON()
+        self.identity = StoredJSON({})
         self.envelope: bytes | None = None
         self.signature: bytes | None = None
         """Members, as JSON text, that belong into `_meta` of each result."""
@@ -217,7 +223,7 @@ class Connection:
         """The ids of the requests that are still to be sent."""
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
-        self.latest_due = float("inf")
+        self.latest_due = inf
         """The time at which the answer to the request made last is overdue."""
 
     def enter(self, state: State) -> None:
@@ -302,7 +308,7 @@ class Connection:
 
     def deadline(self) -> float:
         """Return when the next answer is overdue; infinity if none is awaited."""
-        return min((pending.due for pending in self._asked.values()), default=float("inf"))
+        return min((pending.due for pending in self._asked.values()), default=inf)
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
         """Return what is overdue; it still has to be cancelled or forgotten."""

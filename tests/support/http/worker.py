@@ -1,12 +1,15 @@
 """An application for processes of their own: `support.http.worker:app`, under any ASGI server.
 
 With `WORKER_STORE` in the environment, the path of a file, sessions and events are kept there for
-all processes that have the same one.
+all processes that have the same one. Run as a program, it is served by two workers of `run_http`.
 """
 
+import asyncio
 import json
+import logging
 import os
 import sqlite3
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -81,6 +84,15 @@ async def on_call_tool(self: Any, session: Session, params: CallToolRequestParam
         await session.log("error", "high")
     elif params.name == "lets_go":
         await session.close_stream()
+    elif params.name == "waits":
+        await asyncio.sleep(0.5)
+    elif params.name == "asks":
+        began: object = await session.once("began", os.getpid)
+        question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
+        await session.create_message(
+            m.CreateMessageRequestParams(messages=[question], max_tokens=1)
+        )
+        said = f"{began} {said}"
     return m.CallToolResult(content=[m.TextContent(text=said)])
 
 
@@ -103,3 +115,7 @@ def made() -> pkg.HttpApp:
 
 
 app = made()
+
+if __name__ == "__main__":
+    logging.basicConfig(format="%(levelname)s %(message)s")
+    pkg.run_http("support.http.worker:app", port=int(sys.argv[1]), workers=2)

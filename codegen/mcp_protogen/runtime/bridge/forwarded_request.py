@@ -49,7 +49,6 @@ class ForwardedRequest:
         self._changed.set()
 
     async def ask(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
-        """Return the client's answer to a question of the server."""
         question = _Question(spec, params, get_running_loop().create_future())
         self._questions.append(question)
         self._changed.set()
@@ -164,7 +163,6 @@ class ForwardedRequest:
 
     @property
     def over(self) -> bool:
-        """Return whether the server has answered, or will never answer."""
         return self._given_up or self._task.done()
 
 
@@ -178,5 +176,4 @@ async def _awaited(work: Awaitable[Any]) -> Any:
 
 
 def _passed_on(error: McpError | LocalError | RemoteError) -> McpError:
-    """Return what went wrong at one end as an answer at the other."""
     return McpError(error.code, error.message, error.data)

@@ -36,7 +36,6 @@ UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
-    """Return what is declared, without what needs more than the methods of a revision."""
     return {name: value for name, value in declared.items() if name != _EXTENSIONS}
 
 
@@ -189,7 +188,6 @@ class ProxyServerRuntime(ServerRuntime):
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
-        """Forward a notification of the server, if it has declared what that needs."""
         capabilities: gate.Declared = {
             "server": self.declaration(),
             "client": self.client.capabilities,

@@ -69,7 +69,6 @@ class ToHandshake(ClientConnection):
             self._levels[level] -= 1
 
     def _wanted_level(self) -> str | None:
-        """Return the least severe level that a request under way wants entries of."""
         return next((level for level in LEVELS if self._levels[level] > 0), None)
 
     async def _set_level(self) -> None:
@@ -93,7 +92,6 @@ class ToHandshake(ClientConnection):
         )
 
     async def _listen(self, params: Any) -> Any:
-        """Keep a stream of changes open until the call is cancelled, or the connection ends."""
         asked = Filter.of(params.notifications.to_wire())
         wanted = asked.honoured(self._declared)
         id = next(self._ids)
@@ -110,7 +108,6 @@ class ToHandshake(ClientConnection):
         raise Disconnected("the server closed the connection")
 
     async def _settle(self) -> None:
-        """Have the server tell of exactly the resources that some stream wants to know of."""
         async with self._subscribing:
             wanted = frozenset[str]().union(*(one.uris for one in self._streams.values()))
             for uri in sorted(wanted - self._subscribed):
@@ -183,7 +180,6 @@ class ToStateless(ClientConnection):
         await self._stream.subscription(method, uri)
 
     def _set_level(self, level: str) -> None:
-        """Ask for log entries of this level with each request from now on."""
         envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
         self.endpoint.connection.envelope = members({**envelope, LOG_LEVEL: level})
 

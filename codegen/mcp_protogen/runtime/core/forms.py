@@ -100,7 +100,6 @@ def _several(value: object, field: Schema) -> object:
 
 
 def _choices(schema: Schema) -> frozenset[Any] | None:
-    """Return the values of a choice, in any of the forms in which a schema can list them."""
     if "enum" in schema:
         return frozenset(schema["enum"])
     for titled in ("oneOf", "anyOf"):

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from inspect import isawaitable
 from logging import getLogger
+from math import inf
 from typing import Any, Final, TypeVar
 
 from ..connection import Connection, Ended, Failure, Progressed
@@ -65,7 +66,7 @@ class PendingCalls:
         self.broken: Disconnected | None = None
         """The reason why no answers will come any more."""
         self._timer: TimerHandle | None = None
-        self._timer_at = float("inf")
+        self._timer_at = inf
 
     async def request(
         self,
@@ -164,7 +165,7 @@ class PendingCalls:
             seconds = pending.seconds
             self._cancel(id, f"no answer within {seconds:g} s")
             self._calls[id].fail(RequestTimeout(pending.spec.method, seconds))
-        self._timer, self._timer_at = None, float("inf")
+        self._timer, self._timer_at = None, inf
         self._watch(self._connection.deadline())
 
 

@@ -66,7 +66,6 @@ class Inputs:
 
     @property
     def given(self) -> Mapping[str, WireModel]:
-        """The answers there are, by key."""
         return self._answers
 
     @property

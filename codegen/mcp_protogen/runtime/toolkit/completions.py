@@ -72,7 +72,6 @@ def completers(
     given: Completions | None,
     cls: type[Any] | None,
 ) -> Mapping[str, Completer]:
-    """Return the completers of a function, by the names that clients use."""
     found: dict[str, Completer] = {}
     for wire, one in parameters.items():
         # The values that the type names.

@@ -86,7 +86,6 @@ class UriTemplate:
         return values if at == len(uri) else None
 
     def _end(self, variable: Variable, uri: str, at: int) -> int:
-        """Return where a variable that begins at `at` ends, or -1."""
         if variable is self.variables[-1]:
             return len(uri) - len(variable.after) if uri.endswith(variable.after) else -1
         return uri.find(variable.after, at + 1)

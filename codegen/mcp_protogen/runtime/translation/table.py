@@ -76,7 +76,6 @@ class TranslatingTable(MethodTable):
         return self._wire
 
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
-        """Return a value translated, and report the losses as those of `name`."""
         if translate is None:
             return value
         report = Report([], thorough=False)

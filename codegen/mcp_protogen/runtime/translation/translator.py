@@ -77,7 +77,6 @@ class Translator:
         return self.direction.plans[name].becomes
 
     def code(self, method: str, code: int) -> int:
-        """Return the target's code for an error of a method."""
         errors = self.direction.errors
         found = errors.get((method, code)) or errors.get(("", code))
         return code if found is None else found[0]
@@ -276,7 +275,6 @@ def translator(package: str, source: str, target: str) -> Translator:
 
 
 def module_name(revision: str) -> str:
-    """Return the name of a revision's module in a generated package."""
     return "v" + revision.replace("-", "_").replace(".", "_").lower()
 
 
@@ -314,7 +312,6 @@ def _id_of(revision: str | ModuleType) -> str:
 
 
 def _name_in(value: WireModel, module: str) -> str:
-    """Return the name of the model class in `module` that `value` is an instance of."""
     for cls in type(value).__mro__:
         if cls.__module__ == module:
             return cls.__name__

@@ -72,6 +72,5 @@ class MemoryTransport:
 
 
 def memory_pair(tap: Tap | None = None) -> tuple[MemoryTransport, MemoryTransport]:
-    """Return the client's and the server's end of a connection."""
     to_server, to_client = _Pipe("client", tap), _Pipe("server", tap)
     return MemoryTransport(to_client, to_server), MemoryTransport(to_server, to_client)

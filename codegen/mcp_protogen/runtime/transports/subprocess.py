@@ -217,7 +217,6 @@ class ProcessTransport(LineTransport):
         await _within(_EXIT_CODE, self._process.finished)
 
     async def _end_group(self) -> None:
-        """End what a wrapper has started and left behind."""
         for number in _ESCALATION:
             if not self._signal(number):
                 return
@@ -227,7 +226,6 @@ class ProcessTransport(LineTransport):
                 await asyncio.sleep(0.01)
 
     def _signal(self, number: int) -> bool:
-        """Send a signal to the whole group; return False if nobody is left to get it."""
         try:
             if sys.platform != "win32":
                 os.killpg(self.pid, number)

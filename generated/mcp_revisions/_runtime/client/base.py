@@ -145,7 +145,6 @@ class ClientConnection:
         raise MethodNotFound(method)
 
     def _fitted(self, answer: Any, job: Job) -> Any:
-        """Return the answer to a question as the server has asked for it, in its revision."""
         if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
             return answer  # a task; what is no answer at all is refused where it is to be sent
         table = self.view.table
@@ -154,7 +153,6 @@ class ClientConnection:
         return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
-        """Return the work that a notification is for the client, if it is any."""
         handler = self.handlers.get(notification.spec.method)
         return None if handler is None else handler(notification.params)
 
@@ -218,7 +216,6 @@ class ClientRuntime(HandlerSet):
         return await self.connection.complete(spec, given, result, again)
 
     async def answer(self, method: str, params: Any) -> Any:
-        """Answer a question that came inside a result."""
         spec, name = self.owner.INPUT_REQUESTS[method]
         handler = self.bound(self.revision).get(method) or getattr(self.owner, name)
         given = spec.params() if params is None else params

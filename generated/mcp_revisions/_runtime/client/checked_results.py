@@ -64,7 +64,6 @@ class _KnownTools:
         return False
 
     def learn(self, listed: Any) -> None:
-        """Remember the schemas of the tools on a page of a list."""
         for tool in listed.tools:
             schema: Mapping[str, Any] | None = declared(tool, "output_schema")
             check = None if schema is None else _usable(tool.name, schema)

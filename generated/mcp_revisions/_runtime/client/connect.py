@@ -122,7 +122,6 @@ async def connected(
     options: Options,
     negotiated: NegotiatedRevision | None = None,
 ) -> AsyncGenerator[ClientBase, None]:
-    """Connect the client whose revision is agreed on; see `connect`."""
     negotiator = Negotiator(views, open, options)
     try:
         adopted = await negotiator.run(negotiated)
@@ -227,7 +226,6 @@ class Negotiator:
             self.left.extend(received)
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
-        """Return the outcome, if this message is the answer, or says that there will be none."""
         if isinstance(received, Unanswered):
             return received.error if received.id == id else None
         try:

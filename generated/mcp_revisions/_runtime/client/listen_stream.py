@@ -35,7 +35,6 @@ class ListenStream:
         self._id: Any = None
 
     async def lists(self, methods: Iterable[str]) -> None:
-        """Listen for those of these changes of lists that the server tells of."""
         wanted = Filter(frozenset(methods)).honoured(self._endpoint.connection.declared["server"])
         try:
             await self._listen(lambda filter: replace(filter, lists=wanted.lists))
@@ -55,7 +54,6 @@ class ListenStream:
             raise McpError(INVALID_PARAMS, "The server does not tell of changes of this resource")
 
     async def _listen(self, change: Callable[[Filter], Filter]) -> None:
-        """Open a new stream, and then end the one before."""
         async with self._changing:
             before, wanted = self._task, change(self._wanted)
             if wanted == self._wanted:
@@ -68,7 +66,6 @@ class ListenStream:
                 before.cancel()
 
     async def _opened(self, wanted: Filter) -> tuple[Task[None], Filter]:
-        """Open a stream; return its task, and the part of the filter that the server honours."""
         acknowledged = self._acknowledged = get_running_loop().create_future()
         task = self._endpoint.tasks.start(self._stream(wanted, acknowledged))
         try:

@@ -47,7 +47,6 @@ def _cursor(place: int) -> str:
 
 
 def _place(cursor: str) -> int:
-    """Return the place in a list that a cursor stands for; 0 if it is none of ours."""
     try:
         text = urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
         place = int(text.removeprefix(_MARK))

@@ -43,5 +43,4 @@ class RecentNames(Generic[T]):
 
 
 def is_too_large(listed: object) -> bool:
-    """Return whether an entry would leave too little room for the others."""
     return len(json_text(listed)) > _LARGEST

@@ -155,7 +155,6 @@ class _TooOften(Exception):
 
 
 def _counting(validators: Any, cls: Any, left: list[int]) -> Any:
-    """Return a subclass of a validator which counts the references that are left to follow."""
 
     def counted(follow: Callable[..., Any]) -> Callable[..., Any]:
         def counting(*arguments: Any) -> Any:

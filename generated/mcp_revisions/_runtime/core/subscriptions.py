@@ -37,7 +37,6 @@ _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=T
 
 
 def is_change(method: str) -> bool:
-    """Return whether a notification says that a list or a resource has changed."""
     return method == RESOURCE_UPDATED or method.endswith("/list_changed")
 
 
@@ -136,7 +135,6 @@ class Listeners:
         return frozenset(self._uris).union(*(wanted.uris for wanted in self._streams.values()))
 
     def matching(self, method: str, uri: str | None) -> list[RequestId]:
-        """Return the listen streams that carry a notification."""
         return [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
 
     def wants(self, uri: str | None) -> bool:

@@ -57,7 +57,6 @@ class Signal:
         self._waiting: Future[None] | None = None
 
     def ring(self) -> None:
-        """Wake every waiter."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.set_result(None)

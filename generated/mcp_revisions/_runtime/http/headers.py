@@ -77,7 +77,6 @@ def media_type(content_type: str | None) -> str:
 
 
 def value_at(arguments: object, path: Iterable[str]) -> Any:
-    """Return the argument at a path; None if there is none."""
     for name in path:
         if not is_object(arguments):
             return None

@@ -138,7 +138,6 @@ class Negotiation:
         return step
 
     def _settles_nothing(self, error: Exception) -> bool:
-        """Return whether an outcome says nothing about the era of the server."""
         match error:
             case RequestTimeout():
                 return not self.silence_means_old

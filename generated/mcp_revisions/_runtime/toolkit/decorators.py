@@ -83,7 +83,6 @@ class Marked(NamedTuple):
 
     @property
     def is_method(self) -> bool:
-        """Return whether Python fills in the first parameter."""
         cls = self.cls
         return cls is not None and not isinstance(getattr_static(cls, self.attribute), staticmethod)
 

@@ -81,7 +81,6 @@ class Signature:
 
 
 def named(function: Function) -> str:
-    """Return the name of a function for messages."""
     return getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
 
 
@@ -167,7 +166,6 @@ def _is_session(annotation: Any) -> bool:
 
 
 def arms(annotation: Any) -> list[Any]:
-    """Return the types that a value may have, without what annotates them."""
     annotation = getattr(annotation, "__value__", annotation)  # the value of a type alias
     origin = get_origin(annotation)
     if origin is Annotated:
@@ -197,12 +195,10 @@ class BadArguments(Exception):
         self._problems = [(f"/params/arguments{at}", text) for at, text in problems[:_MOST]]
 
     def refusal(self, key: str) -> InvalidParams:
-        """Return the error that answers a request with these arguments of `key`."""
         return InvalidParams(f"Invalid arguments for {key}:\n{self}", self._problems)
 
 
 def _got(pointer: str, arguments: Any) -> str:
-    """Return the value at a pointer as short text."""
     if not pointer:
         return ""
     value = arguments
@@ -290,7 +286,6 @@ class Texts:
         self._adapters = {one.wire: _adapter(where, one) for one in parameters}
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
-        """Return the keyword arguments for the call; raise `BadArguments`."""
         found = [
             Problem(f"/{escaped(name)}", "There is no such argument")
             for name in texts
@@ -342,7 +337,6 @@ def adapter_of(annotation: Any, what: str) -> TypeAdapter[Any]:
 
 
 def _reason(error: Exception) -> str:
-    """Return Pydantic's objection to a type, without its advice."""
     return str(error).split("\n", 1)[0]
 
 

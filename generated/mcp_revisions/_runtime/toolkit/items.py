@@ -78,7 +78,6 @@ class Item:
         self._marked = marked
 
     def entry(self, **members: Any) -> Any:
-        """Return the entry of the list, with the members that the revision knows."""
         options, where = self.options, self.signature.where
         icons, meta, annotations = map(options.get, ("icons", "meta", "annotations"))
         members |= {
@@ -123,7 +122,6 @@ def _in_thread(function: Function, given: Mapping[str, Any]) -> Any:
 
 
 def _known(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
-    """Return those of the members that are given, and that a class knows."""
     known = {field.alias or name for name, field in fields_of(model).items()}
     return {key: value for key, value in members.items() if value is not None and key in known}
 
@@ -172,7 +170,6 @@ class Tool(Item):
 def _arguments(
     signature: Signature, options: ToolOptions
 ) -> tuple[JSONObject, Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """Return the schema of the arguments, and a function that reads them for the call."""
     schema = options.get("input_schema")
     if schema is None:
         arguments = Arguments(signature)

@@ -56,7 +56,6 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
 
 
 def _without_results(annotation: Any, models: RevisionModels) -> Any:
-    """Return an annotation without the classes of whole results, which need no schema."""
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
     left = [one for one in get_args(annotation) if one not in models.call_results]
@@ -64,7 +63,6 @@ def _without_results(annotation: Any, models: RevisionModels) -> Any:
 
 
 def _is_structured(annotation: Any, models: RevisionModels) -> bool:
-    """Return whether a schema describes the values of a type, which then are not content."""
     content = models.blocks.union(models.call_results)
     if _is_open(annotation) or not content.isdisjoint(classes_in(annotation)):
         return False
@@ -176,7 +174,6 @@ class StructuredOutput:
             self.schema = _wrapped(schema) if self._wraps else schema
 
     def result(self, value: Any) -> Any:
-        """Return the result for a value; raise `UnfitResult`."""
         if isinstance(value, self._results):
             return self._own_result(value)
         text = self._write(value)
@@ -187,7 +184,6 @@ class StructuredOutput:
         return self._models.tool_result(text.decode(), structured_content=from_json(text))
 
     def _own_result(self, result: Any) -> Any:
-        """Return a result that the function made itself; check its structured content."""
         is_plain = isinstance(result, self._models.call_result)
         if self.schema is None or not is_plain or result.is_error:
             return result
@@ -206,7 +202,6 @@ Output: TypeAlias = UnstructuredOutput | StructuredOutput
 
 
 def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
-    """Return the conversion of values that a return annotation describes."""
     adapter = adapter_of(annotation, f"{where}: the return value")
     schema = schema_of(adapter.json_schema, where, mode="serialization")
     validator, to_json = adapter.validator, adapter.serializer.to_json

@@ -38,7 +38,6 @@ class RevisionModels:
         return self._table.requests[method].results
 
     def entry(self, field: str) -> type[Any]:
-        """Return the class of the entries of a list."""
         (model,) = models_in(self.result(LISTS[field]), field)
         return model
 
@@ -81,7 +80,6 @@ class RevisionModels:
 
     @cached_property
     def contents(self) -> Mapping[str, type[Any]]:
-        """The classes of resource contents, by the member that holds them: text or blob."""
         found = models_in(self.result("resources/read"), "contents")
         members = ("text", "blob")
         return {name: one for one in found for name in members if name in fields_of(one)}
@@ -97,19 +95,16 @@ def revision_models(table: MethodTable) -> RevisionModels:
 
 
 def fields_of(model: type[WireModel]) -> Mapping[str, Any]:
-    """Return the fields of a class, by their names in Python."""
     with BUILDING:
         model.model_rebuild()
     return model.model_fields
 
 
 def models_in(model: type[WireModel], field: str) -> Models:
-    """Return the model classes that a field may hold, directly or in a list."""
     expression = fields_of(model)[field].annotation
     return frozenset(one for one in classes_in(expression) if issubclass(one, WireModel))
 
 
 def several(value: Any) -> list[Any]:
-    """Return the items of a list or tuple, or a list of the value itself."""
     many: bool = isinstance(value, (list, tuple))
     return [*value] if many else [value]

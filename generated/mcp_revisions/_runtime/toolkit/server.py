@@ -187,7 +187,6 @@ class ToolkitRuntime(ServerRuntime):
 
     @contextmanager
     def _changing(self, kind: str) -> Generator[Lists, None, None]:
-        """Replace the lists by a changed copy; raise `LocalError` if they must not change."""
         sends = _changed(kind) in self.owner.SENDS
         if self._served and not sends:
             advice = f'SENDS = frozenset({{"{_changed(kind)}"}})'

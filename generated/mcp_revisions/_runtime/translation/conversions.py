@@ -87,7 +87,6 @@ def _as_text(block: JSONObject, text: str, here: Here) -> JSONObject:
 
 
 def _common(block: JSONObject) -> JSONObject:
-    """Return the members that every kind of content block may have."""
     return {key: block[key] for key in ("annotations", "_meta") if block.get(key) is not None}
 
 
@@ -242,7 +241,6 @@ def plain_fields(field: JSONObject, here: Here) -> JSONObject:
 
 
 def _is_choice(value: object) -> bool:
-    """Return whether a value is a choice with a title, as a form describes one."""
     members = ("const", "title")
     return is_object(value) and all(isinstance(value.get(member), str) for member in members)
 
@@ -256,7 +254,6 @@ def fields_without_defaults(field: JSONObject, here: Here) -> JSONObject:
 
 
 def _free_list(field: JSONObject, here: Here) -> JSONObject:
-    """Return a list of choices as a text field whose description names the choices."""
     here.lose("replaced")
     items: JSONObject = field["items"]
     choices = ", ".join(items["enum"] if "enum" in items else (c["const"] for c in items["anyOf"]))

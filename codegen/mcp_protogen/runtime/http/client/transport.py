@@ -94,7 +94,6 @@ class RenewableSession:
             self._open_stream()
 
     async def listen(self) -> None:
-        """Open the stream, and wait for a limited time until it is open."""
         self._open_stream()
         try:
             async with asyncio.timeout(_LISTENING):
@@ -135,7 +134,6 @@ class RenewableSession:
             self._state.log.warning("%s", error)
 
     async def _listen(self, cursor: Cursor) -> int | None:
-        """Read one connection to its end; return its status, or None if there was none."""
 
         def take(event: Event) -> None:
             data = cursor.passed(event)

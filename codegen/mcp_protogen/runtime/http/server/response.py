@@ -194,7 +194,6 @@ def single_request(
     bound_server: BoundServer,
     statuses: Mapping[int | None, int],
 ) -> Generator[tuple[ServerConnection, HttpResponse], None, None]:
-    """Give a connection for one request, or batch, and the response to it."""
     connection = bound_server.connection()
     response = HttpResponse(exchange, state, statuses, connection.is_open)
     server_connection = ServerConnection(bound_server, connection, state.shared, response)

@@ -7,7 +7,14 @@ stands before uvicorn's own protocol, of which it uses `cycle` and `transport`.
 
 from asyncio import BaseTransport, Protocol, TimerHandle, Transport, get_running_loop
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
+from operator import attrgetter
+from secrets import token_bytes
+from socket import AF_INET, AF_INET6, create_server, socket
+from threading import Thread
 from typing import Any, ClassVar, Final, cast
 
 from ...core.options import Options
@@ -15,6 +22,8 @@ from ...core.revision import Revision
 from ...server.serve import Server
 from .app import HttpApp, http_app
 from .options import HttpOptions
+from .stores import MemoryEventStore
+from .workers import Workers
 
 _USUAL: Final = Options()
 _USUAL_HTTP: Final = HttpOptions()
@@ -26,28 +35,91 @@ _TOO_LARGE: Final = _REFUSAL.format("431 Request Header Fields Too Large").encod
 
 
 def run_http(
-    servers: Server | Iterable[Server],
+    servers: Server | Iterable[Server] | str,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
+    workers: int = 1,
     revisions: Iterable[Revision] | None = None,
     options: Options = _USUAL,
     http: HttpOptions = _USUAL_HTTP,
 ) -> None:
     """Serve HTTP until the process is told to end; the parameters are those of `http_app`.
 
+    In place of all of them, `servers` may name its result: `"module:app"`, where `app` may be a
+    function that returns it. Several `workers`, which are processes, need that.
+
     Only this machine can reach the server unless `host` says otherwise; then `http` has to name the
     `allowed_hosts`. SIGTERM and Ctrl-C end it: streams are closed, and handlers get
-    `options.drain` seconds to finish. Raise `ValueError` for a server that would answer nobody,
-    and `ImportError` where uvicorn is not installed.
+    `options.drain` seconds to finish. Raise `ValueError` for a server that would answer nobody, or
+    only some requests, and `ImportError` where uvicorn is not installed.
     """
-    if host not in _LOOPBACK and not http.allowed_hosts:
+    if not isinstance(servers, str):
+        app = http_app(servers, revisions=revisions, options=options, http=http)
+    elif revisions is not None or options is not _USUAL or http is not _USUAL_HTTP:
+        raise ValueError(f"revisions, options and http are those of {servers}; see http_app")
+    else:
+        app = _named(servers)
+    if host not in _LOOPBACK and not app.options.allowed_hosts:
         raise ValueError(f"a server on {host} needs HttpOptions.allowed_hosts, its public names")
-    app = http_app(servers, revisions=revisions, options=options, http=http)
-    _server(app, host, port, options.drain).run()
+    server = _server(app, host, port)
+    if workers == 1:
+        server.run()
+        return
+    if workers < 1 or not isinstance(servers, str):
+        raise ValueError('several workers need a name to import: run_http("module:app", workers=4)')
+    _check_workers(app)
+    family = AF_INET6 if ":" in host else AF_INET
+    with create_server((host, port), family=family) as listening:
+        work = partial(_work, servers, listening, token_bytes(32))
+        # It takes two times to close the application, and one to close what is left.
+        Workers(work).run(workers, 3 * app.limits.drain + 5)
 
 
-def _server(app: HttpApp, host: str, port: int, drain: float) -> Any:
+def _named(name: str) -> HttpApp:
+    module, _, attribute = name.partition(":")
+    if not attribute:
+        raise ValueError(f"{name!r} names no application, as 'module:app' does")
+    app = attrgetter(attribute)(import_module(module))
+    if not isinstance(app, HttpApp) and callable(app):
+        app = app()
+    if not isinstance(app, HttpApp):
+        raise TypeError(f"{name} is not of http_app")
+    return app
+
+
+def _check_workers(app: HttpApp) -> None:
+    """Raise `ValueError` if a client could not go on at another worker."""
+    http, kept = app.options, app.has_sessions
+    resumed = http.resumable and isinstance(http.events, MemoryEventStore | None)
+    for unfit, need in (
+        (http.old_sse, "old_sse=False"),
+        (kept and http.session_store is None, "sessions=False, or a session_store they share"),
+        (kept and resumed, "resumable=False, or events in a store they share"),
+    ):
+        if unfit:
+            raise ValueError(f"several workers need HttpOptions with {need}")
+
+
+def _work(name: str, listening: socket, key: bytes, parent: Any) -> None:
+    app = _named(name)
+    if app.limits.state_key is None:
+        # A round that one worker began may go on in another.
+        app.limits = replace(app.limits, state_key=key)
+    server = _server(app, "", 0)
+
+    def watch() -> None:
+        parent.poll(None)
+        server.should_exit = True
+
+    Thread(target=watch, daemon=True).start()
+    parent.send(None)
+    with suppress(KeyboardInterrupt):
+        # asyncio turns off delays only where a socket knows its protocol, as one made anew does.
+        server.run(sockets=[socket(fileno=listening.detach())])
+
+
+def _server(app: HttpApp, host: str, port: int) -> Any:
     try:
         # By name, so that nobody's type checker misses it who goes without.
         uvicorn: Any = import_module("uvicorn")
@@ -63,7 +135,7 @@ def _server(app: HttpApp, host: str, port: int, drain: float) -> Any:
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=max(1, round(drain)),
+        timeout_graceful_shutdown=max(1, round(app.limits.drain)),
     )
     server = uvicorn.Server(config)
     wait_for_responses = server.shutdown

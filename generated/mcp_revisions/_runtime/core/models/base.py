@@ -266,7 +266,6 @@ def declared(model: object, name: str) -> Any:
 
 
 def required_constants(cls: type[WireModel]) -> dict[str, Any]:
-    """Return the members with only one valid value, by wire name."""
     return {
         field.alias or name: field.default
         for name, field in cls.model_fields.items()
@@ -275,7 +274,6 @@ def required_constants(cls: type[WireModel]) -> dict[str, Any]:
 
 
 def required_members(cls: type[WireModel]) -> list[str]:
-    """Return the wire names of the required members, in the order of the class."""
     return [
         field.alias or name
         for name, field in cls.model_fields.items()

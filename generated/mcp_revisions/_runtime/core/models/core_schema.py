@@ -44,7 +44,6 @@ class Nullable:
 
 
 def is_constant(field: FieldInfo) -> bool:
-    """Return whether a member has only one valid value."""
     return get_origin(field.annotation) is Literal and get_args(field.annotation) == (
         field.default,
     )

@@ -52,7 +52,6 @@ class Message(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The method or kind, for error messages."""
         # A bridge forwards methods of any name.
         shown = self.method if self.method.isprintable() else repr(self.method)
         return shown[:100] or self.kind
@@ -77,7 +76,6 @@ def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:
 
 
 def answer_in(value: object, id: RequestId) -> JSONObject | None:
-    """Return the answer to a request from a message, or from an array of them."""
     if is_array(value):
         return next((one for one in value if answered(one) == id), None)
     return value if is_object(value) and answered(value) == id else None

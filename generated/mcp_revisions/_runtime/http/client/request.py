@@ -157,12 +157,10 @@ class PostedRequest:
             self._deliver(Unanswered(self.message.id, error))
 
     def _message(self, value: Any, data: bytes, session_id: str | None) -> bool:
-        """Deliver one message; return whether it was the answer."""
         self._deliver(self._state.protocol.incoming(self.message, value, data, session_id))
         return answer_in(value, self.message.id) is not None
 
     async def _read(self, reply: HttpReply, cursor: Cursor) -> bool:
-        """Deliver the messages of a stream; return whether the answer was among them."""
         answered = False
         limit = timeout(None)
 

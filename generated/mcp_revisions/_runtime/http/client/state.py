@@ -100,7 +100,6 @@ class Reconnection:
     """Failures in a row until a call fails; a session's own stream is always opened again."""
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for values that would allow no delay, or no connection."""
         if not 0 < self.min_wait <= self.max_wait:
             raise ValueError("min_wait has to be more than 0, and no more than max_wait")
         if self.max_attempts < 0:
@@ -124,7 +123,6 @@ class Cursor:
         self._opened = self._clock()
 
     def passed(self, event: Event) -> bytes | None:
-        """Note an event; return the message in it, if any."""
         if event.retry is not None:
             self._retry = event.retry / 1000
         if event.id is not None:

@@ -5,13 +5,13 @@ It runs under any ASGI server, by itself or mounted inside another application.
 
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from functools import partial
 from logging import getLogger
 from typing import Final, TypeAlias
 
 from ...core.errors import RemoteError
 from ...core.options import Options
 from ...core.revision import Revision
+from ...core.spec import HANDSHAKE_ERA
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
 from ...messages.envelope import PROTOCOL_VERSION
@@ -54,14 +54,22 @@ def http_app(
     if not given or len({server.TABLE.revision for server in given}) < len(given):
         raise ValueError("http_app needs at least one server, and one for a revision at most")
     spoken = None if revisions is None else tuple(revisions)
-    return HttpApp(partial(HttpState, given, spoken, options, http), http)
+    return HttpApp(given, spoken, options, http)
 
 
 class HttpApp:
     """An ASGI 3 application that serves both eras at one endpoint."""
 
-    def __init__(self, new_state: Callable[[], HttpState], http: HttpOptions) -> None:
-        self._new_state = new_state
+    def __init__(
+        self,
+        servers: tuple[Server, ...],
+        revisions: tuple[Revision, ...] | None,
+        limits: Options,
+        http: HttpOptions,
+    ) -> None:
+        self._servers = servers
+        self._revisions = revisions
+        self.limits = limits
         self.options: Final = http
         self._log = Throttle(_log)
         self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins)
@@ -106,6 +114,12 @@ class HttpApp:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})
 
+    @property
+    def has_sessions(self) -> bool:
+        """Return whether it keeps sessions, which only the handshake revisions have."""
+        spoken = self._revisions or [server.TABLE.rules for server in self._servers]
+        return self.options.sessions and any(one.era == HANDSHAKE_ERA.name for one in spoken)
+
     async def close(self) -> None:
         """End all sessions and streams. ASGI servers that know lifespans do so themselves."""
         running = self._running
@@ -124,7 +138,8 @@ class HttpApp:
         if running is None or running.loop is not get_running_loop():
             # Not before there is a loop: an application is made at import, often, and tests run
             # one in many.
-            running = self._running = _Running(self._new_state())
+            state = HttpState(self._servers, self._revisions, self.limits, self.options)
+            running = self._running = _Running(state)
         if running.state.closing:
             raise HttpRefusal.for_now("The server is shutting down")
         handlers = running.paths.get(exchange.path)

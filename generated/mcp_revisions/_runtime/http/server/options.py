@@ -50,17 +50,16 @@ class ProtectedResource:
     documentation: str | None = None
 
     def to_json(self) -> bytes:
-        document: dict[str, Any] = {
+        members: dict[str, Any] = {
             "resource": self.url,
             "authorization_servers": self.authorization_servers,
             "bearer_methods_supported": ["header"],
-        }
-        more = {
             "scopes_supported": self.scopes,
             "resource_name": self.name,
             "resource_documentation": self.documentation,
         }
-        return to_json(document | {name: value for name, value in more.items() if value})
+        # What has no value has no member (RFC 9728, section 3.2).
+        return to_json({name: value for name, value in members.items() if value})
 
     @property
     def paths(self) -> frozenset[str]:
@@ -69,7 +68,6 @@ class ProtectedResource:
 
     @property
     def metadata_url(self) -> str:
-        """The URL of the document of this resource."""
         parts = urlsplit(self.url)
         return f"{parts.scheme}://{parts.netloc}{_METADATA}{parts.path.rstrip('/')}"
 
@@ -182,7 +180,7 @@ class HttpOptions:
     """The most bytes of all bodies that are being read or worked on, of those above 16 KiB.
 
     Where there is no room for one more, those that come too slowly are answered with 503, or else
-    the new one is. Of `old_sse`, bodies count while they are being read.
+    the new one is.
     """
     max_headers: int = 64 * 1024
     """The largest size of all header fields of a request together."""
@@ -203,7 +201,6 @@ class HttpOptions:
     """The path to which those clients post."""
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` for options that would serve nobody, or everybody."""
         for name in ("allowed_hosts", "allowed_origins"):
             if isinstance(getattr(self, name), str):
                 raise ValueError(f"{name} has to be a list of names, and not one")

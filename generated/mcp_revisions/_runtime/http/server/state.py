@@ -90,7 +90,6 @@ class HttpSession:
         )
 
     def renew(self, record: SessionRecord) -> None:
-        """Take over what another process has saved."""
         listeners = self.connection.listeners
         for uri in self.connection.subscriptions.difference(record.subscriptions):
             listeners.unsubscribe(uri)

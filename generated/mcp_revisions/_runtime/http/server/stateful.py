@@ -125,7 +125,6 @@ class StatefulHttp:
     # Requests.
 
     async def _alone(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
-        """Serve a message without a session: all that is known is the revision."""
         state, revision = self._state, exchange.version or _ASSUMED
         self._check_version(exchange, None)
         if revision not in state.offer.handshake:

@@ -69,9 +69,7 @@ class StoredEvent(NamedTuple):
 class EventStore(Protocol):
     """A store of events, by session and stream. The numbers in a stream grow by one."""
 
-    async def append(self, session: str, stream: str, event: StoredEvent) -> None:
-        """Keep an event."""
-        ...
+    async def append(self, session: str, stream: str, event: StoredEvent) -> None: ...
 
     async def after(self, session: str, stream: str, number: int) -> Sequence[StoredEvent] | None:
         """Return the events after the one of that number; None if some of them are not known."""

@@ -1,0 +1,91 @@
+"""How many more calls a second two workers of `run_http` answer than one.
+
+The load client takes a processor of its own, so two workers and the client share two. What is
+compared is therefore the time that the busiest worker computes for a call: as long as it would take
+if every worker had a processor to itself, and the client another. What the client takes is told
+beside it.
+"""
+
+import os
+import socket
+import subprocess
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from statistics import median
+from time import process_time, sleep
+
+from .http_load import callers, load
+from .places import ROOT, environment, package, peers
+from .rows import Row
+from .timing import Samples
+
+TOPIC = "http"
+
+_CONNECTIONS, _CALLS, _WARM_UP = 64, 10_000, 2_000
+_SETTLED = 0.3
+_TARGET = 1 / 1.7
+_ONE, _TWO, _CLIENT = "one worker", "two workers", "client"
+
+
+def rows(rounds: int) -> Iterator[Row]:
+    """Compare two workers with one."""
+    taken: Samples = {_ONE: [], _TWO: [], _CLIENT: []}
+    for _ in range(rounds):
+        for number, name in ((1, _ONE), (2, _TWO)):
+            with _served(number) as (port, workers), ExitStack() as stack:
+                connections = callers(stack, port, _CONNECTIONS, sessions=False)
+                load(connections, _WARM_UP)
+                before, begun = [_computed(pid) for pid in workers], process_time()
+                load(connections, _CALLS)
+                after, client = [_computed(pid) for pid in workers], process_time() - begun
+            busiest = max(now - then for now, then in zip(after, before, strict=True))
+            taken[name].append(busiest / _CALLS)
+            taken[_CLIENT].append(client / _CALLS)
+    one, two, client = (median(taken[name]) for name in (_ONE, _TWO, _CLIENT))
+    yield Row(TOPIC, "a call, two workers, without the client", two, _ONE, one, _TARGET, "µs")
+    yield Row(TOPIC, "the client's part of a call", client, _TWO, two, None, "µs")
+
+
+@contextmanager
+def _served(number: int) -> Generator[tuple[int, list[int]], None, None]:
+    """A server with so many workers: its port, and their process ids."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    command: list[str | Path] = [peers(), "-m", "benchmarks.http_workers", str(port), str(number)]
+    seen = environment(PYTHONPATH=str(package()))
+    with subprocess.Popen(command, cwd=ROOT, env=seen) as process:
+        try:
+            while not all(map(_serves, workers := _workers(process.pid, number))) or not workers:
+                if process.poll() is not None:
+                    raise RuntimeError(f"the server ended with {process.returncode}")
+                sleep(0.02)
+            sleep(_SETTLED)
+            yield port, workers
+        finally:
+            process.terminate()
+
+
+def _workers(pid: int, number: int) -> list[int]:
+    """The processes that serve: the one itself if it is to be one, or else what it has started."""
+    if number == 1:
+        return [pid]
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    # Python starts a helper besides.
+    started = [
+        one for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()
+    ]
+    return [int(one) for one in started] if len(started) == number else []
+
+
+def _serves(pid: int) -> bool:
+    """Whether a process has an event loop, which it makes when it has imported all it serves."""
+    with suppress(FileNotFoundError):
+        return any("eventpoll" in os.readlink(one) for one in Path(f"/proc/{pid}/fd").iterdir())
+    return False
+
+
+def _computed(pid: int) -> float:
+    """The seconds that a process has computed."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,80 @@
+"""Whether a server that answers for long grows: its memory after many calls, beside the first few.
+
+One server of ours answers over stdio, and one over HTTP: there half of the calls come in sessions,
+the others in 2026-07-28, which is translated, and in each round some sessions end and others begin.
+What each holds is printed as it goes.
+"""
+
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from .http_load import callers, load
+from .http_servers import Servers
+from .places import REVISION, environment, package, peers
+from .rows import Row
+from .serve_load import started
+
+TOPIC = "soak"
+ROUNDS = 100
+
+_CALLS: Final = 10_000
+"""The calls of one round. The first round is not counted: much is made once, when it is needed."""
+_MOST: Final = 1.02
+"""How much a server may hold in the end, by what it held after the first round."""
+_POINTS: Final = 20
+_CONNECTIONS: Final = 8
+_DEPTHS: Final = (1, 16, 64)
+
+_Server: TypeAlias = tuple[Callable[[], object], Callable[[], int]]
+"""What makes the calls of one round, and what gives the bytes of memory that the server holds."""
+
+
+def rows(rounds: int) -> Iterator[Row]:
+    """Compare what a server holds after so many rounds with what it held after one."""
+    rounds = max(rounds, 2)
+    for transport, soaking in (("stdio", _over_stdio), ("HTTP", _over_http)):
+        with soaking() as (call, memory):
+            call()
+            first = last = memory()
+            for done in range(2, rounds + 1):
+                call()
+                last = memory()
+                if done in (2, rounds) or done % max(rounds // _POINTS, 1) == 0:
+                    grown = f"{last / 2**20:.1f} MiB, {last / first - 1:+.1%}"
+                    print(f"{transport}, {done * _CALLS:,} calls: {grown}", file=sys.stderr)
+        what = f"memory after {rounds * _CALLS:,} calls over {transport}"
+        yield Row(TOPIC, what, last, f"after {_CALLS:,}", first, _MOST, "MiB")
+
+
+@contextmanager
+def _over_stdio() -> Generator[_Server, None, None]:
+    command: list[str | Path] = [peers(), Path(__file__).with_name("serve_ours.py")]
+    with started(command, environment(PYTHONPATH=str(package()))) as server:
+        server.hello()
+
+        def call() -> None:
+            for depth in _DEPTHS:
+                server.load(_CALLS // len(_DEPTHS), depth)
+
+        yield call, server.memory
+
+
+@contextmanager
+def _over_http() -> Generator[_Server, None, None]:
+    with ExitStack() as stack:
+        server = Servers(stack).ours(REVISION, 1, "--all")
+        alone = callers(stack, server.port, _CONNECTIONS, sessions=False)
+        inside = callers(stack, server.port, _CONNECTIONS, sessions=False)
+
+        def call() -> None:
+            sessions = [caller.open_session() for caller in inside]
+            for caller, session in zip(inside, sessions, strict=True):
+                caller.prepare(session)
+            load([*alone, *inside], _CALLS)
+            for caller, session in zip(inside, sessions, strict=True):
+                caller.end_session(session)
+
+        yield call, server.memory

@@ -1,0 +1,186 @@
+"""`run_http` with several workers: what it takes, and processes that are replaced and end."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.folders import environment
+from support.http.serving import WORKER, Site, Started, app_of, calling, free_port, started, text_in
+from support.json_types import JsonObject
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import META, pkg, run, runtime, server
+from support.tables import case
+
+ALONE = {"connection": "close"}
+"""A connection of its own, which either worker may take."""
+SAMPLING: JsonObject = {**META, "io.modelcontextprotocol/clientCapabilities": {"sampling": {}}}
+UNSHARED, SHARED = pkg.MemoryEventStore(), object()
+
+# What an application has, and what is said of it; nothing if it may have several workers.
+REFUSED: dict[str, tuple[dict[str, Any], str | None]] = {
+    "a session stays where it began": ({}, "session_store they share"),
+    "so do its events": ({"session_store": SHARED}, "events in a store they share"),
+    "in memory": ({"session_store": SHARED, "events": UNSHARED}, "events in a store"),
+    "all is shared": ({"session_store": SHARED, "events": SHARED}, None),
+    "nothing is sent again": ({"session_store": SHARED, "resumable": False}, None),
+    "there are no sessions": ({"sessions": False}, None),
+    "old clients have streams": ({"sessions": False, "old_sse": True}, "old_sse=False"),
+}
+
+
+def test_several_workers_need_to_share_what_is_kept() -> None:
+    check = runtime("http.server.run")._check_workers
+    for name, (options, why) in REFUSED.items():
+        with case(name):
+            app = app_of(server(OLD), pkg.REVISIONS, **options)
+            if why is None:
+                check(app)
+            else:
+                with pytest.raises(ValueError, match=why):
+                    check(app)
+    with case("no revision that is spoken has sessions"):
+        check(app_of(server(STATELESS)))
+
+
+def test_a_name_is_that_of_an_application_or_of_what_makes_one() -> None:
+    named = runtime("http.server.run")._named
+    assert named(WORKER) is named(WORKER)
+    made = named("support.http.worker:made")
+    assert isinstance(made, pkg.HttpApp)
+    assert made is not named("support.http.worker:made")
+
+
+def no_application() -> str:
+    """What makes something else."""
+    return "none"
+
+
+def test_an_application_that_cannot_be_served_so_is_refused() -> None:
+    here = __name__
+    cases: dict[str, tuple[Callable[[], None], type[Exception], str]] = {
+        "an object": (lambda: pkg.run_http(server(OLD), workers=2), ValueError, '"module:app"'),
+        "none": (lambda: pkg.run_http(WORKER, workers=0), ValueError, "several workers"),
+        "no name": (lambda: pkg.run_http("os", workers=2), ValueError, "'module:app'"),
+        "no module": (lambda: pkg.run_http("no.such:app"), ImportError, "no"),
+        "nothing there": (lambda: pkg.run_http(f"{here}:no"), AttributeError, "no"),
+        "no app": (lambda: pkg.run_http(f"{here}:no_application"), TypeError, "http_app"),
+        "unshared": (lambda: pkg.run_http(WORKER, workers=2, port=0), ValueError, "sessions"),
+        "two options": (
+            lambda: pkg.run_http(WORKER, http=pkg.HttpOptions()),
+            ValueError,
+            "see http_app",
+        ),
+        "other hosts": (lambda: pkg.run_http(WORKER, host="0.0.0.0"), ValueError, "allowed_hosts"),
+    }
+    for name, (call, error, why) in cases.items():
+        with case(name), pytest.raises(error, match=why):
+            call()
+
+
+def children(pid: int) -> set[int]:
+    """The workers of a process: those of its children that are not a helper of Python's."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return {int(one) for one in found if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()}
+
+
+async def pid_of(site: Site) -> int:
+    """The worker that answers a new connection."""
+    return int(text_in(await site.modern("tools/call", name="who", headers=ALONE)))
+
+
+async def pids_of(site: Site) -> set[int]:
+    """The workers, once both have answered."""
+    pids: set[int] = set()
+    while len(pids) < 2:
+        pids |= set(await asyncio.gather(*(pid_of(site) for _ in range(8))))
+    return pids
+
+
+async def a_round_goes_on_elsewhere(site: Site) -> None:
+    """One worker asks, and the other takes the answer: both seal with the same key."""
+    first = await site.modern("tools/call", meta=SAMPLING, name="asks", headers=ALONE)
+    asked = first.json()["result"]
+    said = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "yes"}}
+    more = {
+        "requestState": asked["requestState"],
+        "inputResponses": dict.fromkeys(asked["inputRequests"], said),
+    }
+    pids: set[str] = set()
+    while len(pids) < 2:
+        answer = await site.modern("tools/call", meta=SAMPLING, name="asks", headers=ALONE, **more)
+        pids = {*text_in(answer).split()}
+
+
+async def a_session_goes_on_elsewhere(site: Site) -> None:
+    session = await site.initialize(headers=ALONE)
+    while len({text_in(await session.call("who")) for _ in range(4)}) < 2:
+        pass
+
+
+async def another_takes_the_place_of(dead: int, process: Started, site: Site) -> None:
+    os.kill(dead, signal.SIGKILL)
+    while dead in (left := children(process.process.pid)) or len(left) < 2:
+        await asyncio.sleep(0.01)
+    assert dead not in await pids_of(site)
+
+
+@pytest.mark.long
+def test_workers_share_a_port_and_are_replaced_and_drained(tmp_path: Path) -> None:
+    store = {"WORKER_STORE": str(tmp_path / "store")}
+
+    async def script() -> None:
+        async with started("support.http.worker", "PORT", environment=store) as process:
+            async with calling(process.port) as site:
+                pids = await pids_of(site)
+                assert pids == children(process.process.pid)
+                await a_round_goes_on_elsewhere(site)
+                await a_session_goes_on_elsewhere(site)
+                await another_takes_the_place_of(min(pids), process, site)
+                workers = children(process.process.pid)
+                waiting = asyncio.create_task(site.modern("tools/call", name="waits"))
+                await asyncio.sleep(0.2)
+                code, said = await process.stopped()
+                assert int(text_in(await waiting)) in workers
+            assert code == -signal.SIGTERM
+            assert f"worker {min(pids)} ended with -9; another takes its place" in said
+            assert said.count("WARNING") == 1
+            assert "Traceback" not in said
+            assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+
+    run(script(), 60)
+
+
+@pytest.mark.long
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    store = {"WORKER_STORE": str(tmp_path / "store")}
+
+    async def script() -> None:
+        async with started("support.http.worker", "PORT", environment=store) as process:
+            async with calling(process.port) as site:
+                pids = await pids_of(site)
+            process.process.kill()
+            while any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
+                await asyncio.sleep(0.01)
+
+    run(script(), 60)
+
+
+@pytest.mark.long
+def test_workers_that_cannot_begin_are_not_replaced(tmp_path: Path) -> None:
+    # Each worker imports the program, which has no guard and would start workers of its own.
+    program = tmp_path / "program.py"
+    call = f"run_http({WORKER!r}, port={free_port()}, workers=2)"
+    program.write_text(f"from mcp_revisions import run_http\n{call}\n")
+    store = {"WORKER_STORE": str(tmp_path / "store")}
+    ran = subprocess.run(
+        [sys.executable, program], env={**environment(), **store}, capture_output=True, timeout=60
+    )
+    assert ran.returncode == 1
+    assert re.search(rb"RuntimeError: worker \d+ ended with 1 before it could begin", ran.stderr)
