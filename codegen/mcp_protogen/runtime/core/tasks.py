@@ -5,9 +5,12 @@ This is no `TaskGroup`: a task that fails must not cancel the others, and what a
 """
 
 from asyncio import Future, Task, TaskGroup, gather, get_running_loop, shield
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from logging import getLogger
-from typing import Any, Final, TypeAlias
+from types import coroutine
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
 
@@ -78,3 +81,22 @@ async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
                 group.create_task(one)
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
+
+
+@coroutine
+def resumed(work: Coroutine[Any, Any, T], waiting: Any) -> Generator[Any, Any, T]:
+    """Go on with a coroutine that has made its first step, and now waits for `waiting`.
+
+    Most end at that step, `send(None)`: then nobody has to watch the time, or the client. Servers
+    that are not written in Python have awaitables of their own, which have no steps.
+    """
+    while True:
+        try:
+            try:
+                sent = yield waiting
+            except BaseException as error:
+                waiting = work.throw(error)
+            else:
+                waiting = work.send(sent)
+        except StopIteration as done:
+            return cast(T, done.value)

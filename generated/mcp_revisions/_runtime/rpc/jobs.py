@@ -11,13 +11,15 @@ from asyncio import (
     Task,
     current_task,
     get_running_loop,
+    sleep,
     timeout,
     wait,
 )
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from contextvars import Context, copy_context
 from dataclasses import dataclass
-from functools import partial
 from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -37,7 +39,7 @@ from ..core.errors import (
     Untranslatable,
 )
 from ..core.spec import Capability
-from ..core.tasks import Signal, Tasks, together
+from ..core.tasks import Signal, Tasks, resumed, together
 from ..core.throttle import Throttle
 from ..messages.method_table import Request
 from ..rules import capabilities
@@ -102,8 +104,9 @@ class Job:
     open: bool = True
     """Whether there is still an answer to give."""
     cancelled: bool = False
-    """Whether its task was cancelled for it."""
+    """Whether its task was cancelled for it, or is not to be begun."""
     task: Task[Any] | None = None
+    """The task that it has begun in."""
 
 
 Work: TypeAlias = Coroutine[Any, Any, None]
@@ -121,6 +124,7 @@ class Jobs:
     __slots__ = (
         "_connection",
         "_limit",
+        "_line",
         "_log",
         "_serve",
         "_tasks",
@@ -148,6 +152,8 @@ class Jobs:
         self._log = log
         # Seldom used and never long, and there may be many connections.
         self._turns: list[Job] = []
+        # The jobs that the task started last will run.
+        self._line: deque[Job] | None = None
         self.changed = Signal()
         """Rings when fewer wait, or there is another reason to look whether to read on."""
         self.ended = False
@@ -166,7 +172,7 @@ class Jobs:
         return self.ended or self.working >= self._limit
 
     def start(self, job: Job) -> None:
-        """Run a job in a task of its own, now or in its turn."""
+        """Run a job beside the caller, now or in its turn."""
         if "long_lived" not in job.request.spec.traits:
             if self.working >= self._limit:
                 self._turns.append(job)
@@ -174,7 +180,46 @@ class Jobs:
                 return
             self.working += 1
         self.running.add(job)
-        job.task = self._tasks.start(self._handle(job), partial(self._end, job))
+        if self._line is None:
+            self._line = deque()
+            self._tasks.start(self._work(self._line))
+        self._line.append(job)
+
+    async def _work(self, line: deque[Job]) -> None:
+        """Run the jobs of a line, one after the other, until one has to wait.
+
+        Most never do. For the one that does, this is a task of its own from then on, and so is a
+        new one for each job left; likewise if a handler has changed what belongs to its task.
+        """
+        self._line = None
+        task, context = current_task(), copy_context()
+        assert task is not None
+        while line:
+            job = line.popleft()
+            try:
+                if job.cancelled:
+                    continue
+                job.task, work = task, self._handle(job)
+                try:
+                    waiting = work.send(None)
+                except StopIteration:
+                    if task.cancelling() or copy_context() != context:
+                        self._hand_on(line, context)
+                    continue
+                self._hand_on(line, context)
+                await resumed(work, waiting)
+            except BaseException as error:
+                self._hand_on(line, context)
+                if isinstance(error, CancelledError) and job.open:
+                    job.reply.skip()
+                raise
+            finally:
+                # Whose turn it is now gets nothing of this job either.
+                context.run(self._end, job)
+
+    def _hand_on(self, line: deque[Job], context: Context) -> None:
+        while line:
+            context.run(self._tasks.start, self._work(deque((line.popleft(),))))
 
     async def run(self, job: Job, before: Work | None = None) -> None:
         """Run a job, and what comes `before` it, in the task of the caller.
@@ -205,11 +250,9 @@ class Jobs:
             if job.cancelled:
                 task.uncancel()
 
-    def _end(self, job: Job, task: Task[None] | None = None) -> None:
+    def _end(self, job: Job) -> None:
         self.running.discard(job)
         self.working -= "long_lived" not in job.request.spec.traits
-        if task is not None and task.cancelled() and job.open:
-            job.reply.skip()
         if self._turns and self.working < self._limit:
             self.waiting -= 1
             self.start(self._turns.pop(0))
@@ -286,9 +329,10 @@ class Jobs:
 
     def abort(self, job: Job) -> None:
         """End the handler of a job, whatever becomes of the answer."""
-        if job in self.running and job.task is not None:
+        if job in self.running:
             job.cancelled = True
-            job.task.cancel()
+            if job.task is not None:
+                job.task.cancel()
         elif job in self._turns:
             self._turns.remove(job)
             self.waiting -= 1
@@ -296,6 +340,8 @@ class Jobs:
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
         """Run the handler of a notification, `work`, beside the requests."""
+        # The requests that follow begin after it.
+        self._line = None
         self.notification_tasks |= {self._tasks.start(_notified(work, method), self._ended_beside)}
         self.waiting += 1
 
@@ -310,8 +356,10 @@ class Jobs:
         loop = get_running_loop()
         until = loop.time() + within
         while self.running and (left := until - loop.time()) > 0:
-            tasks = [job.task for job in self.running if job.task is not None]
-            await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
+            if tasks := [job.task for job in self.running if job.task is not None]:
+                await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
+            else:
+                await sleep(0)
         # The answer to one that is not open is on its way already.
         unfinished = [job for job in (*self.running, *self._turns) if job.open]
         self.waiting -= len(self._turns)
