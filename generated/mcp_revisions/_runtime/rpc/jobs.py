@@ -15,7 +15,6 @@ from asyncio import (
     timeout,
     wait,
 )
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import Context, copy_context
@@ -104,9 +103,8 @@ class Job:
     open: bool = True
     """Whether there is still an answer to give."""
     cancelled: bool = False
-    """Whether its task was cancelled for it, or is not to be begun."""
+    """Whether its task was cancelled for it, or it is not to be begun."""
     task: Task[Any] | None = None
-    """The task that it has begun in."""
 
 
 Work: TypeAlias = Coroutine[Any, Any, None]
@@ -153,7 +151,7 @@ class Jobs:
         # Seldom used and never long, and there may be many connections.
         self._turns: list[Job] = []
         # The jobs that the task started last will run.
-        self._line: deque[Job] | None = None
+        self._line: list[Job] | None = None
         self.changed = Signal()
         """Rings when fewer wait, or there is another reason to look whether to read on."""
         self.ended = False
@@ -181,21 +179,20 @@ class Jobs:
             self.working += 1
         self.running.add(job)
         if self._line is None:
-            self._line = deque()
+            self._line = []
             self._tasks.start(self._work(self._line))
         self._line.append(job)
 
-    async def _work(self, line: deque[Job]) -> None:
-        """Run the jobs of a line, one after the other, until one has to wait.
+    async def _work(self, line: list[Job]) -> None:
+        """Run jobs, one after the other, until one waits, or changes what belongs to its task.
 
-        Most never do. For the one that does, this is a task of its own from then on, and so is a
-        new one for each job left; likewise if a handler has changed what belongs to its task.
+        Most do neither. From then on, each job has a task of its own.
         """
         self._line = None
         task, context = current_task(), copy_context()
         assert task is not None
         while line:
-            job = line.popleft()
+            job = line.pop(0)
             try:
                 if job.cancelled:
                     continue
@@ -208,18 +205,18 @@ class Jobs:
                     continue
                 self._hand_on(line, context)
                 await resumed(work, waiting)
-            except BaseException as error:
+            except BaseException:
                 self._hand_on(line, context)
-                if isinstance(error, CancelledError) and job.open:
+                if job.open:
                     job.reply.skip()
                 raise
             finally:
                 # Whose turn it is now gets nothing of this job either.
                 context.run(self._end, job)
 
-    def _hand_on(self, line: deque[Job], context: Context) -> None:
+    def _hand_on(self, line: list[Job], context: Context) -> None:
         while line:
-            context.run(self._tasks.start, self._work(deque((line.popleft(),))))
+            context.run(self._tasks.start, self._work([line.pop(0)]))
 
     async def run(self, job: Job, before: Work | None = None) -> None:
         """Run a job, and what comes `before` it, in the task of the caller.
@@ -342,7 +339,9 @@ class Jobs:
         """Run the handler of a notification, `work`, beside the requests."""
         # The requests that follow begin after it.
         self._line = None
-        self.notification_tasks |= {self._tasks.start(_notified(work, method), self._ended_beside)}
+        task = self._tasks.start(_notified(work, method))
+        task.add_done_callback(self._ended_beside)
+        self.notification_tasks |= {task}
         self.waiting += 1
 
     def _ended_beside(self, task: Task[None]) -> None:
