@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -47,13 +48,19 @@ class Answered:
 class Site:
     """An endpoint whose handlers wait until they are let go; `log` says what becomes of them."""
 
-    def __init__(self, *, shared: bool = False, **options: Any) -> None:
+    def __init__(
+        self,
+        *,
+        shared: bool = False,
+        serve: Callable[[Job], Awaitable[Any]] | None = None,
+        **options: Any,
+    ) -> None:
         connection = Connection(methods.TABLE, "server", {"server": {"tools": {}}, "client": {}})
         connection.shared = shared
         self.log: list[object] = []
         self.go = asyncio.Event()
         self.endpoint = Endpoint(
-            connection, NullSink(), Tasks(), Options(**options), self.serve, ignored
+            connection, NullSink(), Tasks(), Options(**options), serve or self.serve, ignored
         )
 
     async def serve(self, job: Job) -> Any:
@@ -88,7 +95,8 @@ Run = Callable[[Site, Job], Coroutine[Any, Any, None]]
 
 async def in_its_own_task(site: Site, job: Job) -> None:
     site.endpoint.jobs.start(job)
-    await asyncio.wait([job.task] if job.task is not None else [])
+    while job in site.endpoint.jobs.running:
+        await asyncio.sleep(0)
 
 
 async def in_ours(site: Site, job: Job) -> None:
@@ -101,8 +109,8 @@ def test_a_request_is_answered_or_cancelled_alike(way: Run) -> None:
         site = Site()
         (one, first), (other, second) = site.job(1), site.job(2)
         both = [asyncio.create_task(way(site, job)) for job in (one, other)]
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        while site.log != [1, 2]:
+            await asyncio.sleep(0)
         assert site.endpoint.jobs.working == 2
         site.endpoint.jobs.cancel(other)
         site.endpoint.jobs.cancel(other)
@@ -225,5 +233,122 @@ def test_at_an_orderly_end_what_takes_too_long_is_answered_with_an_error_and_end
         late, refused = site.job(2)
         await site.endpoint.jobs.run(late)
         assert (reply.told, refused.told, site.log) == ([BUSY], [BUSY], [1, "cancelled"])
+
+    asyncio.run(main())
+
+
+_CALLER: ContextVar[object] = ContextVar("_CALLER", default=None)
+
+
+async def begun_together(
+    serve: Callable[[int], Awaitable[None]], number: int, **options: Any
+) -> list[list[object]]:
+    """Return what answers each of so many requests, which came one right after the other."""
+
+    async def answer(job: Job) -> Any:
+        await serve(int(job.request.id))
+        return m.CallToolResult(content=[])
+
+    site = Site(serve=answer, **options)
+    jobs = [site.job(id) for id in range(1, number + 1)]
+    for job, _ in jobs:
+        site.endpoint.jobs.start(job)
+    while site.endpoint.jobs.running:
+        await asyncio.sleep(0)
+    return [reply.told for _, reply in jobs]
+
+
+@pytest.mark.parametrize("limit", [1, 4, 100])
+def test_requests_that_come_together_share_nothing_that_a_handler_changes(limit: int) -> None:
+    seen: dict[int, object] = {}
+
+    async def serve(id: int) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        seen[id] = (_CALLER.get(), task.cancelling())
+        _CALLER.set(id)
+        if id == 2:
+            task.cancel()
+        elif id == 3:
+            task.cancel()
+            raise asyncio.CancelledError
+        elif id == 4:
+            task.cancel()
+            await asyncio.sleep(0)
+        elif id == 5:
+            raise LookupError
+
+    told = asyncio.run(begun_together(serve, 6, max_in_flight=limit))
+    assert seen == dict.fromkeys(range(1, 7), (None, 0))
+    assert told == [[1], [2], ["skipped"], ["skipped"], [BUSY], [6]]
+
+
+def test_requests_that_come_together_may_limit_their_time_and_have_tasks_of_their_own() -> None:
+    ended: list[object] = []
+
+    async def serve(id: int) -> None:
+        try:
+            async with asyncio.timeout(0.01 if id == 3 else None), asyncio.TaskGroup() as group:
+                if id % 2:
+                    group.create_task(asyncio.sleep(60 if id == 3 else 0))
+        except TimeoutError:
+            ended.append((id, "late"))
+        else:
+            ended.append(id)
+
+    told = asyncio.run(begun_together(serve, 6))
+    assert told == [[id] for id in range(1, 7)]
+    assert ended[-1] == (3, "late")
+    assert set(ended[:-1]) == {1, 2, 4, 5, 6}
+
+
+def test_a_request_that_waits_holds_up_none_that_came_with_it() -> None:
+    async def main() -> None:
+        site = Site()
+        jobs = [site.job(id) for id in range(1, 9)]
+        for job, _ in jobs:
+            site.endpoint.jobs.start(job)
+        # One step for the first, and one for all that are left.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert site.log == [*range(1, 9)]
+        site.go.set()
+        while site.endpoint.jobs.running:
+            await asyncio.sleep(0)
+        assert [reply.told for _, reply in jobs] == [[id] for id in range(1, 9)]
+
+    asyncio.run(main())
+
+
+def test_a_request_that_is_cancelled_before_it_begins_never_begins() -> None:
+    async def main() -> None:
+        site = Site()
+        (one, first), (other, second), (third, last) = site.job(1), site.job(2), site.job(3)
+        for job in (one, other, third):
+            site.endpoint.jobs.start(job)
+        site.endpoint.jobs.cancel(other)
+        site.go.set()
+        while site.endpoint.jobs.running:
+            await asyncio.sleep(0)
+        assert (first.told, second.told, last.told) == ([1], ["skipped"], [3])
+        assert (site.log, site.endpoint.jobs.working) == ([1, 3], 0)
+
+    asyncio.run(main())
+
+
+def test_the_handler_of_a_notification_begins_before_the_requests_that_follow() -> None:
+    async def main() -> None:
+        site = Site()
+
+        async def note() -> None:
+            site.log.append("noted")
+
+        site.go.set()
+        site.endpoint.jobs.start(site.job(1)[0])
+        site.endpoint.jobs.run_beside(note(), "notifications/x")
+        site.endpoint.jobs.start(site.job(2)[0])
+        while site.endpoint.jobs.running:
+            await asyncio.sleep(0)
+        assert site.log == [1, "noted", 2]
 
     asyncio.run(main())

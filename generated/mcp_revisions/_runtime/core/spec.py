@@ -10,7 +10,7 @@ What follows from the era of a revision is a field of `Era`, and decided nowhere
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from types import MappingProxyType
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .json import is_object
 
@@ -23,8 +23,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Era:
+class Era(NamedTuple):
     """What distinguishes the revisions of an era."""
 
     name: EraName
@@ -70,8 +69,7 @@ ERAS: Final[Mapping[EraName, Era]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Capability:
+class Capability(NamedTuple):
     """Something a side declares that it can do.
 
     A `flag` counts if it is true, any other capability if its member is present, even if empty.
@@ -101,8 +99,7 @@ class Capability:
         return value is True if self.flag else value is not None and value is not False
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A member of the params that makes a requirement apply, by presence or by its value."""
 
     member: str
@@ -116,8 +113,7 @@ class Condition:
         return f"params.{self.member} is {' or '.join(self.one_of)}{absent}"
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(NamedTuple):
     """A capability that a message needs when `sender` sends it and any of `when` holds."""
 
     capability: Capability
@@ -162,8 +158,7 @@ class NotificationSpec(CallSpec[P]):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorSpec:
+class ErrorSpec(NamedTuple):
     """One error code, and the type of its data if the revision fixes one."""
 
     code: int
@@ -171,8 +166,7 @@ class ErrorSpec:
     data: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Lenient:
+class Lenient(NamedTuple):
     """A value that stands for a required member which is absent, or for a negative number."""
 
     member: str
@@ -180,8 +174,7 @@ class Lenient:
     value: Any
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rules:
+class Rules(NamedTuple):
     """The differences between revisions that no schema has: how and when messages are sent.
 
     With `batching` an array of messages may be received, with `polling` a server may close a stream

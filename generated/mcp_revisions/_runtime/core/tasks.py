@@ -5,13 +5,14 @@ This is no `TaskGroup`: a task that fails must not cancel the others, and what a
 """
 
 from asyncio import Future, Task, TaskGroup, gather, get_running_loop, shield
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Generator, Iterable
 from logging import getLogger
-from typing import Any, Final, TypeAlias
+from types import coroutine
+from typing import Any, Final, TypeVar, cast
+
+T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
-
-Ended: TypeAlias = Callable[[Task[None]], object]
 
 
 class Tasks:
@@ -21,22 +22,17 @@ class Tasks:
 
     def __init__(self) -> None:
         self._loop = get_running_loop()
-        self._running: dict[Task[None], Ended | None] = {}
+        self._running: set[Task[None]] = set()
 
-    def start(self, work: Coroutine[Any, Any, None], ended: Ended | None = None) -> Task[None]:
-        """Run `work` in a task; log an exception that it does not handle.
-
-        `ended` is called at the end, even if the task was cancelled before its first step.
-        """
+    def start(self, work: Coroutine[Any, Any, None]) -> Task[None]:
+        """Run `work` in a task; log an exception that it does not handle."""
         task = self._loop.create_task(work)
-        self._running[task] = ended
+        self._running.add(task)
         task.add_done_callback(self._ended)
         return task
 
     def _ended(self, task: Task[None]) -> None:
-        ended = self._running.pop(task)
-        if ended is not None:
-            ended(task)
+        self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("a task of a connection failed", exc_info=error)
 
@@ -77,3 +73,22 @@ async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
                 group.create_task(one)
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
+
+
+@coroutine
+def resumed(work: Coroutine[Any, Any, T], waiting: Any) -> Generator[Any, Any, T]:
+    """Go on with a coroutine that has made its first step, and now waits for `waiting`.
+
+    Most end at that step, `send(None)`, and need no task, and nobody to watch the time. Awaitables
+    that are not written in Python may have no steps.
+    """
+    while True:
+        try:
+            try:
+                sent = yield waiting
+            except BaseException as error:
+                waiting = work.throw(error)
+            else:
+                waiting = work.send(sent)
+        except StopIteration as done:
+            return cast(T, done.value)

@@ -11,13 +11,14 @@ from asyncio import (
     Task,
     current_task,
     get_running_loop,
+    sleep,
     timeout,
     wait,
 )
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from contextvars import Context, copy_context
 from dataclasses import dataclass
-from functools import partial
 from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -37,7 +38,7 @@ from ..core.errors import (
     Untranslatable,
 )
 from ..core.spec import Capability
-from ..core.tasks import Signal, Tasks, together
+from ..core.tasks import Signal, Tasks, resumed, together
 from ..core.throttle import Throttle
 from ..messages.method_table import Request
 from ..rules import capabilities
@@ -107,7 +108,7 @@ class Job:
     open: bool = True
     """Whether there is still an answer to give."""
     cancelled: bool = False
-    """Whether its task was cancelled for it."""
+    """Whether its task was cancelled for it, or it is not to be begun."""
     task: Task[Any] | None = None
 
 
@@ -124,6 +125,7 @@ class Jobs:
     __slots__ = (
         "_connection",
         "_limit",
+        "_line",
         "_log",
         "_serve",
         "_tasks",
@@ -153,6 +155,8 @@ class Jobs:
         self.loop = get_running_loop()
         # Seldom used and never long, and there may be many connections.
         self._turns: list[Job] = []
+        # The jobs that the task started last will run.
+        self._line: list[Job] | None = None
         self.changed = Signal()
         """Rings when fewer wait, or there is another reason to look whether to read on."""
         self.ended = False
@@ -172,7 +176,7 @@ class Jobs:
         return self.ended or self.working >= self._limit
 
     def start(self, job: Job) -> None:
-        """Run a job in a task of its own, now or in its turn."""
+        """Run a job beside the caller, now or in its turn."""
         if "long_lived" not in job.request.spec.traits:
             if self.working >= self._limit:
                 self._turns.append(job)
@@ -180,7 +184,45 @@ class Jobs:
                 return
             self.working += 1
         self.running[job] = None
-        job.task = self._tasks.start(self._handle(job), partial(self._end, job))
+        if self._line is None:
+            self._line = []
+            self._tasks.start(self._work(self._line))
+        self._line.append(job)
+
+    async def _work(self, line: list[Job]) -> None:
+        """Run jobs, one after the other, until one waits, or changes what belongs to its task.
+
+        Most do neither. From then on, each job has a task of its own.
+        """
+        self._line = None
+        task, context = current_task(self.loop), copy_context()
+        assert task is not None
+        while line:
+            job = line.pop(0)
+            try:
+                if job.cancelled:
+                    continue
+                job.task, work = task, self._handle(job)
+                try:
+                    waiting = work.send(None)
+                except StopIteration:
+                    if task.cancelling() or copy_context() != context:
+                        self._hand_on(line, context)
+                    continue
+                self._hand_on(line, context)
+                await resumed(work, waiting)
+            except BaseException:
+                self._hand_on(line, context)
+                if job.open:
+                    job.reply.skip()
+                raise
+            finally:
+                # Whose turn it is now gets nothing of this job either.
+                context.run(self._end, job)
+
+    def _hand_on(self, line: list[Job], context: Context) -> None:
+        while line:
+            context.run(self._tasks.start, self._work([line.pop(0)]))
 
     async def run(self, job: Job, before: Work | None = None) -> None:
         """Run a job, and what comes `before` it, in the task of the caller.
@@ -211,11 +253,9 @@ class Jobs:
             if job.cancelled:
                 task.uncancel()
 
-    def _end(self, job: Job, task: Task[None] | None = None) -> None:
+    def _end(self, job: Job) -> None:
         del self.running[job]
         self.working -= "long_lived" not in job.request.spec.traits
-        if task is not None and task.cancelled() and job.open:
-            job.reply.skip()
         if self._turns and self.working < self._limit:
             self.waiting -= 1
             self.start(self._turns.pop(0))
@@ -295,9 +335,10 @@ class Jobs:
 
     def abort(self, job: Job) -> None:
         """End the handler of a job, whatever becomes of the answer."""
-        if job in self.running and job.task is not None:
+        if job in self.running:
             job.cancelled = True
-            job.task.cancel()
+            if job.task is not None:
+                job.task.cancel()
         elif job in self._turns:
             self._turns.remove(job)
             self.waiting -= 1
@@ -305,7 +346,11 @@ class Jobs:
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
         """Run the handler of a notification, `work`, beside the requests."""
-        self.notification_tasks |= {self._tasks.start(_notified(work, method), self._ended_beside)}
+        # The requests that follow begin after it.
+        self._line = None
+        task = self._tasks.start(_notified(work, method))
+        task.add_done_callback(self._ended_beside)
+        self.notification_tasks |= {task}
         self.waiting += 1
 
     def _ended_beside(self, task: Task[None]) -> None:
@@ -318,8 +363,10 @@ class Jobs:
         self.ended = True
         until = self.loop.time() + within
         while self.running and (left := until - self.loop.time()) > 0:
-            tasks = [job.task for job in self.running if job.task is not None]
-            await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
+            if tasks := [job.task for job in self.running if job.task is not None]:
+                await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
+            else:
+                await sleep(0)
         # The answer to one that is not open is on its way already.
         unfinished = [job for job in (*self.running, *self._turns) if job.open]
         self.waiting -= len(self._turns)

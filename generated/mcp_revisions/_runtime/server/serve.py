@@ -12,7 +12,7 @@ from ..core.errors import InvalidAnswer, InvalidRequest, RemoteError
 from ..core.json import is_object
 from ..core.options import Options
 from ..core.revision import Revision
-from ..core.tasks import Tasks
+from ..core.tasks import Tasks, together
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.jsonrpc import Answer, Batch, Call, Malformed
@@ -107,10 +107,9 @@ async def _close(
     try:
         for connection in router.connections:
             connection.abort(gone)
-        async with asyncio.TaskGroup() as group:
-            for connection in router.connections:
-                group.create_task(connection.endpoint.close(state.options.drain))
-        within = state.options.drain
+        drain = state.options.drain
+        await together(connection.endpoint.close(drain) for connection in router.connections)
+        within = drain
     finally:
         await state.tasks.cancel()
         await queue.close(writer, within)

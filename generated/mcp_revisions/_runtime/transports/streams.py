@@ -81,7 +81,6 @@ class LineProtocol(asyncio.Protocol):
         # What has come and waits to be asked for, and its size.
         self._messages: list[Received] = []
         self._size = 0
-        self._reading_paused = False
         self._ended = False
         self._error: Exception | None = None
         self._sink: asyncio.WriteTransport | None = None
@@ -108,8 +107,7 @@ class LineProtocol(asyncio.Protocol):
             self._changed.ring()
         # A line that has not ended wakes nobody, so reading has to go on.
         self._size = self._size + len(data) if self._messages else 0
-        if self._size > _HIGH_WATER and self._source is not None and not self._reading_paused:
-            self._reading_paused = True
+        if self._size > _HIGH_WATER and self._source is not None:
             self._source.pause_reading()
 
     def eof_received(self) -> bool:
@@ -147,8 +145,7 @@ class LineProtocol(asyncio.Protocol):
         if not self._messages and self._error is not None:
             raise Disconnected(f"the connection broke: {self._error}")
         messages, self._messages, self._size = self._messages, [], 0
-        if self._reading_paused and self._source is not None:
-            self._reading_paused = False
+        if self._source is not None:
             self._source.resume_reading()
         return messages
 

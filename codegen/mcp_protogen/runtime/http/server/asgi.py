@@ -7,8 +7,6 @@ from asyncio import Task, Timeout, create_task, get_running_loop, timeout
 from collections.abc import (
     Awaitable,
     Callable,
-    Coroutine,
-    Generator,
     Iterable,
     Mapping,
     MutableMapping,
@@ -16,16 +14,14 @@ from collections.abc import (
 from dataclasses import dataclass, field
 from functools import lru_cache
 from inspect import iscoroutine
-from types import coroutine
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
+from ...core.tasks import resumed
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
 from ...rpc.jobs import Work
 from .. import headers
-
-T = TypeVar("T")
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -217,25 +213,6 @@ def check_accept(accept: bytes, *kinds: str) -> None:
     for kind in kinds:
         if ranges.isdisjoint({kind, f"{kind.partition('/')[0]}/*", "*/*"}):
             raise HttpRefusal(406, f"Accept has to list {' and '.join(kinds)}")
-
-
-@coroutine
-def resumed(work: Coroutine[Any, Any, T], waiting: Any) -> Generator[Any, Any, T]:
-    """Go on with a coroutine that has made its first step, and now waits for `waiting`.
-
-    Most end at that step, `send(None)`: then nobody has to watch the time, or the client. Servers
-    that are not written in Python have awaitables of their own, which have no steps.
-    """
-    while True:
-        try:
-            try:
-                sent = yield waiting
-            except BaseException as error:
-                waiting = work.throw(error)
-            else:
-                waiting = work.send(sent)
-        except StopIteration as done:
-            return cast(T, done.value)
 
 
 @dataclass(eq=False, slots=True)

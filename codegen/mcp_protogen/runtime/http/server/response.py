@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...core import errors
+from ...core.tasks import resumed
 from ...messages.jsonrpc import Batch, Parsed
 from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
 from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
-from .asgi import HttpExchange, resumed
+from .asgi import HttpExchange
 from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
 from .state import HttpSession, HttpState
 

@@ -6,8 +6,7 @@ leaves the tag open, and is written back unchanged.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, ValidationError
@@ -23,8 +22,7 @@ def _whole(number: float) -> int:
     return int(number)
 
 
-@dataclass(frozen=True, slots=True)
-class _Numeric:
+class _Numeric(NamedTuple):
     """A mark of numbers. The integer arm comes first: a strict float would turn 3 into 3.0."""
 
     whole: bool
@@ -86,8 +84,7 @@ class UnknownContent(WireModel):
     """The kind of block."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenUnion:
+class OpenUnion(NamedTuple):
     """A mark of a union of models whose arms differ in the member `tag`, open to unknown tags.
 
     `Annotated[TextContent | ImageContent | UnknownContent, OpenUnion("type")]`: the arm whose tag
