@@ -12,7 +12,6 @@ from pydantic_core import to_json
 
 from ..core.errors import InvalidAnswer, InvalidRequest, ParseError, RequestId
 from ..core.json import OBJECT, JSONObject, is_object, json_text, read_json
-from .envelope import meta_in
 
 VERSION: Final = "2.0"
 
@@ -24,7 +23,7 @@ _TOO_SMALL: Final = -_TOO_LARGE
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 named: Final[Any] = vars(tuple)["__new__"]
-"""Return a named tuple of its class and fields, at half the price of calling the class."""
+"""Make a named tuple of a class and its fields, at half the price of calling it."""
 
 _ARRAY: Final[type[list[Any]]] = list
 
@@ -78,7 +77,7 @@ class Batch:
 def parse(data: bytes | str) -> Any:
     """Read one JSON text; raise `ParseError`, which names the place, and none of the text."""
     try:
-        return read_json(data.encode() if isinstance(data, str) else data)
+        return read_json(data)
     except ValueError as error:
         raise ParseError(f"Parse error: {error}") from None
 
@@ -118,7 +117,8 @@ def message_of(value: Any) -> Parsed:
         return call
     except (InvalidRequest, InvalidAnswer) as error:
         given = message.get("params")
-        return Malformed(error, meta_in(given) if is_object(given) else _NOTHING)
+        given = given.get("_meta") if is_object(given) else None
+        return Malformed(error, given if is_object(given) else _NOTHING)
 
 
 def _answer(value: JSONObject) -> Answer:
@@ -185,6 +185,8 @@ def write_call(id: RequestId | None, method: bytes, params: bytes | None) -> byt
     """Return a request, or a notification if `id` is None; `method` and `params` are JSON text."""
     if params is None:
         return b'%b"method":%b}' % (_head(id), method)
+    if type(id) is int:
+        return b'{"jsonrpc":"2.0","id":%d,"method":%b,"params":%b}' % (id, method, params)
     return b'%b"method":%b,"params":%b}' % (_head(id), method, params)
 
 

@@ -2,8 +2,7 @@
 
 Reading looks a message up by its method and the role that sent it, or, for an answer, by the
 request it answers. It has one of two outcomes, both of them values: the message is understood, or
-it comes to the error that would answer it. Nothing here knows a connection or a capability: the
-caller says which requests are pending.
+it comes to the error that would answer it.
 """
 
 from collections.abc import Callable, Mapping
@@ -244,10 +243,10 @@ class MethodTable:
         if not isinstance(message, Call) or (message.id is None) is (kind is Request):
             raise InvalidRequest(f"not a {kind.__name__.lower()}")
         outcome = self.interpret(message, sender, lambda _: None)
-        if isinstance(outcome, kind):
-            return outcome
-        assert isinstance(outcome, RemoteError)
-        raise outcome
+        if not isinstance(outcome, kind):
+            assert isinstance(outcome, RemoteError)
+            raise outcome
+        return outcome
 
     def parse_answer(self, data: bytes | str, *, spec: RequestSpec[Any, R]) -> Result[R] | Error:
         """Read what answers a request made with `spec`; raise `RemoteError`."""

@@ -19,12 +19,13 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 
 
 def read_json(data: bytes | str) -> Any:
-    """Read one JSON text, of bytes or of characters that have a UTF-8 form; raise `ValueError`.
+    """Read one JSON text; raise `ValueError`.
 
     NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. If a
     member occurs twice, the last one counts, as in most readers (RFC 8259, section 4).
     """
-    return from_json(data, allow_inf_nan=False, cache_strings="keys")
+    text = data.encode() if isinstance(data, str) else data
+    return from_json(text, allow_inf_nan=False, cache_strings="keys")
 
 
 def json_text(value: Any) -> bytes:
