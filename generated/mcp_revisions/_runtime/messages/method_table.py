@@ -242,10 +242,8 @@ class MethodTable:
         message = single(data)
         if not isinstance(message, Call) or (message.id is None) is (kind is Request):
             raise InvalidRequest(f"not a {kind.__name__.lower()}")
-        outcome = self.interpret(message, sender, lambda _: None)
-        if not isinstance(outcome, kind):
-            assert isinstance(outcome, RemoteError)
-            raise outcome
+        outcome = understood(self.interpret(message, sender, lambda _: None))
+        assert isinstance(outcome, kind)
         return outcome
 
     def parse_answer(self, data: bytes | str, *, spec: RequestSpec[Any, R]) -> Result[R] | Error:

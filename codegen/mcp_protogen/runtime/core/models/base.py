@@ -96,7 +96,7 @@ class WireModel(BaseModel):
             except ValidationError:
                 pass  # The error may be in the first of two members, which does not count.
         try:
-            value = read_json(data)
+            value = read_json(data.encode() if isinstance(data, str) else data)
         except ValueError as error:
             line: InitErrorDetails = {
                 "type": "json_invalid",
