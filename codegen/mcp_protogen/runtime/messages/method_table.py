@@ -2,8 +2,7 @@
 
 Reading looks a message up by its method and the role that sent it, or, for an answer, by the
 request it answers. It has one of two outcomes, both of them values: the message is understood, or
-it comes to the error that would answer it. Nothing here knows a connection or a capability: the
-caller says which requests are pending.
+it comes to the error that would answer it.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +25,17 @@ from ..core.json import JSONObject
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
 from ..core.spec import ERAS, CallSpec, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
-from .jsonrpc import Answer, Batch, Call, Malformed, read, write_call, write_error, write_result
+from .jsonrpc import (
+    Answer,
+    Call,
+    Malformed,
+    message_of,
+    named,
+    parse,
+    write_call,
+    write_error,
+    write_result,
+)
 from .results import UnknownResultType, result_reader
 from .writing import body_text, method_text, params_text
 
@@ -172,7 +181,7 @@ class MethodTable:
 
         Never raises.
         """
-        if isinstance(message, Answer):
+        if not isinstance(message, Call):
             asked = None if message.id is None else pending(message.id)
             try:
                 return self._read_answer(message, asked)
@@ -197,7 +206,8 @@ class MethodTable:
             return InvalidParams(f"Invalid params of {method}", found, id=id)
         if id is None:
             return Notification(spec, value, meta)
-        return Request(id, spec, value, params, meta)
+        request: Request[Any] = named(Request, (id, spec, value, params, meta))
+        return request
 
     def _read_answer(
         self, answer: Answer, spec: RequestSpec[Any, Any] | None
@@ -208,7 +218,8 @@ class MethodTable:
         if id is None or spec is None:
             raise InvalidAnswer("a result for a request that is not pending", id=id)
         try:
-            return Result(id, self.result_reader(spec)(result))
+            read: Result[Any] = named(Result, (id, self.result_reader(spec)(result)))
+            return read
         except UnknownResultType:
             found = [_NO_RESULT_TYPE]
         except (ValidationError, Untranslatable) as error:
@@ -355,11 +366,9 @@ def _problems(error: ValidationError | Untranslatable, value: Any, at: str) -> l
 
 def single(data: bytes | str) -> Call | Answer:
     """Read what has to be one message; raise `RemoteError`."""
-    message = read(data)
-    if isinstance(message, Malformed):
+    message = message_of(parse(data))
+    if type(message) is Malformed:
         raise message.error
-    if isinstance(message, Batch):
-        raise InvalidRequest("a message has to be an object")
     return message
 
 

@@ -2,13 +2,11 @@
 
 Theory of operation. Up to 2025-11-25 a connection begins with a handshake: the client offers a
 revision, the server answers with one, the client confirms. Each side keeps a state; the answer and
-the confirmation lead on, for who sends them and for who receives them. No other message changes it,
-and none says goodbye (basic/lifecycle, "Shutdown"). From 2026-07-28 on there is nothing to agree
-on: every request says all that is needed to understand it (basic, "Statelessness").
+the confirmation lead on, for who sends them and for who receives them. No other message changes it.
+From 2026-07-28 on there is nothing to agree on: every request says all that is needed to understand
+it (basic, "Statelessness").
 
-A method's entry says when its message may pass: at any time, before the connection is ready, or
-once it is ready. `MAY_PASS` turns that into a rule per state and sender; in the stateless era every
-message may pass.
+A method's entry has the phase in which its message may pass; in the stateless era every one may.
 """
 
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ from ..core.schema_validation import Check, checker
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, arms, schema_of
-from .revision_models import RevisionModels, several
+from .revision_models import RevisionModels, several, text_block
 
 RESULT: Final = "result"
 """The member that holds a value which is not a JSON object, in revisions that require one."""
@@ -120,7 +120,7 @@ class UnstructuredOutput:
         text = _written(value)
         wire = from_json(text) if self._structured else None
         if self._structured and (models.has_any_structured or is_object(wire)):
-            return models.tool_result(text.decode(), structured_content=wire)
+            return models.tool_result(text.decode(), structuredContent=wire)
         return models.tool_result(text.decode())
 
     def _blocks(self, value: Any) -> list[Any] | None:
@@ -136,8 +136,7 @@ class UnstructuredOutput:
     def _block(self, value: Any) -> Any:
         if isinstance(value, self._content):
             return value
-        text = value if isinstance(value, str) else _written(value).decode()
-        return self._models.text(text=text)
+        return text_block(value if isinstance(value, str) else _written(value).decode())
 
 
 def _written(value: Any) -> bytes:
@@ -181,7 +180,7 @@ class StructuredOutput:
             return self._models.tool_result(text.decode())
         if self._wraps:
             text = b'{"%b":%b}' % (RESULT.encode(), text)
-        return self._models.tool_result(text.decode(), structured_content=from_json(text))
+        return self._models.tool_result(text.decode(), structuredContent=from_json(text))
 
     def _own_result(self, result: Any) -> Any:
         is_plain = isinstance(result, self._models.call_result)

@@ -54,7 +54,7 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
             params = spec.params()
         except (TypeError, ValidationError):
             raise LocalError(f"{spec.method} needs params") from None
-    elif not isinstance(params, _params_classes(spec)):
+    elif type(params) is not spec.params and not isinstance(params, _params_classes(spec)):
         raise LocalError(f"{type(params).__name__} is not what {spec.method} carries")
     return body_text(spec.method, params, meta)
 

@@ -38,7 +38,7 @@ from .functions import (
     signature_of,
 )
 from .results import UnfitResult, output_of
-from .revision_models import RevisionModels, fields_of, models_in, several
+from .revision_models import RevisionModels, fields_of, models_in, several, text_block
 from .uri_templates import UriTemplate
 
 _log: Final = getLogger(__name__)
@@ -46,6 +46,8 @@ _log: Final = getLogger(__name__)
 # The names of tools (2025-11-25, server/tools, "Tool Names").
 _LONGEST: Final = 128
 _NOT_ALLOWED: Final = re.compile(r"[^A-Za-z0-9_.-]")
+
+_PLAIN: Final = (str, dict, list, int)  # `isawaitable` takes longer than most functions
 
 
 class ToolError(Exception):
@@ -110,7 +112,8 @@ class Item:
             returned = await to_thread(_in_thread, function, given)
         else:
             returned = function(**given)
-        return await returned if isawaitable(returned) else returned
+        may_wait = type(returned) not in _PLAIN and isawaitable(returned)
+        return await returned if may_wait else returned
 
 
 def _in_thread(function: Function, given: Mapping[str, Any]) -> Any:
@@ -164,7 +167,7 @@ class Tool(Item):
         except Exception:
             _log.exception("the tool %s failed", self.key)
             text = f"{self.key} failed."
-        return self.models.tool_result(text, is_error=True)
+        return self.models.tool_result(text, isError=True)
 
 
 def _arguments(
@@ -247,8 +250,8 @@ class Prompt(Item):
         if isinstance(value, models.message):
             return value
         if isinstance(value, str):
-            value = models.text(text=value)
-        if not isinstance(value, tuple(models.message_blocks)):
+            value = text_block(value)
+        elif not isinstance(value, tuple(models.message_blocks)):
             raise TypeError(f"{self.key} returned {type(value).__name__}, which is not a message")
         return models.message(role="user", content=value)
 

@@ -52,6 +52,7 @@ class _Rules(NamedTuple):
     absent_if_none: frozenset[str]  # wire names and Python names
     optional: frozenset[str]  # the Python names among these
     names: Mapping[str, str]  # Python names by wire name, where they differ
+    validate: Callable[..., Any]
 
 
 class WireModel(BaseModel):
@@ -127,15 +128,15 @@ class WireModel(BaseModel):
     if not TYPE_CHECKING:
 
         def __init__(self, /, **members: Any) -> None:
-            cls = type(self)
-            rules = _rules_of(cls)
-            for name in tuple(members):
-                if members[name] is None and name in rules.absent_if_none:
-                    del members[name]
-            for name, wire_name, value in rules.implied:
+            implied, absent_if_none, _, _, validate = _rules_of(type(self))
+            for name, wire_name, value in implied:
                 if name not in members and wire_name not in members:
                     members[name] = value
-            cls.__pydantic_validator__.validate_python(members, self_instance=self, by_name=True)
+            for value in members.values():
+                if value is None:
+                    members = _present(members, absent_if_none)
+                    break
+            validate(members, self_instance=self, by_name=True)
 
         # Without this mark Pydantic would call __init__ for every object it reads, which costs a
         # Python call each, and would fill in constants on the wire too.
@@ -189,11 +190,7 @@ class WireModel(BaseModel):
             usual = {
                 name: value for name, wire_name, value in rules.implied if wire_name not in members
             }
-            given = {
-                name: value
-                for name, value in members.items()
-                if value is not None or name not in rules.absent_if_none
-            }
+            given = _present(members, rules.absent_if_none)
             return super().model_construct(_fields_set, **(usual | given))
 
         def model_dump(self, **options: Any) -> dict[str, Any]:
@@ -244,6 +241,14 @@ def _refuse_if_shared(model: WireModel) -> None:
         raise AttributeError(
             f"this {type(model).__name__} is shared: pass one of your own to change it"
         )
+
+
+def _present(members: Mapping[str, Any], absent_if_none: frozenset[str]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in members.items()
+        if value is not None or name not in absent_if_none
+    }
 
 
 def _leave_out(model: WireModel, name: str) -> None:
@@ -301,7 +306,8 @@ def _rules_of(cls: type[WireModel]) -> _Rules:
         elif absent_if_none(field):
             optional[name] = wire_name
     names = frozenset(optional)
-    return _Rules(tuple(implied), names.union(optional.values()), names, renamed)
+    validate = cls.__pydantic_validator__.validate_python
+    return _Rules(tuple(implied), names.union(optional.values()), names, renamed, validate)
 
 
 @cache
