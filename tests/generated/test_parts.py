@@ -37,8 +37,13 @@ SELECTIONS = {
 
 KB = 1024  # bytes
 TERMS = {PACKAGE / "_runtime" / name for name in ("LICENSE", "NOTICE")}
-# What a package carries of the runtime, without its terms: none, default and all of it.
-LARGEST = {("none", False): 80 * KB, ("default", False): 430 * KB, ("all", True): 680 * KB}
+# What a package carries of the runtime, without its terms; some have several revisions.
+LARGEST = {
+    ("none", False): 80 * KB,
+    ("default", False): 430 * KB,
+    ("all", False): 640 * KB,
+    ("all", True): 684 * KB,
+}
 
 
 def runtime_of(selection: Selection) -> dict[Path, int]:

@@ -18,7 +18,7 @@ COMMON = {"--help", "--quiet"}
 
 @pytest.mark.parametrize("command", ["new", "sync"])
 def test_every_option_is_explained(command: str, mcp_gen: Run) -> None:
-    options = set(re.findall(r"--[a-z]+", mcp_gen(command, "--help").out))
+    options = set(re.findall(r"--[a-z-]+", mcp_gen(command, "--help").out))
     assert len(options) > 4
     assert {
         option

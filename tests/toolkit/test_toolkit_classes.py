@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.toolkit import decorators as other_package
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -65,6 +66,17 @@ def choose(self: object, sure: bool) -> str:
 
 
 CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")}
+
+
+def test_servers_of_several_packages_may_offer_the_same_function() -> None:
+    def add(self: object, a: int, b: int) -> int:
+        return a + b
+
+    for mark in (other_package.tool, tool, other_package.tool):
+        mark(add)
+    server = kit(add=add)()
+    assert listed_tools(server).keys() == {"add"}
+    assert text_of(call(server, "add", a=1, b=2)) == '{"result":3}'
 
 
 def test_what_is_there_is_declared_and_no_more() -> None:

@@ -135,16 +135,21 @@ def _marking(kind: str, options: Mapping[str, Any]) -> Callable[[FunctionT], Fun
         if not callable(inner):
             advice = "takes one function; pass everything else by name: name=…"
             raise TypeError(f"@{kind.removesuffix('s')} {advice}")
-        setattr(inner, MARKS, (mark, *marks_of(inner)))
+        setattr(inner, MARKS, (mark, *_all_marks(inner)))
         return function
 
     return marked
 
 
 def marks_of(value: object) -> tuple[Mark, ...]:
+    # Servers of other packages may offer the same function.
+    return tuple(mark for mark in _all_marks(value) if isinstance(mark, Mark))
+
+
+def _all_marks(value: object) -> tuple[object, ...]:
     marks: Any = getattr(function_of(value), MARKS, ())
     # Some objects claim to have every attribute.
-    return cast(tuple[Mark, ...], marks) if isinstance(marks, tuple) else ()
+    return cast(tuple[object, ...], marks) if isinstance(marks, tuple) else ()
 
 
 def function_of(value: Any) -> Any:
