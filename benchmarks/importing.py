@@ -33,7 +33,7 @@ def rows(rounds: int) -> Iterator[Row]:
     empty = taken[_NOTHING]
     yield Row(TOPIC, "import the package", taken[_PACKAGE], "python -c pass", empty, 2.00)
     first = taken[_FIRST_PARSE]
-    for peer, target in ((_TYPES, 0.45), (_SDK, 0.25)):
+    for peer, target in ((_TYPES, 0.35), (_SDK, 0.25)):
         what = f"import, load {REVISION}, first tools/call"
         net = taken[peer] - empty
         yield Row(TOPIC, f"{what}, net of python", first - empty, peer, net, target)

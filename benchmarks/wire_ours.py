@@ -4,6 +4,7 @@ Runs on the interpreter of the peers, with a generated package on its path.
 """
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal, cast
 
@@ -11,7 +12,8 @@ from .places import REVISION
 from .timing import Action
 
 # The generated package is not there for type checkers: it is on the path of one process only.
-_package: Any = import_module("mcp_revisions").load(REVISION)
+_revisions: Any = import_module("mcp_revisions")
+_package: Any = _revisions.load(REVISION)
 _methods = _package.methods
 _models = _package.models
 
@@ -49,6 +51,35 @@ def write_tools(data: bytes) -> Action:
     """Writes the list that `data` holds."""
     result = read_tools(data).value
     return lambda: _methods.serialise_result(_methods.LIST_TOOLS, 7, result)
+
+
+def handlers() -> tuple[Action, Action]:
+    """A call, answered by a tool of the toolkit and by a handler that does the same."""
+
+    class WithToolkit(_revisions.Toolkit, _package.Server):  # type: ignore[misc]
+        def echo(self, text: str) -> str:
+            """Return the text."""
+            return text
+
+        _revisions.tool(echo)
+
+    class ByHand(_package.Server):  # type: ignore[misc]
+        async def on_call_tool(self, session: Any, params: Any) -> Any:
+            text = _models.TextContent(text=params.arguments["text"])
+            return _models.CallToolResult(content=[text])
+
+    params = _models.CallToolRequestParams(name="echo", arguments={"text": "hello"})
+    tool, handler = (partial(_answered, made(), params) for made in (WithToolkit, ByHand))
+    return tool, handler
+
+
+def _answered(server: Any, params: Any) -> Any:
+    call = server.on_call_tool(None, params)
+    try:
+        call.send(None)
+    except StopIteration as done:
+        return done.value
+    raise RuntimeError("an echo has nothing to wait for")
 
 
 def exact_readers() -> dict[str, Read]:

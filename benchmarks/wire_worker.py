@@ -31,6 +31,7 @@ def calls() -> dict[str, Action]:
             found[f"read {name} {side}"] = partial(read, data)
             found[f"write {name} {side}"] = write(data)
         found[f"read {name} exact"] = partial(exact[kind], data)
+    found["handle toolkit"], found["handle by hand"] = wire_ours.handlers()
     return found
 
 
@@ -41,6 +42,8 @@ def check(found: Mapping[str, Action]) -> None:
         for side in ("ours", "sdk"):
             if json.loads(found[f"write {name} {side}"]()) != json.loads(data):
                 raise SystemExit(f"{side}: the message {name} does not come back as it was")
+    if found["handle toolkit"]() != found["handle by hand"]():
+        raise SystemExit("the tool and the handler return different results")
 
 
 def main() -> None:
