@@ -84,7 +84,6 @@ class Error(NamedTuple):
 
 
 Message: TypeAlias = Request[Any] | Notification[Any] | Result[Any] | Error
-Outcome: TypeAlias = Message | RemoteError
 
 SpecT = TypeVar("SpecT", bound=CallSpec[Any])
 
@@ -176,7 +175,9 @@ class MethodTable:
     def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
         return _allowed(self.notifications.get(method), sender)
 
-    def interpret(self, message: Call | Answer, sender: Role, pending: Pending) -> Outcome:
+    def interpret(
+        self, message: Call | Answer, sender: Role, pending: Pending
+    ) -> Message | RemoteError:
         """Return what a message of `sender` comes to; `pending` finds what an answer is for.
 
         Never raises.
@@ -372,7 +373,7 @@ def single(data: bytes | str) -> Call | Answer:
     return message
 
 
-def understood(outcome: Outcome) -> Message:
+def understood(outcome: Message | RemoteError) -> Message:
     """Return a message that was understood; raise `RemoteError` for any other."""
     if isinstance(outcome, RemoteError):
         raise outcome

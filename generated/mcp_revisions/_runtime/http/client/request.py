@@ -54,7 +54,7 @@ class Repair(Enum):
     LEGACY_SSE = "the server may use HTTP+SSE"
 
 
-class Refusal(NamedTuple):
+class RefusedPost(NamedTuple):
     """A reply to a request that is no success."""
 
     received: Received
@@ -62,7 +62,7 @@ class Refusal(NamedTuple):
     repair: Repair | None = None
 
 
-def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> Refusal:
+def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedPost:
     """Return what a reply means; `in_session` if the request named a session."""
     error = _error_in(reply)
     code = None if error is None else error["error"]["code"]
@@ -83,7 +83,7 @@ def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> Refusal:
         and (reply.status, code) != (404, METHOD_NOT_FOUND)
     ):
         repair = Repair.LEGACY_SSE
-    return Refusal(received, repair)
+    return RefusedPost(received, repair)
 
 
 def _error_in(reply: HttpReply) -> JSONObject | None:
@@ -120,7 +120,7 @@ class PostedRequest:
         self._deliver = state.inbox.put if deliver is None else deliver
         self.message = message
 
-    async def attempt(self) -> Refusal | None:
+    async def attempt(self) -> RefusedPost | None:
         """Post the request, and deliver what comes; return a refusal without delivering it.
 
         Raises `Disconnected`, and `RemoteError` for a reply that is too large.

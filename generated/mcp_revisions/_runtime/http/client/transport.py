@@ -18,7 +18,15 @@ from .. import headers as fields
 from ..sse import Event
 from .http_client import URL, HttpWire
 from .outgoing import CANCELLED, INITIALIZE, INITIALIZED, POSTED, Message, message_of
-from .request import PostedRequest, Refusal, Repair, ask, http_error, post_unanswered, relearn
+from .request import (
+    PostedRequest,
+    RefusedPost,
+    Repair,
+    ask,
+    http_error,
+    post_unanswered,
+    relearn,
+)
 from .state import ClientState, Cursor, Reconnection
 
 _log: Final = getLogger(__name__)
@@ -294,7 +302,7 @@ class HttpTransport:
         if refusal is not None:
             self._state.inbox.put(refusal.received)
 
-    async def _try_legacy(self, message: Message, refusal: Refusal) -> Refusal | None:
+    async def _try_legacy(self, message: Message, refusal: RefusedPost) -> RefusedPost | None:
         """Change to HTTP+SSE; return what refuses the request if the server does not have it."""
         legacy = LegacySseTransport(self._state)
         try:
@@ -304,7 +312,7 @@ class HttpTransport:
             if isinstance(received, Unanswered) and isinstance(received.error, HttpError):
                 both = f"{received.error.message}; HTTP+SSE failed too: {error}"
                 failed = HttpError(received.error.status, both)
-                return Refusal(Unanswered(message.id, failed))
+                return RefusedPost(Unanswered(message.id, failed))
             # An error of the protocol says more than the failed search for an older transport.
             return refusal
         self._legacy = legacy
