@@ -144,7 +144,8 @@ class Negotiation:
             case Disconnected():
                 return self._over_http
             case HttpError(status=status):
-                # A success without a message is no answer of the stateless era.
+                # A success without a message is no answer of the stateless era. 401 and 403 are
+                # about who asks, and would answer any request alike.
                 return status // 100 not in (2, 4) or status in (401, 403)
             case _:
                 return not isinstance(error, McpError | InvalidAnswer)
