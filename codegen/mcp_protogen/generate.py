@@ -126,11 +126,11 @@ def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Mod
 
 def _renderer(options: GenerationOptions) -> Renderer:
     # Templates of the user may change from one run to the next.
-    make = Renderer if options.templates else _of_built_in
-    return make(templates_folder(), options.templates, options.runtime)
+    renderer = Renderer if options.templates else _cached_renderer
+    return renderer(templates_folder(), options.templates, options.runtime)
 
 
-_of_built_in = cache(Renderer)
+_cached_renderer = cache(Renderer)
 
 
 def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -616,3 +616,14 @@ def test_usual_command_lines_are_read_as_by_the_library(monkeypatch: pytest.Monk
     for arguments in NOT_PLAIN:
         with tables.case(arguments):
             assert plain(arguments) is None
+
+
+def test_usual_lines_of_other_commands_do_the_same_as_longer_ones(mcp_gen: Run) -> None:
+    longer = {
+        ("diff", "2025-06-18", "2025-11-25"): ("--format", "text"),
+        ("diff", "2025-06-18", "no such"): ("--format", "text"),
+        ("new", "no/name"): ("--yes",),
+    }
+    for arguments, more in longer.items():
+        with tables.case(arguments):
+            assert mcp_gen(*arguments) == mcp_gen(*arguments, *more)

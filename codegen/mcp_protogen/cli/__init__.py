@@ -11,7 +11,7 @@ import warnings
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import crash, show_problems, tolerate_narrow_encodings
-from mcp_protogen.cli.run import plain, run
+from mcp_protogen.cli.run import is_value, plain, run
 
 _INTERRUPTED = 130  # 128 + SIGINT
 
@@ -35,16 +35,16 @@ def main() -> None:
 
 
 def _dispatch(arguments: list[str]) -> None:
-    # Hooks and CI run little else than a plain check. It takes 50 ms, and importing the library
-    # behind all other commands takes longer, so that such forms are read without it.
+    # To import the library behind all commands takes longer than a check or a comparison, so usual
+    # command lines are read without it. All others, and whatever is wrong with one, are left to it.
     if (said := plain(arguments)) is not None:
         run(said.mode, said.flags, force=said.force, cached=said.cached)
-    match [one for one in arguments if one and not one.startswith("-")], len(arguments):
-        case (["diff", before, after], 3):
+    match arguments:
+        case ["diff", before, after] if is_value(before) and is_value(after):
             from mcp_protogen.cli.diff import diff
 
             diff(before, after)
-        case (["new", name], 2):
+        case ["new", name] if is_value(name):
             from mcp_protogen.cli.new import new
 
             new(name)

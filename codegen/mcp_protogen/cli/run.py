@@ -58,7 +58,7 @@ def plain(arguments: Sequence[str]) -> Plain | None:
         else:
             return None
     said = [value for given in values.values() for value in given]
-    if any(not value or value.startswith("-") for value in said) or len(values["--out"]) > 1:
+    if not all(map(is_value, said)) or len(values["--out"]) > 1:
         return None
     if not values["--out"] and "--check" not in switches:
         return None
@@ -66,6 +66,11 @@ def plain(arguments: Sequence[str]) -> Plain | None:
     flags = Settings(revisions=tuple(values["--revision"]) or None, out=out)
     mode = "check" if "--check" in switches else "generate"
     return Plain(mode, flags, "--force" in switches, "--no-cache" not in switches)
+
+
+def is_value(argument: str) -> bool:
+    """Return whether an argument is a value: neither empty nor an option."""
+    return bool(argument) and not argument.startswith("-")
 
 
 def _perform(mode: str, settings: Settings, *, force: bool, cached: bool) -> Report:

@@ -1,9 +1,9 @@
 """A program that imports a generated package which is on no disk yet; `trial` runs it.
 
 Its input is on standard input: a line with what can be imported before the package is there, and
-then the package. It runs in an interpreter with only the standard library, and finds
-nothing but the generated modules, the installed runtime, and the folders of the runtime's
-dependencies: neither the working directory nor a file beside it.
+then the package. It runs in an interpreter with only the standard library, and finds nothing but
+the generated modules, the installed runtime, and the folders of the runtime's dependencies: neither
+the working directory nor a file beside it.
 """
 
 import gc
