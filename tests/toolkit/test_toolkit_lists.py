@@ -153,7 +153,7 @@ def test_what_cannot_be_added_changes_nothing() -> None:
     with pytest.raises(TypeError, match="a resource needs a URI"):
         server.add_resource(late, name="late")
     misspelt: Any = {"nane": "x"}
-    with pytest.raises(TypeError, match="tools have no option nane"):
+    with pytest.raises(TypeError, match="@tool has no option nane"):
         server.add_tool(late, **misspelt)
     assert list(listed_tools(server)) == ["early"]
 

@@ -230,7 +230,7 @@ class Jobs:
         One too many is refused. The caller goes on when the job was cancelled, and gets the
         exceptions of `before`.
         """
-        if self.ended or self.working >= self._limit:
+        if self.busy:
             if before is not None:
                 before.close()
             await deliver(job.reply, self._connection.refuse(job.request, BUSY), BUSY)
@@ -312,10 +312,7 @@ class Jobs:
 
     async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
-            if data is None:
-                job.reply.skip()
-            else:
-                await job.reply.answer(data, None if error is None else error.code)
+            await deliver(job.reply, data, error)
         except Disconnected:
             method = job.request.spec.method
             self._log.info("nobody is left to read the answer to %.100r", method)

@@ -122,7 +122,7 @@ def new_mark(kind: str, options: Mapping[str, Any]) -> Mark:
     """Return a mark; raise `TypeError` for options that its kind does not have."""
     unknown = options.keys() - _OPTIONS[kind].__annotations__.keys()
     if unknown:
-        raise TypeError(f"{kind} have no option {min(unknown)}")
+        raise TypeError(f"@{kind.removesuffix('s')} has no option {min(unknown)}")
     return Mark(kind, options)
 
 

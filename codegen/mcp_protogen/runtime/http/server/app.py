@@ -64,13 +64,13 @@ class HttpApp:
         self,
         servers: tuple[Server, ...],
         revisions: tuple[Revision, ...] | None,
-        limits: Options,
+        options: Options,
         http: HttpOptions,
     ) -> None:
         self._servers = servers
         self._revisions = revisions
-        self.limits = limits
-        self.options: Final = http
+        self.options = options
+        self.http: Final = http
         self._log = Throttle(_log)
         self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins)
         self._metadata: dict[str, bytes] = {}
@@ -84,18 +84,18 @@ class HttpApp:
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
-        exchange = HttpExchange(scope, receive, send, self.options.send_timeout, self._log)
+        exchange = HttpExchange(scope, receive, send, self.http.send_timeout, self._log)
         try:
-            exchange.read_head(self.options.max_headers)
+            exchange.read_head(self.http.max_headers)
             if exchange.path in self._metadata:
                 # Pages of any origin may read it.
                 anybody = b"access-control-allow-origin", b"*"
                 await exchange.respond(200, self._metadata[exchange.path], [anybody])
             else:
                 handle = self._handler(exchange)
-                if self.options.authentication is not None:
+                if self.http.authentication is not None:
                     token = exchange.field(b"authorization")
-                    exchange.principal = (await self.options.authentication.principal(token)).id
+                    exchange.principal = (await self.http.authentication.principal(token)).id
                 await handle(exchange)
         except (HttpRefusal, RemoteError) as error:
             refused = error if isinstance(error, HttpRefusal) else HttpRefusal.because(error)
@@ -118,7 +118,7 @@ class HttpApp:
     def has_sessions(self) -> bool:
         """Return whether it keeps sessions, which only the handshake revisions have."""
         spoken = self._revisions or [server.TABLE.rules for server in self._servers]
-        return self.options.sessions and any(one.era == HANDSHAKE_ERA.name for one in spoken)
+        return self.http.sessions and any(one.era == HANDSHAKE_ERA.name for one in spoken)
 
     async def close(self) -> None:
         """End all sessions and streams. ASGI servers that know lifespans do so themselves."""
@@ -138,7 +138,7 @@ class HttpApp:
         if running is None or running.loop is not get_running_loop():
             # Not before there is a loop: an application is made at import, often, and tests run
             # one in many.
-            state = HttpState(self._servers, self._revisions, self.limits, self.options)
+            state = HttpState(self._servers, self._revisions, self.options, self.http)
             running = self._running = _Running(state)
         if running.state.closing:
             raise HttpRefusal.for_now("The server is shutting down")
@@ -146,7 +146,7 @@ class HttpApp:
         if handlers is None:
             raise HttpRefusal(404, "There is nothing here; see HttpOptions.path")
         is_stateless = exchange.version in running.state.offer.stateless
-        if is_stateless and exchange.path == self.options.path:
+        if is_stateless and exchange.path == self.http.path:
             # Streams and sessions are in the handshake revisions alone.
             handlers = running.posts
         handle = handlers.get(exchange.scope["method"])

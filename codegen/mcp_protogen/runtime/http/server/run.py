@@ -60,7 +60,7 @@ def run_http(
         raise ValueError(f"revisions, options and http are those of {servers}; see http_app")
     else:
         app = _named(servers)
-    if host not in _LOOPBACK and not app.options.allowed_hosts:
+    if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(f"a server on {host} needs HttpOptions.allowed_hosts, its public names")
     server = _server(app, host, port)
     if workers == 1:
@@ -73,7 +73,7 @@ def run_http(
     with create_server((host, port), family=family) as listening:
         work = partial(_work, servers, listening, token_bytes(32))
         # It takes two times to close the application, and one to close what is left.
-        Workers(work).run(workers, 3 * app.limits.drain + 5)
+        Workers(work).run(workers, 3 * app.options.drain + 5)
 
 
 def _named(name: str) -> HttpApp:
@@ -90,7 +90,7 @@ def _named(name: str) -> HttpApp:
 
 def _check_workers(app: HttpApp) -> None:
     """Raise `ValueError` if a client could not go on at another worker."""
-    http, kept = app.options, app.has_sessions
+    http, kept = app.http, app.has_sessions
     resumed = http.resumable and isinstance(http.events, MemoryEventStore | None)
     for unfit, need in (
         (http.old_sse, "old_sse=False"),
@@ -103,9 +103,9 @@ def _check_workers(app: HttpApp) -> None:
 
 def _work(name: str, listening: socket, key: bytes, parent: Any) -> None:
     app = _named(name)
-    if app.limits.state_key is None:
+    if app.options.state_key is None:
         # A round that one worker began may go on in another.
-        app.limits = replace(app.limits, state_key=key)
+        app.options = replace(app.options, state_key=key)
     server = _server(app, "", 0)
 
     def watch() -> None:
@@ -128,14 +128,14 @@ def _server(app: HttpApp, host: str, port: int) -> Any:
     protocol = import_module("uvicorn.protocols.http.auto").AutoHTTPProtocol
     config = uvicorn.Config(
         app,
-        http=type("LimitedHTTPProtocol", (LimitedProtocol, protocol), {"limits": app.options}),
+        http=type("LimitedHTTPProtocol", (LimitedProtocol, protocol), {"http": app.http}),
         host=host,
         port=port,
         # A program's standard output is its own.
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=max(1, round(app.limits.drain)),
+        timeout_graceful_shutdown=max(1, round(app.options.drain)),
     )
     server = uvicorn.Server(config)
     wait_for_responses = server.shutdown
@@ -156,7 +156,7 @@ def _server(app: HttpApp, host: str, port: int) -> Any:
 class LimitedProtocol(Protocol):
     """A mixin for a protocol class of uvicorn."""
 
-    limits: ClassVar[HttpOptions]
+    http: ClassVar[HttpOptions]
 
     # Of uvicorn's protocol.
     transport: Transport
@@ -178,7 +178,7 @@ class LimitedProtocol(Protocol):
             # All of it belonged to a head that is still to be completed.
             self._received += len(data)
             self._wait_for_head()
-            if self._received > self.limits.max_headers:
+            if self._received > self.http.max_headers:
                 self._refuse(_TOO_LARGE)
         else:
             self._received = 0
@@ -220,7 +220,7 @@ class LimitedProtocol(Protocol):
 
     def _wait_for_head(self) -> None:
         if self._head is None:
-            self._head = get_running_loop().call_later(self.limits.head_timeout, self._head_is_late)
+            self._head = get_running_loop().call_later(self.http.head_timeout, self._head_is_late)
 
     def _head_came(self) -> None:
         if self._head is not None:
@@ -243,7 +243,7 @@ class LimitedProtocol(Protocol):
 
     def _wait_for_reader(self) -> None:
         if self._unread is None:
-            seconds, abort = self.limits.send_timeout, self.transport.abort
+            seconds, abort = self.http.send_timeout, self.transport.abort
             self._unread = get_running_loop().call_later(seconds, abort)
 
     def _all_read(self) -> None:

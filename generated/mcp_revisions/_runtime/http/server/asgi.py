@@ -4,13 +4,7 @@ https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
 from asyncio import Task, Timeout, create_task, get_running_loop, timeout
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Iterable,
-    Mapping,
-    MutableMapping,
-)
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from inspect import iscoroutine

@@ -1,4 +1,7 @@
-"""Several processes at the same work: begun together, replaced when they die, ended together."""
+"""Several processes at the same work: begun together, replaced when they die, ended together.
+
+uvicorn has this too, but its interface changes between versions, and its workers may outlive it.
+"""
 
 from collections.abc import Callable
 from logging import getLogger
