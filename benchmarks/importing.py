@@ -21,18 +21,20 @@ _FIRST_PARSE = (
     f"{_PACKAGE}; "
     f"mcp_revisions.load({REVISION!r}).methods.parse_request({CALL!r}, sender='client')"
 )
+_PYDANTIC = "import pydantic; pydantic.create_model('M', a=(int, ...))(a=1)"
 _TYPES, _SDK = "import mcp_types.methods", "import mcp"
 
 
 def rows(rounds: int) -> Iterator[Row]:
     """Compare the package alone with an empty program, and a first parse with the SDK's imports."""
-    programs = (_NOTHING, _PACKAGE, _FIRST_PARSE, _TYPES, _SDK)
+    programs = (_NOTHING, _PACKAGE, _FIRST_PARSE, _PYDANTIC, _TYPES, _SDK)
     seen = environment(PYTHONPATH=str(package()))
     actions = {program: command([peers(), "-c", program], ROOT, seen) for program in programs}
     taken = {program: median(times) for program, times in in_turns(actions, rounds).items()}
     empty = taken[_NOTHING]
     yield Row(TOPIC, "import the package", taken[_PACKAGE], "python -c pass", empty, 2.00)
-    first = taken[_FIRST_PARSE]
+    first, what = taken[_FIRST_PARSE], "Pydantic with a single model, net of python"
+    yield Row(TOPIC, what, taken[_PYDANTIC] - empty, _TYPES, taken[_TYPES] - empty, None)
     for peer, target in ((_TYPES, 0.35), (_SDK, 0.25)):
         what = f"import, load {REVISION}, first tools/call"
         net = taken[peer] - empty

@@ -43,6 +43,11 @@ def rows(rounds: int) -> Iterator[Row]:
     for name, what in _NAMES.items():
         ours, exact = taken[f"read {name} ours"], taken[f"read {name} exact"]
         yield Row(TOPIC, f"read {what}", ours, _EXACT, exact, _EXACT_TARGET, "µs")
+    for verb, part in (("read", "parser and validator"), ("write", "serializer")):
+        for name in ("call", "result", "tools"):
+            alone, sdk = taken[f"{verb} {name} pydantic"], taken[f"{verb} {name} sdk"]
+            what = f"{verb} {_NAMES[name]}, Pydantic's {part} alone"
+            yield Row(TOPIC, what, alone, _SDK, sdk, None, "µs")
     tool, handler = taken["handle toolkit"], taken["handle by hand"]
     what, peer = "a tool of the toolkit, without the wire", "on_call_tool by hand"
     yield Row(TOPIC, what, tool, peer, handler, _TOOLKIT_TARGET, "µs")

@@ -8,6 +8,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Literal, cast
 
+from pydantic_core import from_json
+
+from .messages import CALL, RESULT, TOOLS
 from .places import REVISION
 from .timing import Action
 
@@ -80,6 +83,26 @@ def _answered(server: Any, params: Any) -> Any:
     except StopIteration as done:
         return done.value
     raise RuntimeError("an echo has nothing to wait for")
+
+
+def pydantic_alone() -> dict[str, Action]:
+    """What Pydantic does of the work: its parser with its validator, and its serializer."""
+    params, result, tools = (
+        _models.CallToolRequestParams,
+        _models.CallToolResult,
+        _models.ListToolsResult,
+    )
+    members = ((CALL, "params", params), (RESULT, "result", result), (TOOLS, "result", tools))
+    alone: dict[str, Action] = {}
+    for name, (data, member, model) in zip(("call", "result", "tools"), members, strict=True):
+        value = model.from_wire(from_json(data)[member])
+        alone[f"read {name}"] = partial(_parsed, data, member, model)
+        alone[f"write {name}"] = value.to_json
+    return alone
+
+
+def _parsed(data: bytes, member: str, model: Any) -> Any:
+    return model.__pydantic_validator__.validate_python(from_json(data)[member])
 
 
 def exact_readers() -> dict[str, Read]:

@@ -31,6 +31,7 @@ def calls() -> dict[str, Action]:
             found[f"read {name} {side}"] = partial(read, data)
             found[f"write {name} {side}"] = write(data)
         found[f"read {name} exact"] = partial(exact[kind], data)
+    found |= {f"{what} pydantic": action for what, action in wire_ours.pydantic_alone().items()}
     found["handle toolkit"], found["handle by hand"] = wire_ours.handlers()
     return found
 
