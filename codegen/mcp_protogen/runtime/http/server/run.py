@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from multiprocessing.connection import Connection
 from operator import attrgetter
 from secrets import token_bytes
 from socket import AF_INET, AF_INET6, create_server, socket
@@ -79,12 +80,12 @@ def run_http(
 def _named(name: str) -> HttpApp:
     module, _, attribute = name.partition(":")
     if not attribute:
-        raise ValueError(f"{name!r} names no application, as 'module:app' does")
+        raise ValueError(f"{name!r} names no application; write it as 'module:app'")
     app = attrgetter(attribute)(import_module(module))
     if not isinstance(app, HttpApp) and callable(app):
         app = app()
     if not isinstance(app, HttpApp):
-        raise TypeError(f"{name} is not of http_app")
+        raise TypeError(f"{name} is not what http_app returns")
     return app
 
 
@@ -101,7 +102,7 @@ def _check_workers(app: HttpApp) -> None:
             raise ValueError(f"several workers need HttpOptions with {need}")
 
 
-def _work(name: str, listening: socket, key: bytes, parent: Any) -> None:
+def _work(name: str, listening: socket, key: bytes, parent: Connection) -> None:
     app = _named(name)
     if app.options.state_key is None:
         # A round that one worker began may go on in another.

@@ -11,7 +11,7 @@ from multiprocessing.context import SpawnProcess
 from signal import SIGINT, SIGTERM, raise_signal, signal
 from socket import socketpair
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 _log: Final = getLogger(__name__)
 
@@ -23,7 +23,7 @@ class Workers:
     process, whatever becomes of that.
     """
 
-    def __init__(self, work: Callable[[Any], None]) -> None:
+    def __init__(self, work: Callable[[Connection], None]) -> None:
         self._work = work
         # New interpreters, which share no open file, lock or random number with this one.
         self._spawn = get_context("spawn")
