@@ -148,3 +148,23 @@ async def test_HS06_in_no_other_revision_with_a_handshake() -> None:
                 session = await site.initialize(revision)
                 answer = await session.post([request("ping", 1), request("ping", 2)])
                 assert outcome(answer) == (400, -32600)
+
+
+async def test_handlers_of_notifications_that_go_on_after_a_batch_may_ask_its_client() -> None:
+    go_on = asyncio.Event()
+    raised = asyncio.get_running_loop().create_future()
+
+    async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
+        await go_on.wait()
+        try:
+            await session.ping(timeout=0.1)
+        except Exception as error:
+            raised.set_result(error)
+
+    server = tools(REVISION, call, on_roots_list_changed=on_roots_list_changed)
+    async with serving(server, sessions=False) as site:
+        batch = [notification("notifications/roots/list_changed"), called("a", 1)]
+        answer = await site.post(batch, {"mcp-protocol-version": REVISION})
+        assert [one["id"] for one in answer.json()] == [1]
+        go_on.set()
+        assert isinstance(await raised, pkg.Disconnected)
