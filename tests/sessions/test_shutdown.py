@@ -30,9 +30,10 @@ async def slow(session: Session, params: CallToolRequestParams) -> str:
 class Broken:
     """A transport that stops working after some messages were sent."""
 
-    def __init__(self, transport: Any, sends: int) -> None:
+    def __init__(self, transport: Any, sends: int, error: type[Exception] = OSError) -> None:
         self._transport = transport
         self._sends = sends
+        self._error = error
         self.closed = 0
 
     async def receive(self) -> Any:
@@ -41,7 +42,7 @@ class Broken:
     async def send(self, messages: Any) -> None:
         self._sends -= 1
         if self._sends < 0:
-            raise OSError("the cable is cut")
+            raise self._error("the cable is cut")
         await self._transport.send(messages)
 
     async def close(self) -> None:
@@ -174,6 +175,23 @@ async def test_a_client_whose_transport_breaks_says_so() -> None:
     async with pkg.connect(open, client(OLD)) as ours:
         with pytest.raises(pkg.Disconnected, match="cable"):
             await ours.call_tool(named(OLD, "0"))
+
+
+async def test_a_call_that_waits_ends_when_the_transport_fails_at_another_message() -> None:
+    async def open() -> Any:
+        inner = await runtime("testing").in_memory(tools(OLD, slow))()
+        # The cancellation of the second call is one message too many.
+        return Broken(inner, sends=3, error=ValueError)
+
+    with pytest.raises(ValueError, match="cable"):
+        async with pkg.connect(open, client(OLD)) as ours:
+            waiting = asyncio.create_task(ours.call_tool(named(OLD, "60")))
+            with pytest.raises(pkg.RequestTimeout):
+                await ours.call_tool(named(OLD, "60"), timeout=0.01)
+            ended, _ = await asyncio.wait({waiting}, timeout=30)
+    assert ended == {waiting}
+    with pytest.raises(pkg.Disconnected, match="the transport failed: ValueError"):
+        await waiting
 
 
 async def test_a_cancelled_server_answers_what_is_open_and_closes_its_transport() -> None:

@@ -322,9 +322,11 @@ async def _running(
 
 
 async def _write(endpoint: Endpoint, queue: SendQueue) -> None:
-    await queue.run()
-    if queue.broken is not None:
-        endpoint.abort(queue.broken)
+    try:
+        await queue.run()
+    finally:
+        if queue.broken is not None:
+            endpoint.abort(queue.broken)
 
 
 async def _read(client: ClientConnection, negotiator: Negotiator) -> None:
