@@ -272,6 +272,25 @@ async def test_a_cancelled_request_stays_cancelled_while_the_client_is_asked() -
         assert (await hand.ask("tools/list", 2, _meta=ASKED))["error"]["code"] == -32601
 
 
+async def test_a_question_that_comes_after_the_answer_is_refused_and_stops_nobody_else() -> None:
+    late: list[asyncio.Task[object]] = []
+
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        if params.name == "leaves":
+            late.append(asyncio.create_task(session.list_roots()))
+        else:
+            await asyncio.sleep(0.05)
+        return str(params.name)
+
+    async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
+        names = ["leaves", "waits"]
+        for id, name in enumerate(names):
+            await hand.send(modern("tools/call", id, name=name, _meta=ASKED))
+        assert [(await hand.take())["id"] for _ in names] == [0, 1]
+        with pytest.raises(pkg.LocalError, match="nothing to answer with one"):
+            await late[0]
+
+
 async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
     visited: list[str] = []
     urls = [{"mode": "url", "message": "Sign in", "url": "https://a", "elicitationId": "1"}]
