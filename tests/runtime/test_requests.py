@@ -3,13 +3,14 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine
-from contextvars import ContextVar
+from contextlib import suppress
+from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.connection import Connection
 from mcp_protogen.runtime.core.options import Options
-from mcp_protogen.runtime.core.tasks import Tasks
+from mcp_protogen.runtime.core.tasks import Tasks, resumed
 from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
 from mcp_protogen.runtime.messages.method_table import Request
 from mcp_protogen.runtime.rpc.endpoint import Endpoint
@@ -281,6 +282,44 @@ def test_requests_that_come_together_share_nothing_that_a_handler_changes(limit:
     told = asyncio.run(begun_together(serve, 6, max_in_flight=limit))
     assert seen == dict.fromkeys(range(1, 7), (None, 0))
     assert told == [[1], [2], ["skipped"], ["skipped"], [BUSY], [6]]
+
+
+def test_requests_are_served_where_tasks_begin_at_once() -> None:
+    async def serve(id: int) -> None:
+        if id % 2:
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(eager)
+        assert await begun_together(serve, 9, max_in_flight=2) == [[id] for id in range(1, 10)]
+        loop.set_task_factory(None)
+
+    asyncio.run(main())
+
+
+def eager(
+    loop: asyncio.AbstractEventLoop, work: Any, *, context: Context | None = None
+) -> asyncio.Task[Any]:
+    """Make a task that has made its first step, as `asyncio.eager_task_factory` does."""
+    made: Any = asyncio.tasks
+    first = copy_context() if context is None else context
+    waiting: list[Any] = []
+
+    async def rest() -> Any:
+        return await resumed(work, waiting[0]) if waiting else None
+
+    task = asyncio.Task(rest(), loop=loop, context=first)
+    caller = asyncio.current_task(loop)
+    if caller is not None:
+        made._leave_task(loop, caller)
+    made._enter_task(loop, task)
+    with suppress(StopIteration):
+        waiting.append(first.run(work.send, None))
+    made._leave_task(loop, task)
+    if caller is not None:
+        made._enter_task(loop, caller)
+    return task
 
 
 def test_requests_that_come_together_may_limit_their_time_and_have_tasks_of_their_own() -> None:

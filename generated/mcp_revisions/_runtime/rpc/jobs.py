@@ -185,9 +185,11 @@ class Jobs:
             self.working += 1
         self.running[job] = None
         if self._line is None:
-            self._line = []
+            # A task may begin at once (Python 3.12, "eager tasks").
+            self._line = [job]
             self._tasks.start(self._work(self._line))
-        self._line.append(job)
+        else:
+            self._line.append(job)
 
     async def _work(self, line: list[Job]) -> None:
         """Run jobs, one after the other, until one waits, or changes what belongs to its task.
