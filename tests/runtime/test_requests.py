@@ -284,6 +284,34 @@ def test_requests_that_come_together_share_nothing_that_a_handler_changes(limit:
     assert told == [[1], [2], ["skipped"], ["skipped"], [BUSY], [6]]
 
 
+def test_a_value_of_a_handler_is_not_seen_by_another_though_it_is_equal_to_that_before() -> None:
+    before = object(), [0]
+    seen: list[object] = []
+
+    async def serve(id: int) -> None:
+        seen.append(_CALLER.get())
+        _CALLER.set((before[0], [0]))
+
+    async def main() -> None:
+        _CALLER.set(before)
+        await begun_together(serve, 3)
+
+    asyncio.run(main())
+    assert all(one is before for one in seen)
+
+
+def test_who_keeps_the_task_of_a_handler_cannot_cancel_another_with_it() -> None:
+    async def serve(id: int) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        if id == 1:
+            asyncio.get_running_loop().call_later(0.01, task.cancel)
+        else:
+            await asyncio.sleep(0.02)
+
+    assert asyncio.run(begun_together(serve, 3)) == [[1], [2], [3]]
+
+
 def test_requests_are_served_where_tasks_begin_at_once() -> None:
     async def serve(id: int) -> None:
         if id % 2:

@@ -20,6 +20,7 @@ from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass
 from logging import getLogger
+from sys import getrefcount
 from typing import Any, Final, Protocol, TypeAlias
 
 from ..connection import Connection
@@ -205,10 +206,13 @@ class Jobs:
                 if job.cancelled:
                     continue
                 job.task, work = task, self._handle(job)
+                references = getrefcount(task)
                 try:
                     waiting = work.send(None)
                 except StopIteration:
-                    if task.cancelling() or copy_context() != context:
+                    # Whoever has kept the task may cancel it later, and means this job alone.
+                    kept = getrefcount(task) > references or task.cancelling()
+                    if kept or copy_context() != context or (context and _changed(context)):
                         self._hand_on(line, context)
                     continue
                 self._hand_on(line, context)
@@ -384,6 +388,11 @@ class Jobs:
                     await together(answers)
         for job in unfinished:
             self.abort(job)
+
+
+def _changed(context: Context) -> bool:
+    # What is equal may be another object, which its owner goes on to change.
+    return any(one.get() is not value for one, value in context.items())
 
 
 async def _notified(work: Awaitable[None], method: str) -> None:
