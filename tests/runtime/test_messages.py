@@ -252,6 +252,11 @@ class TestBatches:
         with pytest.raises(InvalidRequest, match="empty"):
             connection.check_batch(jsonrpc.Batch([]))
 
+    def test_cannot_hold_what_opens_the_connection(self) -> None:
+        opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+        with pytest.raises(InvalidRequest, match="initialize cannot be part of a batch"):
+            Connection(self.BATCHING, "server", {}).check_batch(jsonrpc.Batch([1, opening]))
+
     def test_are_not_single_messages_anywhere(self) -> None:
         for table in (TABLE, self.BATCHING):
             with pytest.raises(InvalidRequest):

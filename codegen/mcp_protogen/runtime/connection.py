@@ -33,7 +33,7 @@ from .core.options import FOREVER, CallOptions, Patience
 from .core.spec import NotificationSpec, RequestSpec, Role
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities
-from .messages.jsonrpc import Batch, Malformed, Parsed
+from .messages.jsonrpc import Batch, Call, Malformed, Parsed
 from .messages.method_table import Error, MethodTable, Notification, Request, Result
 from .rules import capabilities
 from .rules.lifecycle import MAY_PASS, State
@@ -359,7 +359,7 @@ class Connection:
     # What comes.
 
     def check_batch(self, batch: Batch) -> None:
-        """Raise `InvalidRequest` for an empty batch, and for any where the revision has none.
+        """Raise `InvalidRequest` for a batch that may not be, and where the revision has none.
 
         2025-03-26, basic, "Batching"; JSON-RPC 2.0, section 6.
         """
@@ -367,6 +367,9 @@ class Connection:
             raise InvalidRequest(f"{self.table.revision} has no batches")
         if not batch.values:
             raise InvalidRequest("a batch cannot be empty")
+        opening = self.table.era.opened_by
+        if any(isinstance(one, Call) and one.method == opening for one in batch.members):
+            raise InvalidRequest(f"{opening} cannot be part of a batch")
 
     def take(self, message: Parsed, now: float = 0.0) -> Event:
         """Return the event that a message comes to. Never raises."""

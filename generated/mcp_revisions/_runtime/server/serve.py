@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, InvalidRequest, RemoteError
-from ..core.json import is_object
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks, together
@@ -157,16 +156,10 @@ class Router:
 
     def _take_other(self, message: Answer | Malformed | Batch) -> None:
         handshaken = self._handshaken
-        if isinstance(message, Batch):
-            if handshaken is None:
-                raise InvalidRequest("no batch can come before initialize was answered")
-            if any(
-                is_object(one) and one.get("method") == server_negotiation.INITIALIZE
-                for one in message.values
-            ):
-                raise InvalidRequest("initialize cannot be part of a batch")
         if handshaken is not None:
             handshaken.endpoint.receive(message)
+        elif isinstance(message, Batch):
+            raise InvalidRequest("no batch can come before initialize was answered")
         elif isinstance(message, Malformed) and not isinstance(message.error, InvalidAnswer):
             raise message.error
         else:

@@ -160,10 +160,7 @@ class StatefulHttp:
         most = self._state.options.max_waiting
         if len(batch.values) > most:
             raise InvalidRequest(f"a batch of more than {most}")
-        calls = [one for one in batch.members if isinstance(one, Call)]
-        if any(call.method == server_negotiation.INITIALIZE for call in calls):
-            raise InvalidRequest("initialize cannot be part of a batch")
-        return calls
+        return [one for one in batch.members if isinstance(one, Call)]
 
     # Streams.
 
