@@ -172,6 +172,72 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     run(script(), 60)
 
 
+FORKING = """
+import asyncio, multiprocessing, os, time
+from pathlib import Path
+from mcp_revisions import HttpApp, Options, http_app, run_http
+from support.http.worker import on_call_tool
+from support.revisions import STATELESS
+from support.sessions.talking import server
+
+async def handle(self, session, params):
+    if params.name == "blocks":
+        await asyncio.to_thread(time.sleep, 60)
+    return await on_call_tool(self, session, params)
+
+app = http_app(server(STATELESS, on_call_tool=handle), options=Options(drain=0))
+if multiprocessing.parent_process() and os.fork() == 0:
+    while Path(__file__).exists():
+        time.sleep(0.01)
+    os._exit(0)
+if __name__ == "__main__":
+    run_http("forking:app", port=int(os.sys.argv[1]), workers=2)
+"""
+
+
+async def one_dies_and_one_is_blocked(process: Started) -> None:
+    async with calling(process.port) as site:
+        await another_takes_the_place_of(min(await pids_of(site)), process, site)
+        pids = await pids_of(site)
+        blocked = asyncio.create_task(site.modern("tools/call", name="blocks"))
+        await asyncio.sleep(0.2)
+        process.process.kill()
+        while any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
+            await asyncio.sleep(0.01)
+        await asyncio.gather(blocked, return_exceptions=True)
+
+
+@pytest.mark.long
+def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path) -> None:
+    # What a worker has forked holds on to all that tells of its end.
+    program = tmp_path / "forking.py"
+    program.write_text(FORKING)
+    paths = {"PYTHONPATH": os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])}
+
+    async def script() -> None:
+        async with started("forking", "PORT", environment=paths) as process:
+            try:
+                await one_dies_and_one_is_blocked(process)
+            finally:
+                program.unlink()
+            _, said = await process.stopped()
+            assert "Timeout (0:00:05)!" in said
+
+    run(script(), 40)
+
+
+@pytest.mark.long
+def test_workers_that_are_to_end_before_they_could_begin_say_nothing(tmp_path: Path) -> None:
+    store = {"WORKER_STORE": str(tmp_path / "store")}
+
+    async def script() -> None:
+        # It listens before any worker is there.
+        async with started("support.http.worker", "PORT", environment=store) as process:
+            assert await process.stopped() == (-signal.SIGTERM, "")
+
+    run(script(), 60)
+
+
 @pytest.mark.long
 def test_workers_that_cannot_begin_are_not_replaced(tmp_path: Path) -> None:
     # Each worker imports the program, which has no guard and would start workers of its own.

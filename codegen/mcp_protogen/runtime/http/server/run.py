@@ -9,6 +9,7 @@ from asyncio import BaseTransport, Protocol, TimerHandle, Transport, get_running
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from faulthandler import dump_traceback_later
 from functools import partial
 from importlib import import_module
 from multiprocessing.connection import Connection
@@ -73,8 +74,13 @@ def run_http(
     family = AF_INET6 if ":" in host else AF_INET
     with create_server((host, port), family=family) as listening:
         work = partial(_work, servers, listening, token_bytes(32))
-        # It takes two times to close the application, and one to close what is left.
-        Workers(work).run(workers, 3 * app.options.drain + 5)
+        Workers(work).run(workers, _patience(app) + 1)
+
+
+def _patience(app: HttpApp) -> float:
+    """Return the seconds that a worker has to end."""
+    # It takes two times to close the application, and one to close what is left.
+    return 3 * app.options.drain + 5
 
 
 def _named(name: str) -> HttpApp:
@@ -112,10 +118,13 @@ def _work(name: str, listening: socket, key: bytes, parent: Connection) -> None:
     def watch() -> None:
         parent.poll(None)
         server.should_exit = True
+        # A handler in a thread may never return, and there may be no parent to end this.
+        dump_traceback_later(_patience(app), exit=True)
 
     Thread(target=watch, daemon=True).start()
-    parent.send(None)
-    with suppress(KeyboardInterrupt):
+    # The parent may have ended before this could begin.
+    with suppress(KeyboardInterrupt, BrokenPipeError):
+        parent.send(True)
         # asyncio turns off delays only where a socket knows its protocol, as one made anew does.
         server.run(sockets=[socket(fileno=listening.detach())])
 

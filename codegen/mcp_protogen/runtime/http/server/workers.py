@@ -9,11 +9,13 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from signal import SIGINT, SIGTERM, raise_signal, signal
-from socket import socketpair
 from time import monotonic
 from typing import Final
 
 _log: Final = getLogger(__name__)
+
+# How often to look whether a worker is alive, in seconds: what it has forked holds its sentinel.
+_LOOK: Final = 0.5
 
 
 class Workers:
@@ -35,18 +37,18 @@ class Workers:
         Raise `RuntimeError` if one ends before it has begun.
         """
         signals: list[int] = []
-        woken, wake = socketpair()
+        woken, wake = self._spawn.Pipe(duplex=False)
 
         def stop(number: int, _frame: object) -> None:
             signals.append(number)
-            wake.send(b"!")
+            wake.send(None)
 
         before = {one: signal(one, stop) for one in (SIGINT, SIGTERM)}
         try:
             for _ in range(number):
                 self._start()
             while not signals:
-                wait([woken, *(worker.sentinel for worker in self._pipes)])
+                wait([woken, *(worker.sentinel for worker in self._pipes)], _LOOK)
                 for dead in [one for one in self._pipes if not (signals or one.is_alive())]:
                     self._replace(dead)
         finally:
@@ -63,19 +65,21 @@ class Workers:
         of_worker.close()
 
     def _replace(self, dead: SpawnProcess) -> None:
-        ended = f"worker {dead.pid} ended with {dead.exitcode}"
+        ended, pipe = f"worker {dead.pid} ended with {dead.exitcode}", self._pipes.pop(dead)
         try:
-            self._pipes.pop(dead).recv()
+            begun = pipe.poll() and pipe.recv()
         except EOFError:
-            raise RuntimeError(f"{ended} before it could begin") from None
+            begun = False
+        if not begun:
+            raise RuntimeError(f"{ended} before it could begin")
         _log.warning("%s; another takes its place", ended)
         self._start()
 
     def _end(self, latest: float) -> None:
         for pipe in self._pipes.values():
             pipe.close()
-        for worker in self._pipes:
-            worker.join(max(0, latest - monotonic()))
-            if worker.is_alive():
-                _log.warning("worker %s does not end, and is killed", worker.pid)
-                worker.kill()
+        while (alive := [one for one in self._pipes if one.is_alive()]) and monotonic() < latest:
+            wait([worker.sentinel for worker in alive], _LOOK)
+        for worker in alive:
+            _log.warning("worker %s does not end, and is killed", worker.pid)
+            worker.kill()
