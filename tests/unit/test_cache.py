@@ -114,6 +114,30 @@ def test_a_broken_entry_is_made_anew(cache: Path, generated: list[GenerationOpti
             assert entry.read_bytes() == whole
 
 
+def test_an_entry_under_the_name_of_another_is_made_anew(
+    cache: Path, generated: list[GenerationOptions]
+) -> None:
+    other = replace(OPTIONS, parts=("stdio",))
+    first, second = packages.made(OPTIONS), packages.made(other)
+    one, two = cache.iterdir()
+    for source, target in ((one, two), (two, one)):
+        target.write_bytes(source.read_bytes())
+        assert (packages.made(OPTIONS), packages.made(other)) == (first, second)
+    assert len(generated) == 4
+
+
+def test_what_is_no_file_of_ones_own_is_no_entry(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_entry("a", b"x")
+    assert read_entry("a") == b"x"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        assert read_entry("a") is None
+    os.mkfifo(cache / "b")
+    assert read_entry("b") is None
+
+
 def test_a_cache_that_cannot_be_used_is_done_without(
     generated: list[GenerationOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,13 +176,15 @@ def test_entries_that_are_not_used_make_room(cache: Path) -> None:
     cache.mkdir()
     (cache / "mine.txt").touch()
     os.utime(cache / "mine.txt", (0, 0))
-    for age, name in enumerate(names[:31]):
+    (cache / ("f" * 64)).mkdir()  # cannot be removed as a file, and is in nobody's way
+    os.utime(cache / ("f" * 64), (0, 0))
+    for age, name in enumerate(names[:31], 1):
         keep_entry(name, name.encode())
         os.utime(cache / name, (age, age))
     assert read_entry(names[0]) == names[0].encode()
     for name in names[31:]:
         keep_entry(name, name.encode())
-    left = {path.name for path in cache.iterdir()} - {"mine.txt"}
+    left = {path.name for path in cache.iterdir()} - {"mine.txt", "f" * 64}
     assert (cache / "mine.txt").exists()
     assert len(left) == 32 and {names[0], names[-1]} <= left
     assert read_entry(names[1]) is None
