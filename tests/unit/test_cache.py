@@ -159,16 +159,29 @@ def test_a_cache_that_cannot_be_used_is_done_without(
 def test_what_changes_while_a_package_is_made_keeps_it_out(
     cache: Path, little: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "bridge.py.jinja").write_text("x = 1\n")
+    template = tmp_path / "bridge.py.jinja"
     templated = replace(OPTIONS, templates=tmp_path)
 
-    def generate(options: GenerationOptions) -> Package:
-        (tmp_path / "bridge.py.jinja").write_text("x = 2\n")
+    def before(options: GenerationOptions) -> Package:
+        template.write_text("x = 2\n")
         return generate_little(options)
 
-    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
-    packages.made(templated)
-    assert not cache.exists()
+    def meanwhile(options: GenerationOptions) -> Package:
+        package = generate_little(options)
+        template.write_text("x = 2\n")
+        return package
+
+    def both(options: GenerationOptions) -> Package:
+        package = before(options)
+        template.write_text("x = 1\n")
+        return package
+
+    for generate in (before, meanwhile, both):
+        with tables.case(generate.__name__):
+            monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+            template.write_text("x = 1\n")
+            packages.made(templated)
+            assert not cache.exists()
 
 
 def test_entries_that_are_not_used_make_room(cache: Path) -> None:
