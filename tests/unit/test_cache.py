@@ -62,9 +62,10 @@ def test_whatever_a_package_depends_on_makes_another(
     own.mkdir()
     templated = replace(OPTIONS, templates=own)
 
-    def template(text: str) -> Callable[[], None]:
+    def template(text: str, name: str = "bridge.py.jinja") -> Callable[[], None]:
         def change() -> None:
-            (own / "bridge.py.jinja").write_text(text)
+            (own / name).parent.mkdir(exist_ok=True)
+            (own / name).write_text(text)
 
         return change
 
@@ -80,6 +81,7 @@ def test_whatever_a_package_depends_on_makes_another(
         ("revisions", GenerationOptions(("2024-11-05", "2025-11-25")), unchanged),
         ("templates", templated, template("x = 1\n")),
         ("a changed template", templated, template("x = 2\n")),
+        ("another that it may include", templated, template("x = 3\n", "__pycache__/a.jinja")),
         ("a schema", replace(OPTIONS, schemas={"2025-11-25": schema}), unchanged),
         ("another schema", replace(OPTIONS, schemas={"2025-11-25": other}), unchanged),
         ("rules", replace(OPTIONS, rules={"2025-11-25": GivenFile("a", b"{}")}), unchanged),
