@@ -62,9 +62,10 @@ def test_whatever_a_package_depends_on_makes_another(
     own.mkdir()
     templated = replace(OPTIONS, templates=own)
 
-    def template(text: str) -> Callable[[], None]:
+    def template(text: str, name: str = "bridge.py.jinja") -> Callable[[], None]:
         def change() -> None:
-            (own / "bridge.py.jinja").write_text(text)
+            (own / name).parent.mkdir(exist_ok=True)
+            (own / name).write_text(text)
 
         return change
 
@@ -80,6 +81,7 @@ def test_whatever_a_package_depends_on_makes_another(
         ("revisions", GenerationOptions(("2024-11-05", "2025-11-25")), unchanged),
         ("templates", templated, template("x = 1\n")),
         ("a changed template", templated, template("x = 2\n")),
+        ("another that it may include", templated, template("x = 3\n", "__pycache__/a.jinja")),
         ("a schema", replace(OPTIONS, schemas={"2025-11-25": schema}), unchanged),
         ("another schema", replace(OPTIONS, schemas={"2025-11-25": other}), unchanged),
         ("rules", replace(OPTIONS, rules={"2025-11-25": GivenFile("a", b"{}")}), unchanged),
@@ -114,6 +116,30 @@ def test_a_broken_entry_is_made_anew(cache: Path, generated: list[GenerationOpti
             assert entry.read_bytes() == whole
 
 
+def test_an_entry_under_the_name_of_another_is_made_anew(
+    cache: Path, generated: list[GenerationOptions]
+) -> None:
+    other = replace(OPTIONS, parts=("stdio",))
+    first, second = packages.made(OPTIONS), packages.made(other)
+    one, two = cache.iterdir()
+    for source, target in ((one, two), (two, one)):
+        target.write_bytes(source.read_bytes())
+        assert (packages.made(OPTIONS), packages.made(other)) == (first, second)
+    assert len(generated) == 4
+
+
+def test_what_is_no_file_of_ones_own_is_no_entry(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_entry("a", b"x")
+    assert read_entry("a") == b"x"
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        assert read_entry("a") is None
+    os.mkfifo(cache / "b")
+    assert read_entry("b") is None
+
+
 def test_a_cache_that_cannot_be_used_is_done_without(
     generated: list[GenerationOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,16 +161,29 @@ def test_a_cache_that_cannot_be_used_is_done_without(
 def test_what_changes_while_a_package_is_made_keeps_it_out(
     cache: Path, little: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "bridge.py.jinja").write_text("x = 1\n")
+    template = tmp_path / "bridge.py.jinja"
     templated = replace(OPTIONS, templates=tmp_path)
 
-    def generate(options: GenerationOptions) -> Package:
-        (tmp_path / "bridge.py.jinja").write_text("x = 2\n")
+    def before(options: GenerationOptions) -> Package:
+        template.write_text("x = 2\n")
         return generate_little(options)
 
-    monkeypatch.setattr("mcp_protogen.generate.generate", generate)
-    packages.made(templated)
-    assert not cache.exists()
+    def meanwhile(options: GenerationOptions) -> Package:
+        package = generate_little(options)
+        template.write_text("x = 2\n")
+        return package
+
+    def both(options: GenerationOptions) -> Package:
+        package = before(options)
+        template.write_text("x = 1\n")
+        return package
+
+    for generate in (before, meanwhile, both):
+        with tables.case(generate.__name__):
+            monkeypatch.setattr("mcp_protogen.generate.generate", generate)
+            template.write_text("x = 1\n")
+            packages.made(templated)
+            assert not cache.exists()
 
 
 def test_entries_that_are_not_used_make_room(cache: Path) -> None:
@@ -152,13 +191,15 @@ def test_entries_that_are_not_used_make_room(cache: Path) -> None:
     cache.mkdir()
     (cache / "mine.txt").touch()
     os.utime(cache / "mine.txt", (0, 0))
-    for age, name in enumerate(names[:31]):
+    (cache / ("f" * 64)).mkdir()  # cannot be removed as a file, and is in nobody's way
+    os.utime(cache / ("f" * 64), (0, 0))
+    for age, name in enumerate(names[:31], 1):
         keep_entry(name, name.encode())
         os.utime(cache / name, (age, age))
     assert read_entry(names[0]) == names[0].encode()
     for name in names[31:]:
         keep_entry(name, name.encode())
-    left = {path.name for path in cache.iterdir()} - {"mine.txt"}
+    left = {path.name for path in cache.iterdir()} - {"mine.txt", "f" * 64}
     assert (cache / "mine.txt").exists()
     assert len(left) == 32 and {names[0], names[-1]} <= left
     assert read_entry(names[1]) is None

@@ -1,12 +1,14 @@
 """Results that are kept in the user's folder of caches, by a digest of what they were made from.
 
-An entry is found by its name alone, and is used only if it has the content that it was written
-with. Nothing depends on it: what cannot be read is not there, and what cannot be written is not
-kept. Runs at the same time do no harm, because an entry appears under its name when it is complete.
+An entry is found by its name alone, and is used only if it has the content that was written under
+that name, by the same user. Nothing depends on it: what cannot be read is not there, and what
+cannot be written is not kept. Runs at the same time do no harm, because an entry appears under its
+name when it is complete.
 """
 
 import os
 import re
+import stat
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -45,12 +47,15 @@ def read_entry(name: str) -> bytes | None:
     folder = user_cache()
     if folder is None:
         return None
+    entry = folder / name
     try:
-        said, _, content = (folder / name).read_bytes().partition(b"\n")
-        if said.decode("ascii", "replace") != sha256(content):
+        if not _is_own_file(entry.stat()):
+            return None
+        said, _, content = entry.read_bytes().partition(b"\n")
+        if said != _seal(name, content):
             return None
         with suppress(OSError):
-            os.utime(folder / name)  # it has been used
+            os.utime(entry)  # it has been used
     except OSError:
         return None
     return content
@@ -65,10 +70,21 @@ def keep_entry(name: str, content: bytes) -> None:
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            temporary.write_bytes(sha256(content).encode() + b"\n" + content)
+            temporary.write_bytes(_seal(name, content) + b"\n" + content)
             os.replace(temporary, folder / name)
         finally:
             temporary.unlink(missing_ok=True)
         ours = (file for file in folder.iterdir() if _OURS.fullmatch(file.name))
-        for file in sorted(ours, key=lambda file: file.stat().st_mtime)[:-_LIMIT]:
-            file.unlink(missing_ok=True)
+        for file in sorted(ours, key=lambda file: file.lstat().st_mtime)[:-_LIMIT]:
+            with suppress(OSError):  # another run has removed it, or it is nothing of ours
+                file.unlink()
+
+
+def _is_own_file(found: os.stat_result) -> bool:
+    own = sys.platform == "win32" or found.st_uid == os.geteuid()
+    return own and stat.S_ISREG(found.st_mode)
+
+
+def _seal(name: str, content: bytes) -> bytes:
+    """Return the digest by which an entry is known to be the one of its name."""
+    return sha256(name.encode() + b"\n" + content).encode()

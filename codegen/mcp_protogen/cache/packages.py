@@ -42,8 +42,8 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
     package = _kept(name, inputs)
     if package is None:
         package = _made(options)
-        # Somebody may have changed something meanwhile.
-        if _name(options, package.inputs) == name:
+        # Somebody may have changed something before or while it was made.
+        if package.inputs == inputs and _name(options, read_inputs(options)) == name:
             keep_entry(name, _packed(package))
     return package
 

@@ -18,6 +18,8 @@ _SPLIT = re.compile(rf"({_STRING}|[][(){{}},])")
 _QUOTES = frozenset("\"'")
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 _TOO_LONG = re.compile(rf"^.{{{WIDTH + 1},}}$", re.MULTILINE)
+# Black counts columns, of which characters from here on may take none or two.
+_TOO_LONG_OR_UNEVEN = re.compile(rf"{_TOO_LONG.pattern}|[^\0-\u02ff]", re.MULTILINE)
 _FUNCTION = re.compile(r"(async )?def ")
 _IMPORT = re.compile(r"(from \S+ import )(.*)")
 _OR = " | "
@@ -94,7 +96,8 @@ def wrapped(source: str) -> str:
 
     Raise `UnknownForm` if one of them has a form that is not known here.
     """
-    too_long = [found.start() for found in _TOO_LONG.finditer(source)]
+    pattern = _TOO_LONG if source.isascii() else _TOO_LONG_OR_UNEVEN
+    too_long = [found.start() for found in pattern.finditer(source)]
     if not too_long:
         return source
     made: list[str] = []
@@ -104,7 +107,7 @@ def wrapped(source: str) -> str:
         while too_long and too_long[0] < start:
             del too_long[0]
         if too_long and too_long[0] < end and not text.startswith(('"""', "#")):
-            if not text.isascii():  # black counts columns, not characters
+            if not text.isascii():
                 raise UnknownForm(text)
             broken = _statement(text.rstrip("\n"), len(statement) - len(text))
             statement = "\n".join([*broken, ""])

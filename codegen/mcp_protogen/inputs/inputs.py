@@ -141,17 +141,14 @@ def _code_digest() -> str:
 
 def _templates_digest(override: Path | None) -> str:
     built_in = templates_folder()
-    files = (file for part in _TEMPLATES for file in _below(built_in / part, "*"))
+    files = (file for part in _TEMPLATES for file in _below(built_in / part))
     digests = [digest_files(built_in, files)]
     if override is not None:
         # A link to another place is not a template.
-        inside = (
-            p for p in _below(override, "*") if p.resolve().is_relative_to(override.resolve())
-        )
+        inside = (p for p in _below(override) if p.resolve().is_relative_to(override.resolve()))
         digests.append(digest_files(override, inside))
     return digests[0] if len(digests) == 1 else digest(digests)
 
 
-def _below(folder: Path, pattern: str) -> Iterable[Path]:
-    found = (path for path in folder.rglob(pattern) if "__pycache__" not in path.parts)
-    return sorted(path for path in found if path.is_file())
+def _below(folder: Path) -> Iterable[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
