@@ -73,8 +73,7 @@ class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
         found = self[spec] = tuple(
             need
             for need in spec.requires
-            if need.capability.role != self._role
-            or not need.capability.declared_in(self._declared)
+            if need.capability.role != self._role or not need.capability.declared_in(self._declared)
         )
         return found
 
