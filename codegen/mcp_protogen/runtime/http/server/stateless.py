@@ -41,22 +41,23 @@ class StatelessHttp:
         self._known: dict[tuple[str, bytes | None, str], ServerConnection] = {}
         """Connections by version, `Mcp-Method` and method, where the three have passed before."""
 
-    async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
-        """Serve one message; raise `HttpRefusal`, and `RemoteError` for what is no message."""
+    def post(self, exchange: HttpExchange, message: Parsed | Batch) -> Work:
+        """Return what serves one message.
+
+        Raise `HttpRefusal`, and `RemoteError` for what is no message.
+        """
         if not isinstance(message, Call):
             raise _no_call(message)
         if message.id is None and exchange.version is not None:
             # There are none over HTTP that would mean anything (page, "Sending Messages").
             server_negotiation.check_offered(exchange.version, self._state.offer, None)
-            await exchange.respond(202)
-            return
+            return exchange.respond(202)
         connection = self._checked(exchange, message)
         if message.method == _LISTEN:
-            await self._listen(connection.bound_server, exchange, message)
-            return
+            return self._listen(connection.bound_server, exchange, message)
         self._state.check_room()
         response = HttpResponse(exchange, self._state, STATELESS)
-        await self._answer(connection, message, response)
+        return self._answer(connection, message, response)
 
     def _answer(self, connection: ServerConnection, call: Call, response: HttpResponse) -> Work:
         endpoint = connection.endpoint
