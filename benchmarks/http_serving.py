@@ -4,16 +4,19 @@ One neutral client asks all servers in turns. Two of them are peers: the SDK's l
 an application that knows no protocol and shows what uvicorn and the sockets cost by themselves.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
 from .http_load import Caller, Load, callers, load
 from .http_requests import STATELESS
 from .http_servers import Server, Servers
-from .places import REVISION
+from .places import REVISION, ROOT, environment, package, peers
 from .rows import Row
+from .timing import command
 
 TOPIC = "http"
 
@@ -43,8 +46,9 @@ _Loads: TypeAlias = dict[_Subject, Load]
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare servers under load, with many tools, and the memory that sessions take."""
+    """Compare servers under load, alone, with many tools, and the memory that sessions take."""
     yield from _loads(rounds)
+    yield from _alone(rounds)
     yield _tools(rounds)
     yield _memory()
 
@@ -110,6 +114,16 @@ def _own_work(taken: _Loads) -> Row:
     return Row(
         TOPIC, "the load client's own work for a call", bare.own, _BARE, bare.each, None, "µs"
     )
+
+
+def _alone(rounds: int) -> Iterator[Row]:
+    """Shows what is the application's own of the time that a call takes."""
+    worker: list[str | Path] = [peers(), "-m", "benchmarks.http_alone", str(10 * rounds)]
+    printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
+    taken: dict[str, float] = json.loads(printed)
+    for revision, kind in _KINDS.items():
+        what, models = f"a call, {kind}, without a server", taken[f"{revision} models"]
+        yield Row(TOPIC, what, taken[revision], "models and handler alone", models, None, "µs")
 
 
 def _tools(rounds: int) -> Row:

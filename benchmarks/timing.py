@@ -13,13 +13,14 @@ from typing import Any, TypeAlias
 
 Action: TypeAlias = Callable[[], Any]
 Samples: TypeAlias = dict[str, list[float]]
+Clock: TypeAlias = Callable[[], float]
 
 # Long enough to make the clock's own cost vanish, short enough for the turns to alternate often.
 _SAMPLE = 0.004
 
 
-def in_turns(actions: Mapping[str, Action], rounds: int) -> Samples:
-    """Seconds that each action took in every round, after one round that does not count.
+def in_turns(actions: Mapping[str, Action], rounds: int, clock: Clock = perf_counter) -> Samples:
+    """Seconds by `clock` that each action took in every round, after one that does not count.
 
     Every round starts with another action, so that none always follows the same neighbour.
     """
@@ -30,17 +31,19 @@ def in_turns(actions: Mapping[str, Action], rounds: int) -> Samples:
     for turn in range(rounds):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
-            started = perf_counter()
+            started = clock()
             actions[name]()
-            samples[name].append(perf_counter() - started)
+            samples[name].append(clock() - started)
     return samples
 
 
-def calls_in_turns(calls: Mapping[str, Action], rounds: int) -> dict[str, float]:
+def calls_in_turns(
+    calls: Mapping[str, Action], rounds: int, clock: Clock = perf_counter
+) -> dict[str, float]:
     """Median seconds of one call of each, for calls much shorter than a tick of the scheduler."""
     numbers = {name: _calls_per_sample(call) for name, call in calls.items()}
     loops = {name: _loop(call, numbers[name]) for name, call in calls.items()}
-    samples = in_turns(loops, rounds)
+    samples = in_turns(loops, rounds, clock)
     return {name: median(taken) / numbers[name] for name, taken in samples.items()}
 
 

@@ -26,6 +26,7 @@ from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job
 from ..rpc.send_queue import MessageSink
+from ..rules.capabilities import OpenNeeds
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import RequestContext, ServerBase
@@ -37,7 +38,7 @@ class BoundServer:
     """One server in one revision: its handlers, and what all of its connections share."""
 
     __slots__ = (
-        *("audience", "changes", "declared", "handlers"),
+        *("audience", "changes", "declared", "handlers", "needs"),
         *("server", "signature", "strategies", "view"),
     )
 
@@ -56,11 +57,13 @@ class BoundServer:
             "server": own.declaration(),
             "client": {},
         }
+        self.needs = OpenNeeds("server", self.declared["server"])
         self.signature = members({SERVER_INFO: view.identity})
         """What belongs into `_meta` of each result of the stateless era."""
 
     def connection(self, state: State = State.OPEN) -> Connection:
         connection = Connection(self.view.table, "server", self.declared, state=state)
+        connection.needs = self.needs
         if self.view.table.era.signs_results:
             connection.signature = self.signature
         return connection

@@ -193,8 +193,9 @@ def write_call(id: RequestId | None, method: bytes, params: bytes | None) -> byt
 
 def write_result(id: RequestId, result: bytes) -> bytes:
     """Return a result; `result` is JSON text."""
-    text = b"%d" % id if type(id) is int else to_json(id)
-    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (text, result)
+    if type(id) is int:
+        return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id, result)
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (to_json(id), result)
 
 
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:

@@ -58,6 +58,26 @@ def unmet(
     return None
 
 
+class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
+    """What is left to ask of a message, by its entry, where what `role` declares is settled.
+
+    Messages come for `role`; entries are made when they are first asked for.
+    """
+
+    def __init__(self, role: Role, declared: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._role = role
+        self._declared = declared
+
+    def __missing__(self, spec: CallSpec[Any]) -> tuple[Requirement, ...]:
+        found = self[spec] = tuple(
+            need
+            for need in spec.requires
+            if need.capability.role != self._role or not need.capability.declared_in(self._declared)
+        )
+        return found
+
+
 def applies(conditions: Iterable[Condition], params: object) -> bool:
     """Return whether params, a model or a JSON object, meet any of some conditions."""
     for one in conditions:

@@ -7,7 +7,7 @@ from asyncio import Task, Timeout, create_task, get_running_loop, timeout
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from inspect import iscoroutine
+from types import CoroutineType
 from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
@@ -151,7 +151,7 @@ class HttpExchange:
                 return
             try:
                 work = self._send(message)
-                if iscoroutine(work):
+                if type(work) is CoroutineType:
                     try:
                         waiting = work.send(None)
                     except StopIteration:
@@ -246,15 +246,11 @@ class Bodies:
 
     async def read(self, exchange: HttpExchange) -> bytes:
         """Return a whole body; raise `HttpRefusal` if it is too large, too slow or cut off."""
-        length = exchange.fields.get(_LENGTH, b"0").strip(b" \t")
-        if not length.isdigit():
-            raise HttpRefusal(400, "Content-Length has to be a number")
-        if len(length) > _DIGITS or (expected := int(length)) > self._largest:
-            raise _too_large(self._largest)
+        expected = _length(exchange.fields.get(_LENGTH, b"0"), self._largest)
         if expected > _SMALL:
             self._take(exchange, expected)
         work = exchange.receive()
-        if iscoroutine(work):
+        if type(work) is CoroutineType:
             try:
                 waiting = work.send(None)
             except StopIteration as done:
@@ -330,6 +326,16 @@ class Bodies:
         """Give back what was taken for a body that is not kept, or has a limit of its own."""
         self.taken -= exchange.taken
         exchange.taken = 0
+
+
+@lru_cache(maxsize=1024)
+def _length(value: bytes, largest: int) -> int:
+    value = value.strip(b" \t")
+    if not value.isdigit():
+        raise HttpRefusal(400, "Content-Length has to be a number")
+    if len(value) > _DIGITS or (length := int(value)) > largest:
+        raise _too_large(largest)
+    return length
 
 
 def _piece(message: Mapping[str, Any], limit: int) -> bytes:
