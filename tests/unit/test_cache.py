@@ -33,7 +33,7 @@ def generated(little: None, monkeypatch: pytest.MonkeyPatch) -> list[GenerationO
     """The options of each package that was generated, with a warning, and not found."""
     asked: list[GenerationOptions] = []
 
-    def generate(options: GenerationOptions) -> Package:
+    def generate(options: GenerationOptions, tell: object = None) -> Package:
         asked.append(options)
         return replace(generate_little(options), warnings=(NOTICE,))
 
@@ -138,7 +138,7 @@ def test_what_changes_while_a_package_is_made_keeps_it_out(
     (tmp_path / "bridge.py.jinja").write_text("x = 1\n")
     templated = replace(OPTIONS, templates=tmp_path)
 
-    def generate(options: GenerationOptions) -> Package:
+    def generate(options: GenerationOptions, tell: object = None) -> Package:
         (tmp_path / "bridge.py.jinja").write_text("x = 2\n")
         return generate_little(options)
 

@@ -49,11 +49,11 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
 
 
 def _made(options: GenerationOptions) -> Package:
-    with trial.trying(options) as require:
+    with trial.trying(options) as tried:
         from mcp_protogen.generate import generate
 
-        package = generate(options)
-        require(package)
+        package = generate(options, tried.tell)
+        tried.require(package)
     return package
 
 
