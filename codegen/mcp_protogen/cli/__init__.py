@@ -45,13 +45,13 @@ def _dispatch(arguments: list[str]) -> None:
         run(said.mode, said.flags, force=said.force, cached=said.cached)
     match arguments:
         case ["diff", before, after] if is_value(before) and is_value(after):
-            from mcp_protogen.cli.diff import diff
+            from mcp_protogen.cli.comparing import DiffOptions, compare
 
-            diff(before, after)
+            compare(DiffOptions(before, after))
         case ["new", name] if is_value(name):
-            from mcp_protogen.cli.new import new
+            from mcp_protogen.cli.starting import NewOptions, start
 
-            new(name)
+            start(NewOptions(name))
         case _:
             from mcp_protogen.cli.app import app
             from mcp_protogen.cli.usage import run_app
