@@ -18,7 +18,7 @@ from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.emit import layout, models
 from mcp_protogen.emit.layout import Module
-from mcp_protogen.emit.parallel import ahead, processors
+from mcp_protogen.emit.parallel import ahead
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.inputs import sources
 from mcp_protogen.inputs.inputs import read_inputs
@@ -111,14 +111,17 @@ def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
 def _with_models(
     prepared: Iterator[_Prepared], options: GenerationOptions, stack: ExitStack
 ) -> Iterator[_Prepared]:
-    """Yield the same with the models, which more processes make if there are processors left."""
-    started = (stack.enter_context(ahead(_completed(one, options), needed=3)) for one in prepared)
-    for completed in list(started) if processors() > 2 else started:
-        yield from completed
+    """Yield the same with their models; of each two, another process makes those of the second."""
+    for one in prepared:
+        second = next(prepared, _Prepared())
+        made = map(_completed, [second], [options])
+        following = stack.enter_context(ahead(made)) if second.ir else made
+        yield _completed(one, options)
+        yield from following
 
 
-def _completed(one: _Prepared, options: GenerationOptions) -> Iterator[_Prepared]:
-    yield replace(one, models=_run(_models, one.ir, options)) if one.ir else one
+def _completed(one: _Prepared, options: GenerationOptions) -> _Prepared:
+    return replace(one, models=_run(_models, one.ir, options)) if one.ir else one
 
 
 def _run(

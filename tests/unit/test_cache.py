@@ -69,7 +69,8 @@ def test_whatever_a_package_depends_on_makes_another(
         return change
 
     def upgrade() -> None:
-        monkeypatch.setattr(packages, "version", str)
+        (tmp_path / "newer" / "Jinja2-99.0.dist-info").mkdir(parents=True)
+        monkeypatch.syspath_prepend(tmp_path / "newer")
 
     unchanged: Callable[[], None] = lambda: None  # noqa: E731
     schema = GivenFile("draft.json", b'{"$defs": {"A": {"type": "string"}}}')

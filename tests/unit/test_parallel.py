@@ -28,11 +28,6 @@ def test_items_come_in_their_order(processors: int) -> None:
     assert (maker == os.getpid()) is (processors == 1)
 
 
-def test_what_needs_more_processors_than_there_are_is_made_here(processors: int) -> None:
-    with ahead(numbered(2), needed=3) as items:
-        assert {maker for _, maker in items} == {os.getpid()}
-
-
 def test_items_may_be_larger_than_what_a_pipe_holds(processors: int) -> None:
     with ahead(bytes(3 << 20) for _ in range(2)) as items:
         assert [len(item) for item in items] == [3 << 20] * 2

@@ -29,12 +29,12 @@ def processors() -> int:
 
 
 @contextmanager
-def ahead(items: Iterator[T], needed: int = 2) -> Generator[Iterator[T], None, None]:
+def ahead(items: Iterator[T]) -> Generator[Iterator[T], None, None]:
     """Give the same items, which a forked process makes meanwhile.
 
-    With fewer than the `needed` processors, this one makes each of them when it is asked for.
+    With a single processor, this one makes each of them when it is asked for.
     """
-    if processors() < needed:
+    if processors() < 2:
         yield items
         return
     reading, writing = os.pipe()
