@@ -5,8 +5,10 @@ neither clock nor environment nor platform. Writing, checking and diffing consum
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import TypeVar
 
 from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
@@ -16,7 +18,7 @@ from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.emit import layout, models
 from mcp_protogen.emit.layout import Module
-from mcp_protogen.emit.parallel import executor
+from mcp_protogen.emit.parallel import ahead
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.inputs import sources
 from mcp_protogen.inputs.inputs import read_inputs
@@ -25,30 +27,35 @@ from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
 from mcp_protogen.plans.tables import all_tables
 
 _Made = TypeVar("_Made")
+_Tell = Callable[[Iterable[GeneratedFile]], object]
 
 
-def generate(options: GenerationOptions) -> Package:
+def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
     """Return a whole package for `options.revisions`.
 
-    Raise `ProblemError` with everything that is wrong.
+    Before that, `tell` of modules that are ready, with those that they import. Raise `ProblemError`
+    with everything that is wrong.
     """
     raise_errors(tuple(_unsafe_names(options)))
-    inputs = read_inputs(options)
-    revisions, problems = _derived(options)
-    if revisions:
-        models.load_tool()  # once, before processes are forked
-    with executor(len(revisions)) as pool:
-        # The slowest are started first.
-        complete = len(revisions) == len(options.revisions)
-        shared = [pool.submit(_run, _shared, revisions, options)] if complete else []
-        single = [
-            pool.submit(_run, make, ir, options) for make in (_models, _modules) for ir in revisions
-        ]
-        outcomes = [done.result() for done in (*single, *shared)]
-    problems = _once((*problems, *(one for outcome in outcomes for one in outcome.problems)))
+    with ExitStack() as stack:
+        # Only models need the tool, which is slow to import; all else is made meanwhile.
+        prepared = stack.enter_context(ahead(_prepared(options)))
+        inputs = read_inputs(options)
+        start = _run(_package_module, inputs, options)
+        tell(start.files)
+        if options.revisions:
+            models.load_tool()
+        made: list[_Prepared] = []
+        for one in _with_models(prepared, options, stack):
+            made.append(one)
+            if not (one.models.problems or one.others.problems):
+                tell((*one.models.files, *one.others.files))
+    outcomes = [*(one.models for one in made), *(one.others for one in made)]
+    found = (one.problems for one in (*made, *outcomes))
+    problems = _once(chain.from_iterable(found))
     raise_errors(problems)
-    modules = [_package_module(inputs, options), *(m for one in outcomes for m in one.modules)]
-    files = [GeneratedFile(one.path, one.text.encode(), one.origin) for one in modules]
+    raise_errors(start.problems)
+    files = [file for outcome in (start, *outcomes) for file in outcome.files]
     copied = runtime_files() if options.runtime is None else []
     files += layout.fixed_files(runtime_folder(), copied, options.selection)
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
@@ -70,24 +77,51 @@ def _unsafe_names(options: GenerationOptions) -> Iterator[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    modules: tuple[Module, ...] = ()
+    files: tuple[GeneratedFile, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def _derived(options: GenerationOptions) -> tuple[tuple[RevisionIR, ...], tuple[Problem, ...]]:
-    """Return the revisions that can be derived, with what is wrong with the others."""
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """One revision, or none for what all share: its modules, and the problems of deriving it."""
+
+    ir: RevisionIR | None = None
+    problems: tuple[Problem, ...] = ()
+    others: _Outcome = _Outcome()
+    models: _Outcome = _Outcome()
+
+
+def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
+    """Yield each revision without its models, and what all share if all can be derived."""
     revisions: list[RevisionIR] = []
-    problems: list[Problem] = []
     for revision in options.revisions:
         try:
             source = sources.load(revision, options)
             derived = derive_revision(source)
         except ProblemError as error:
-            problems += error.problems
+            yield _Prepared(problems=error.problems)
         else:
             revisions.append(derived.ir)
-            problems += (*sources.inherited_notice(source), *derived.warnings)
-    return tuple(revisions), tuple(problems)
+            problems = (*sources.inherited_notice(source), *derived.warnings)
+            yield _Prepared(derived.ir, problems, _run(_modules, derived.ir, options))
+    if len(revisions) == len(options.revisions):
+        yield _Prepared(others=_run(_shared, tuple(revisions), options))
+
+
+def _with_models(
+    prepared: Iterator[_Prepared], options: GenerationOptions, stack: ExitStack
+) -> Iterator[_Prepared]:
+    """Yield the same with their models; of each two, another process makes those of the second."""
+    for one in prepared:
+        second = next(prepared, _Prepared())
+        made = map(_completed, [second], [options])
+        following = stack.enter_context(ahead(made)) if second.ir else made
+        yield _completed(one, options)
+        yield from following
+
+
+def _completed(one: _Prepared, options: GenerationOptions) -> _Prepared:
+    return replace(one, models=_run(_models, one.ir, options)) if one.ir else one
 
 
 def _run(
@@ -96,9 +130,10 @@ def _run(
     options: GenerationOptions,
 ) -> _Outcome:
     try:
-        return _Outcome(tuple(make(made_from, options)))
+        made = tuple(make(made_from, options))
     except ProblemError as error:
         return _Outcome(problems=error.problems)
+    return _Outcome(tuple(GeneratedFile(m.path, m.text.encode(), m.origin) for m in made))
 
 
 def _models(ir: RevisionIR, options: GenerationOptions) -> Iterator[Module]:
@@ -116,12 +151,12 @@ def _shared(revisions: tuple[RevisionIR, ...], options: GenerationOptions) -> It
     return layout.shared_modules(tables, options.selection, _renderer(options))
 
 
-def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Module:
+def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
     listed = tuple(
         layout.ListedRevision(revision, made_from.era or "handshake", module_name(revision))
         for revision, made_from in inputs.revisions.items()
     )
-    return layout.package_module(listed, options.selection, _renderer(options))
+    yield layout.package_module(listed, options.selection, _renderer(options))
 
 
 def _renderer(options: GenerationOptions) -> Renderer:

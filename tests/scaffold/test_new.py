@@ -155,7 +155,7 @@ def test_a_disk_that_fills_up_leaves_nothing(
 def test_a_fault_while_generating_leaves_nothing(
     mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(options: GenerationOptions) -> Package:
+    def fail(options: GenerationOptions, tell: object) -> Package:
         raise ProblemError(Problem("template-error", "no such luck"))
 
     monkeypatch.setattr("mcp_protogen.generate.generate", fail)
@@ -170,7 +170,7 @@ def test_what_somebody_puts_there_meanwhile_is_not_replaced(
 
     usual = generate.generate
 
-    def interrupted(options: GenerationOptions) -> Package:
+    def interrupted(options: GenerationOptions, tell: object) -> Package:
         (tmp_path / "clock").mkdir()
         (tmp_path / "clock" / "mine").write_text("mine")
         return usual(options)

@@ -7,12 +7,12 @@ from pathlib import Path
 from mcp_protogen.base.names import module_name
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.output.trial import Require, trying
+from mcp_protogen.output.trial import Trial, trying
 from mcp_protogen.package import GeneratedFile, Package
 from mcp_protogen.parts import DEFAULT
 
 
-def generate_little(options: GenerationOptions) -> Package:
+def generate_little(options: GenerationOptions, tell: object = None) -> Package:
     """A package with few files, which are made from the same inputs as those of a real one."""
     mine = options.templates and options.templates / "bridge.py.jinja"
     bridge = mine.read_bytes() if mine and mine.is_file() else b'"""Usual."""\n'
@@ -33,11 +33,11 @@ def require_importable(package: Package) -> None:
     said = package.inputs.options
     templates = Path() if "templates" in said else None
     options = GenerationOptions((), templates=templates, runtime=said.get("runtime"))
-    with trying(options) as require:
-        require(package)
+    with trying(options) as tried:
+        tried.require(package)
 
 
 @contextmanager
-def trying_nothing(options: GenerationOptions) -> Generator[Require, None, None]:
+def trying_nothing(options: GenerationOptions) -> Generator[Trial, None, None]:
     """Take it for granted that modules can be imported."""
-    yield lambda package: None
+    yield Trial()

@@ -18,7 +18,7 @@ from mcp_protogen.compare.revisions import ComparedRevision, compared_file
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
 from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.output.trial import Require
+from mcp_protogen.output.trial import Trial
 from mcp_protogen.package import Package
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.vector import VectorSet
@@ -30,7 +30,7 @@ _names: Final[dict[int, str]] = {}
 """What the packages here were made from, by identity."""
 
 
-def generated_once(options: GenerationOptions) -> Package:
+def generated_once(options: GenerationOptions, tell: object = None) -> Package:
     """The package for options, and for what the files they name hold now."""
     inputs = _inputs(options)
     package: Package = _once(f"package {inputs}", lambda: generate(options))
@@ -38,18 +38,20 @@ def generated_once(options: GenerationOptions) -> Package:
     return package
 
 
-def required_once(package: Package) -> None:
-    """Whether a package can be imported, asked once of each that was generated once."""
-    if id(package) in _names:
-        _once(f"import {_names[id(package)]}", lambda: require_importable(package))
-    else:
-        require_importable(package)
+class _Once(Trial):
+    """What asks once of each package that was generated once whether it can be imported."""
+
+    def require(self, package: Package) -> None:
+        if id(package) in _names:
+            _once(f"import {_names[id(package)]}", lambda: require_importable(package))
+        else:
+            require_importable(package)
 
 
 @contextmanager
-def trying_once(options: GenerationOptions) -> Generator[Require, None, None]:
+def trying_once(options: GenerationOptions) -> Generator[Trial, None, None]:
     """What tries packages that were generated once."""
-    yield required_once
+    yield _Once()
 
 
 def vectors_once(revision: str, options: GenerationOptions | None = None) -> VectorSet:

@@ -33,7 +33,7 @@ def generated(little: None, monkeypatch: pytest.MonkeyPatch) -> list[GenerationO
     """The options of each package that was generated, with a warning, and not found."""
     asked: list[GenerationOptions] = []
 
-    def generate(options: GenerationOptions) -> Package:
+    def generate(options: GenerationOptions, tell: object = None) -> Package:
         asked.append(options)
         return replace(generate_little(options), warnings=(NOTICE,))
 
@@ -70,7 +70,8 @@ def test_whatever_a_package_depends_on_makes_another(
         return change
 
     def upgrade() -> None:
-        monkeypatch.setattr(packages, "version", str)
+        (tmp_path / "newer" / "Jinja2-99.0.dist-info").mkdir(parents=True)
+        monkeypatch.syspath_prepend(tmp_path / "newer")
 
     unchanged: Callable[[], None] = lambda: None  # noqa: E731
     schema = GivenFile("draft.json", b'{"$defs": {"A": {"type": "string"}}}')
@@ -164,16 +165,16 @@ def test_what_changes_while_a_package_is_made_keeps_it_out(
     template = tmp_path / "bridge.py.jinja"
     templated = replace(OPTIONS, templates=tmp_path)
 
-    def before(options: GenerationOptions) -> Package:
+    def before(options: GenerationOptions, tell: object = None) -> Package:
         template.write_text("x = 2\n")
         return generate_little(options)
 
-    def meanwhile(options: GenerationOptions) -> Package:
+    def meanwhile(options: GenerationOptions, tell: object = None) -> Package:
         package = generate_little(options)
         template.write_text("x = 2\n")
         return package
 
-    def both(options: GenerationOptions) -> Package:
+    def both(options: GenerationOptions, tell: object = None) -> Package:
         package = before(options)
         template.write_text("x = 1\n")
         return package

@@ -1,7 +1,6 @@
 """What is generated has the layout of black, which formats only what users' templates print."""
 
 import re
-from concurrent.futures import Executor
 from itertools import product
 from pathlib import Path
 
@@ -13,8 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit import formatting, text
-from mcp_protogen.emit.parallel import executor
+from mcp_protogen.emit import formatting, parallel, text
 from mcp_protogen.emit.text import WIDTH
 from mcp_protogen.emit.wrapping import UnknownForm, wrapped
 from mcp_protogen.package import Package
@@ -154,11 +152,8 @@ def test_no_package_of_ours_needs_black(monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(*_: object, **__: object) -> str:
         raise AssertionError("black is not needed")
 
-    def inline(_: int) -> Executor:
-        return executor(1)
-
     monkeypatch.setattr(black, "format_str", refuse)
-    monkeypatch.setattr(generating, "executor", inline)
+    monkeypatch.setattr(parallel, "processors", lambda: 1)
     generating.generate(GenerationOptions(("2024-11-05", "2026-07-28")))
 
 

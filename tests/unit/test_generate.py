@@ -205,11 +205,11 @@ def watch(event, arguments):
             events.append(f"open {arguments[0]!r} {mode} {flags}")
     elif event.startswith(("socket.", "os.remove", "os.rename", "os.mkdir", "shutil.", "subproc")):
         events.append(f"{event} {arguments!r}")
+from mcp_protogen.emit import parallel
+parallel.processors = lambda: int(sys.argv[1])
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.generate import generate
-import mcp_protogen.emit.parallel, mcp_protogen.generate
-if sys.argv[1] == "inline":
-    mcp_protogen.generate.executor = lambda jobs: mcp_protogen.emit.parallel.Inline()
+if sys.argv[1] == "1":
     sys.addaudithook(watch)
 package = generate(GenerationOptions(tuple(sys.argv[2:])))
 content = [(file.path, file.content, file.origin) for file in package.files]
@@ -218,7 +218,7 @@ print("\\n".join(events))
 """
 
 
-def elsewhere(folder: Path, surroundings: dict[str, str], how: str) -> list[str]:
+def elsewhere(folder: Path, surroundings: dict[str, str], processors: int) -> list[str]:
     """What the program prints in another process, folder and environment."""
     environment = {
         "PATH": os.environ["PATH"],
@@ -226,7 +226,7 @@ def elsewhere(folder: Path, surroundings: dict[str, str], how: str) -> list[str]
         **surroundings,
     }
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, how, *SEVERAL],
+        [sys.executable, "-c", PROGRAM, str(processors), *SEVERAL],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -240,7 +240,8 @@ def elsewhere(folder: Path, surroundings: dict[str, str], how: str) -> list[str]
 
 def test_surroundings_do_not_matter(several: Package, tmp_path: Path) -> None:
     surroundings = {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "Pacific/Chatham"}
-    assert elsewhere(tmp_path, surroundings, "parallel")[0] == digest(several)
+    for processors in (2, 4):
+        assert elsewhere(tmp_path, surroundings, processors)[0] == digest(several)
     assert not any(tmp_path.iterdir())
 
 
@@ -248,7 +249,7 @@ def test_one_processor_gives_the_same_bytes_and_writes_and_asks_nothing(
     several: Package, tmp_path: Path
 ) -> None:
     surroundings = {"PYTHONHASHSEED": "2", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    found, *events = elsewhere(tmp_path, surroundings, "inline")
+    found, *events = elsewhere(tmp_path, surroundings, 1)
     assert found == digest(several)
     assert [event for event in events if event and "/dev/null" not in event] == []
 

@@ -93,6 +93,34 @@ def test_an_interpreter_that_ends_without_a_word_is_a_refusal() -> None:
     assert "could not be tried" in message
 
 
+def test_modules_that_are_ready_are_imported_before_the_others(whole: Package) -> None:
+    folder = "v2025_11_25/"
+    first = [file for file in whole.files if file.path == "__init__.py"]
+    ready = [file for file in whole.files if file.path.startswith(folder)]
+    for late in ("", "\n__all__ += ['Nothing']\n"):
+        package = edited(whole, bridge=late)
+        with trying(GenerationOptions((REVISION,))) as tried:
+            tried.tell(first)
+            tried.tell(ready)
+            if not late:
+                tried.require(package)
+                continue
+            with pytest.raises(ProblemError, match=r"bridge\.py: cannot be imported") as caught:
+                tried.require(package)
+            assert len(caught.value.problems) == 1
+
+
+def test_what_the_interpreter_does_not_read_keeps_nobody_waiting(whole: Package) -> None:
+    fatal = GeneratedFile("__init__.py", b"import os\nos._exit(7)\n", "mine")
+    much = GeneratedFile("v1/methods.py", b"#" * (4 << 20), "mine")
+    with trying(GenerationOptions((REVISION,))) as tried:
+        tried.tell([fatal])
+        for _ in range(3):
+            tried.tell([much])
+        with pytest.raises(ProblemError, match="could not be tried"):
+            tried.require(whole)
+
+
 def test_modules_of_ones_own_templates_are_not_run(whole: Package, tmp_path: Path) -> None:
     fatal = GeneratedFile("bridge.py", f"open({str(tmp_path / 'ran')!r}, 'w')".encode(), "mine")
     own = replace(whole.inputs, options={"templates": "own"})
@@ -105,7 +133,7 @@ def test_nothing_is_written_that_cannot_be_imported(
 ) -> None:
     broken = edited(whole, **{"v2025_11_25/server": "\nundefined\n"})
 
-    def generate(options: GenerationOptions) -> Package:
+    def generate(options: GenerationOptions, tell: object = None) -> Package:
         return broken
 
     monkeypatch.setattr("mcp_protogen.generate.generate", generate)

@@ -6,11 +6,12 @@ because the runtime may move without us.
 """
 
 import json
+import os
 import sys
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,13 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.cache.entries import keep_entry, read_entry
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.output import trial
 from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
 
 _CODE = Path(__file__).resolve().parents[1]
 # What tries packages and keeps them; the code that generates is among the inputs.
 _TRYING = ("cache", "output")
 # What makes packages and tries them, beside our own code.
+_METADATA = ".dist-info"
 _TOOLS = ("black", "datamodel-code-generator", "jinja2", "jsonschema", "pydantic")
 
 
@@ -49,11 +50,14 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
 
 
 def _made(options: GenerationOptions) -> Package:
-    with trial.trying(options) as require:
+    # Slow to import, and not needed where a package is kept.
+    from mcp_protogen.output import trial
+
+    with trial.trying(options) as tried:
         from mcp_protogen.generate import generate
 
-        package = generate(options)
-        require(package)
+        package = generate(options, tried.tell)
+        tried.require(package)
     return package
 
 
@@ -69,9 +73,30 @@ def _name(options: GenerationOptions, inputs: GenerationInputs) -> str:
             "rules": _digests(options.rules.items()),
             "schema folder": digest_files(schema_folder(), schema_folder().glob("**/*.json")),
             "schemas": _digests(options.schemas.items()),
-            "tools": {tool: version(tool) for tool in _TOOLS},
+            "tools": _versions(),
         }
     )
+
+
+def _versions() -> dict[str, str]:
+    """Return the version of each tool, as the name of its folder of metadata has it.
+
+    `importlib.metadata`, which also finds others, is slow to import.
+    """
+    found: dict[str, str] = {}
+    for place in sys.path:
+        with suppress(OSError):
+            for name in os.listdir(place or os.curdir):
+                tool, _, version = name.removesuffix(_METADATA).partition("-")
+                if name.endswith(_METADATA):
+                    found.setdefault(tool.lower().replace("_", "-"), version)
+    return {tool: found.get(tool) or _version(tool) for tool in _TOOLS}
+
+
+def _version(tool: str) -> str:
+    from importlib.metadata import version
+
+    return version(tool)
 
 
 def _digests(given: Iterable[tuple[str, GivenFile]]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ differs, 2 wrong use or bad input, 3 a fault of the tool itself, 130 interrupted
 stdout went away.
 """
 
+import gc
 import sys
 import warnings
 
@@ -13,11 +14,14 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import crash, show_problems, tolerate_narrow_encodings
 from mcp_protogen.cli.run import is_value, plain, run
 
+# A command lives for a second and keeps most of its objects.
+_YOUNG = 100_000
 _INTERRUPTED = 130  # 128 + SIGINT
 
 
 def main() -> None:
     """Run the command line, and end the process."""
+    gc.set_threshold(_YOUNG)
     tolerate_narrow_encodings()
     if not sys.warnoptions:
         # They are for authors of libraries, and quote their subjects without escapes.
@@ -41,13 +45,13 @@ def _dispatch(arguments: list[str]) -> None:
         run(said.mode, said.flags, force=said.force, cached=said.cached)
     match arguments:
         case ["diff", before, after] if is_value(before) and is_value(after):
-            from mcp_protogen.cli.diff import diff
+            from mcp_protogen.cli.comparing import DiffOptions, compare
 
-            diff(before, after)
+            compare(DiffOptions(before, after))
         case ["new", name] if is_value(name):
-            from mcp_protogen.cli.new import new
+            from mcp_protogen.cli.starting import NewOptions, start
 
-            new(name)
+            start(NewOptions(name))
         case _:
             from mcp_protogen.cli.app import app
             from mcp_protogen.cli.usage import run_app

@@ -16,7 +16,7 @@ from mcp_protogen import __version__
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.audit import audit
 from mcp_protogen.cli.console import finish, say
-from mcp_protogen.cli.diff import diff as compare
+from mcp_protogen.cli.diff import diff
 from mcp_protogen.cli.new import new
 from mcp_protogen.cli.options import Force, FormatOption, NoCache, Quiet, Schema, Templates
 from mcp_protogen.cli.run import run
@@ -39,7 +39,7 @@ app = typer.Typer(
 )
 app.add_typer(schema_app, name="schema")
 app.command(cls=Command)(audit)
-app.command("diff", cls=Command)(compare)
+app.command(cls=Command)(diff)
 app.command(cls=Command)(new)
 app.command(cls=Command)(sync)
 app.command(cls=Command)(update)

@@ -10,14 +10,9 @@ import typer
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import fail, show_problems
-from mcp_protogen.cli.known import (
-    BaselineFile,
-    BaselineOptions,
-    BaselineResult,
-    Ignore,
-    WriteBaseline,
-)
-from mcp_protogen.cli.options import Destination, LeastSeverity, Output
+from mcp_protogen.cli.destination import Destination
+from mcp_protogen.cli.known import BaselineOptions, BaselineResult
+from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
 from mcp_protogen.findings.change import Comparison, Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
 

@@ -1,4 +1,4 @@
-"""The options for findings that are known already or not wanted, and their effect.
+"""Findings that are known already or not wanted, and what the options for them do.
 
 All commands that report findings share them.
 """
@@ -6,9 +6,7 @@ All commands that report findings share them.
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from mcp_protogen.base.printable import counted, one_line
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -21,28 +19,10 @@ from mcp_protogen.findings.pages.workflow_commands import log_line
 if TYPE_CHECKING:
     from mcp_protogen.compare.baseline import SortedFindings
 
-BaselineFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--baseline", metavar="FILE", help="File of known findings; only others fail the run."
-    ),
-]
-WriteBaseline = Annotated[
-    bool, typer.Option("--write-baseline", help="Write everything found into the baseline.")
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ignore",
-        metavar="CODE[:ITEM]",
-        help="Leave out what has this code and this item; * stands for anything.",
-    ),
-]
-
 
 @dataclass(frozen=True, slots=True)
 class BaselineOptions:
-    """The values of these options; `noun` is the word of a command for what it finds."""
+    """The values of the options; `noun` is the word of a command for what it finds."""
 
     noun: str
     baseline: Path | None = None

@@ -7,7 +7,8 @@ import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import fail, say, show_problems
-from mcp_protogen.cli.options import Destination, Output, SchemaFolder
+from mcp_protogen.cli.destination import Destination
+from mcp_protogen.cli.options import Output, SchemaFolder
 from mcp_protogen.update.pages import UpdateFormat
 
 if TYPE_CHECKING:

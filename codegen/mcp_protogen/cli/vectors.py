@@ -13,7 +13,8 @@ import typer
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import fail, finish, progress, show_problems
-from mcp_protogen.cli.options import Destination, Output, Schema
+from mcp_protogen.cli.destination import Destination
+from mcp_protogen.cli.options import Output, Schema
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.vectors.vector import Validity, VectorFilter

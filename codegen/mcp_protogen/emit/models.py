@@ -70,7 +70,8 @@ def _used(tree: ast.AST) -> Iterator[str]:
 
 def load_tool() -> None:
     """Import datamodel-code-generator, which is slow, with everything that `emit` needs of it."""
-    import_module("datamodel_code_generator.parser.jsonschema")
+    for module in ("parser.jsonschema", "config", "model.pydantic_v2"):
+        import_module(f"datamodel_code_generator.{module}")
 
 
 def _generate(ir: RevisionIR, templates: Path) -> str:

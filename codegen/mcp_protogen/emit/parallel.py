@@ -1,50 +1,90 @@
-"""Independent pieces of work on all processors."""
+"""Work that another process does meanwhile."""
 
-import ctypes
 import gc
 import os
+import pickle
 import signal
 import sys
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
-from typing import ParamSpec, TypeVar
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from traceback import format_exc
+from typing import IO, Any, NoReturn, TypeVar
 
-P = ParamSpec("P")
-R = TypeVar("R")
+T = TypeVar("T")
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
+_ROOM = 1 << 20
+"""Bytes that a pipe should hold: as many as a system usually allows."""
 
 
-class Inline(Executor):
-    """An executor that does the work at once, in this process."""
+@cache
+def processors() -> int:
+    """Return how many processors can be used at the same time, as far as forking is safe.
 
-    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Return a future that is already done."""
-        future: Future[R] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-
-def executor(jobs: int) -> Executor:
-    """Return an executor of forked processes if that is safe and fast, else an inline one.
-
-    Forking is used on Linux, for several large jobs on several processors. Elsewhere a new process
-    would have to import everything again and would run the caller's main module.
+    Forking is used on Linux. Elsewhere a new process would have to import everything again and
+    would run the caller's main module.
     """
-    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
-    if min(processors, jobs) < 2:
-        return Inline()
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    context = get_context("fork")
-    return ProcessPoolExecutor(processors, mp_context=context, initializer=_prepare)
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
-def _prepare() -> None:
-    """Make a worker end with its parent, even a killed one, and turn off garbage collection."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    gc.disable()  # a worker lives for a second and keeps most of its objects
+@contextmanager
+def ahead(items: Iterator[T]) -> Generator[Iterator[T], None, None]:
+    """Give the same items, which a forked process makes meanwhile.
+
+    With a single processor, this one makes each of them when it is asked for.
+    """
+    if processors() < 2:
+        yield items
+        return
+    reading, writing = os.pipe()
+    widen(writing)
+    process = os.fork()
+    if not process:
+        _send(items, writing)
+    os.close(writing)
+    try:
+        with open(reading, "rb") as pipe:
+            yield _received(pipe)
+    finally:
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+
+
+def widen(pipe: int) -> None:
+    """Let a pipe hold more, if the system allows it, so that its writer need not wait."""
+    if sys.platform == "linux":
+        import fcntl
+
+        with suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _ROOM)
+
+
+def _send(items: Iterator[Any], writing: int) -> NoReturn:
+    """Write each item, and then what ended them, in a process that ends with its parent."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        gc.disable()  # it lives for a second and keeps most of its objects
+        with open(writing, "wb") as pipe:
+            try:
+                for item in items:
+                    pickle.dump((True, item), pipe, pickle.HIGHEST_PROTOCOL)
+                    pipe.flush()
+                pickle.dump((False, None), pipe)
+            except Exception as error:
+                error.add_note(format_exc())
+                pickle.dump((False, error), pipe)
+    finally:
+        os._exit(0)  # all else is its parent's
+
+
+def _received(pipe: IO[bytes]) -> Iterator[Any]:
+    while True:
+        more, item = pickle.load(pipe)
+        if not more:
+            break
+        yield item
+    if item is not None:
+        raise item

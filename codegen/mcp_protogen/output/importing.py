@@ -1,19 +1,23 @@
 """A program that imports a generated package which is on no disk yet; `trial` runs it.
 
-Its input is on standard input: a line with what can be imported before the package is there, and
-then the package. It runs in an interpreter with only the standard library, and finds nothing but
-the generated modules, the installed runtime, and the folders of the runtime's dependencies: neither
-the working directory nor a file beside it.
+It reads lines: first what can be imported before the package is there, then modules as they are
+made, and at the end the revisions that the package names but does not have. Only the last line is
+answered, and it does not come where generating failed. The program runs in an interpreter with only
+the standard library, and finds nothing but the generated modules, the installed runtime, and the
+folders of the runtime's dependencies: neither the working directory nor a file beside it.
 """
 
 import gc
 import importlib
 import json
+import os
 import sys
-from contextlib import suppress
+from collections.abc import Container, Generator
+from contextlib import contextmanager, suppress
 from importlib.abc import InspectLoader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location, spec_from_loader
+from types import ModuleType
 from typing import Any
 
 _PACKAGE = "generated package"  # a name that no module of a runtime can have
@@ -27,6 +31,7 @@ class _Generated(MetaPathFinder, InspectLoader):
         self._name = name
         self._paths: dict[str, str] = {}
         self._files: dict[str, str] = {}
+        self._wrong: dict[str, str] = {}
 
     def import_runtime(self, modules: list[str]) -> None:
         """Import modules of the runtime, which has to be there before its package."""
@@ -54,27 +59,44 @@ class _Generated(MetaPathFinder, InspectLoader):
         """Return the text of a module."""
         return self._files[self._paths[fullname]]
 
-    def import_all(self, files: dict[str, str], kept: list[str]) -> dict[str, str]:
-        """Return the error of each module that cannot be imported, by path.
+    def import_all(self, files: dict[str, str]) -> None:
+        """Import modules whose package, and all else that they import, has come before or is here.
 
-        Modules name the revisions that are `kept`, which are not among them.
+        Revisions that the package offers may still come, so that it is not asked for them yet.
         """
-        self._files = files
-        self._paths = {_named(path): path for path in files}
-        wrong: dict[str, str] = {}
         from pydantic import TypeAdapter
 
-        for name, path in sorted(self._paths.items()):
-            try:
+        self._files |= files
+        self._paths |= {_named(path): path for path in files}
+        for name in sorted(map(_named, files)):
+            with self._noting(name):
                 module = importlib.import_module(name)
-                # Names that are loaded on first access, and models that are built on first use.
-                names = [one for one in getattr(module, "__all__", ()) if one not in kept]
-                offered = [getattr(module, one) for one in names]
-                for model in offered if path.endswith("/models.py") else ():
-                    TypeAdapter(model).rebuild()
-            except Exception as error:
-                wrong[path] = f"{type(error).__name__}: {error}"
-        return wrong
+                if name != _PACKAGE:
+                    offered = _offered(module)
+                    for model in offered if name.endswith(".models") else ():
+                        TypeAdapter(model).rebuild()
+
+    def failures(self, kept: list[str]) -> dict[str, str]:
+        """Return the error of each module that cannot be imported, by path.
+
+        The package offers revisions that are `kept` and did not come.
+        """
+        if package := sys.modules.get(_PACKAGE):
+            with self._noting(_PACKAGE):
+                _offered(package, kept)
+        return dict(sorted(self._wrong.items()))
+
+    @contextmanager
+    def _noting(self, module: str) -> Generator[None, None, None]:
+        try:
+            yield
+        except Exception as error:
+            self._wrong[self._paths[module]] = f"{type(error).__name__}: {error}"
+
+
+def _offered(module: ModuleType, kept: Container[str] = ()) -> list[Any]:
+    """Return what a module offers; some of it is loaded on first access."""
+    return [getattr(module, one) for one in getattr(module, "__all__", ()) if one not in kept]
 
 
 def _named(path: str) -> str:
@@ -91,9 +113,16 @@ def _main() -> None:
     # Text that modules print while they are imported is not the answer.
     out, sys.stdout = sys.stdout, sys.stderr
     finder.import_runtime(first["beforehand"])
-    # Nothing follows where generating failed.
-    if package := sys.stdin.read():
-        json.dump(finder.import_all(**json.loads(package)), out)
+    for line in sys.stdin:
+        match json.loads(line):
+            case {"files": files}:
+                finder.import_all(files)
+            case {"kept": kept}:
+                json.dump(finder.failures(kept), out)
+                out.flush()
+                os._exit(0)  # nothing is left to be done
+            case _:
+                pass
 
 
 if __name__ == "__main__":

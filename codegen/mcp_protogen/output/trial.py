@@ -1,83 +1,133 @@
 """The import of a package in a separate interpreter before it is published.
 
 Generation has compared each module with its IR; this shows that the modules can be imported. The
-interpreter starts while the package is generated, and imports the runtime meanwhile.
+interpreter starts before the package is generated, and imports the runtime and each module that is
+ready meanwhile.
 Packages from a user's own templates are not imported: such a folder may be part of somebody else's
 project, and generating must not run its code. Revisions that stay as they are, are not imported
 either.
 """
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import runtime_folder
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.package import RUNTIME_FOLDER, Package
-from mcp_protogen.parts import Selection
+from mcp_protogen.emit.parallel import widen
+from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile, Package
 
 _PROGRAM = Path(__file__).resolve().with_name("importing.py")
 _PATIENCE = 120.0
 # The dependencies of the runtime, with their own. All are imported from where ours are.
 _NEEDED = ("annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection")
+_CAN_REFUSE = os.name != "nt"
+"""Whether a pipe can refuse what it has no room for; elsewhere its writer would wait."""
 _HINT = "report this with the schema that led to it"
 
-Require = Callable[[Package], None]
-"""What raises `ProblemError` (`bad-output`) with each module that cannot be imported."""
+
+class Trial:
+    """A trial of a package that is left alone."""
+
+    def tell(self, files: Iterable[GeneratedFile]) -> None:
+        """Take some files of the package, with all that they import, before the others."""
+
+    def require(self, package: Package) -> None:
+        """Raise `ProblemError` (`bad-output`) with each module that cannot be imported."""
+
+
+class _Import(Trial):
+    """The other interpreter, which imports what it is told of."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._told: set[str] = set()
+        self._unsent = b""
+
+    def tell(self, files: Iterable[GeneratedFile]) -> None:
+        """Send modules, as far as this is possible without waiting."""
+        made = {
+            file.path: file.content.decode()
+            for file in files
+            if file.path not in self._told and _is_made(file.path)
+        }
+        self._told |= made.keys()
+        self._unsent += _line({"files": made})
+        assert self._process.stdin is not None
+        # What ails the other process is seen when it does not answer.
+        with suppress(BlockingIOError, BrokenPipeError):
+            while self._unsent and _CAN_REFUSE:
+                self._unsent = self._unsent[os.write(self._process.stdin.fileno(), self._unsent) :]
+
+    def require(self, package: Package) -> None:
+        """Send what has not been sent, and wait for the answer."""
+        self.tell(package.files)
+        listed = {str(module_name(revision)) for revision in package.inputs.revisions}
+        there = {file.path.partition("/")[0] for file in package.files}
+        last = self._unsent + _line({"kept": sorted(listed - there)})
+        try:
+            out, _ = self._process.communicate(last, timeout=_PATIENCE)
+            wrong: dict[str, str] = json.loads(out)
+        except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+            raise _untried(error) from error
+        raise_errors(
+            Problem("bad-output", f"cannot be imported: {message:.300}", path, hint=_HINT)
+            for path, message in wrong.items()
+        )
 
 
 @contextmanager
-def trying(options: GenerationOptions) -> Generator[Require, None, None]:
+def trying(options: GenerationOptions) -> Generator[Trial, None, None]:
     """Start the interpreter for a package with these options, and give what tries the package."""
     if options.templates is not None:
-        yield _nothing
+        yield Trial()
         return
-    with _interpreter(options.runtime, options.selection) as process:
-        yield lambda package: _require(package, process)
-
-
-def _nothing(package: Package) -> None:
-    """Leave a package alone."""
-
-
-@contextmanager
-def _interpreter(
-    runtime: str | None, selection: Selection
-) -> Generator[subprocess.Popen[str], None, None]:
-    """Start the other interpreter with what it can import beforehand."""
     first = {
         "path": list(dict.fromkeys(filter(None, map(_folder_of, _NEEDED)))),
         "runtime": str(runtime_folder()),
-        "runtime_module": runtime,
-        "beforehand": [module for module, _ in selection.exports],
+        "runtime_module": options.runtime,
+        "beforehand": [module for module, _ in options.selection.exports],
     }
-    with _started(json.dumps(first)) as process:
+    with _started(_line(first)) as process:
         try:
-            yield process
+            yield _Import(process)
         finally:
             process.kill()
 
 
-def _started(line: str) -> subprocess.Popen[str]:
+def _line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def _is_made(path: str) -> bool:
+    """Return whether a file is a module that has been made, and not copied."""
+    return path.endswith(".py") and not path.startswith(f"{RUNTIME_FOLDER}/")
+
+
+def _started(line: bytes) -> subprocess.Popen[bytes]:
     """Return the other interpreter, with a line that it reads at once."""
     try:
         process = subprocess.Popen(
             [sys.executable, *_flags(), str(_PROGRAM)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
+            stderr=subprocess.DEVNULL,
             cwd=_PROGRAM.parent,
         )
         assert process.stdin is not None
-        process.stdin.write(f"{line}\n")
+        process.stdin.write(line)
         process.stdin.flush()
+        widen(process.stdin.fileno())
+        if _CAN_REFUSE:
+            os.set_blocking(process.stdin.fileno(), False)
     except OSError as error:
         raise _untried(error) from error
     return process
@@ -94,25 +144,6 @@ def _flags() -> Iterator[str]:
         yield "-B"
     if sys.pycache_prefix is not None:
         yield from ("-X", f"pycache_prefix={sys.pycache_prefix}")
-
-
-def _require(package: Package, process: subprocess.Popen[str]) -> None:
-    made = [file for file in package.files if file.path.endswith(".py")]
-    listed = {str(module_name(revision)) for revision in package.inputs.revisions}
-    copied = f"{RUNTIME_FOLDER}/"
-    job = {
-        "files": {f.path: f.content.decode() for f in made if not f.path.startswith(copied)},
-        "kept": sorted(listed - {file.path.partition("/")[0] for file in made}),
-    }
-    try:
-        out, _ = process.communicate(json.dumps(job), timeout=_PATIENCE)
-        wrong: dict[str, str] = json.loads(out)
-    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-        raise _untried(error) from error
-    raise_errors(
-        Problem("bad-output", f"cannot be imported: {message:.300}", path, hint=_HINT)
-        for path, message in wrong.items()
-    )
 
 
 def _untried(error: Exception) -> ProblemError:

@@ -4,12 +4,13 @@ The document, too, has one vector per line, so that a difference between two doc
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit.parallel import executor
+from mcp_protogen.emit.parallel import ahead, processors
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.protocol import subject_members
 from mcp_protogen.vectors.vector import FORMAT, Vector, VectorSet
@@ -51,14 +52,15 @@ def vector_members(vector: Vector) -> dict[str, Any]:
 
 def folder_files(options: GenerationOptions) -> dict[str, bytes]:
     """Return the files of a folder of vectors, by name: revisions and their schema."""
-    with executor(len(options.revisions)) as pool:
-        made = {name: pool.submit(_document, name, options) for name in options.revisions}
-        files = {f"{name}.json": future.result() for name, future in made.items()}
+    shares = [options.revisions[start :: processors()] for start in range(processors())]
+    with ExitStack() as stack:
+        made = [stack.enter_context(ahead(_documents(share, options))) for share in shares]
+        files = {f"{name}.json": content for documents in made for name, content in documents}
     return {**files, SCHEMA_NAME: (schema_folder() / "formats" / SCHEMA_NAME).read_bytes()}
 
 
-def _document(revision: str, options: GenerationOptions) -> bytes:
-    return document(make(revision, options))
+def _documents(revisions: Iterable[str], options: GenerationOptions) -> Iterator[tuple[str, bytes]]:
+    return ((name, document(make(name, options))) for name in revisions)
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,56 @@
+"""Items that another process makes are the same as those made here."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from mcp_protogen.emit import parallel
+from mcp_protogen.emit.parallel import ahead
+
+
+@pytest.fixture(params=[1, 2])
+def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many processors there seem to be."""
+    number: int = request.param
+    monkeypatch.setattr(parallel, "processors", lambda: number)
+    return number
+
+
+def numbered(amount: int) -> Iterator[tuple[int, int]]:
+    return ((number, os.getpid()) for number in range(amount))
+
+
+def test_items_come_in_their_order(processors: int) -> None:
+    with ahead(numbered(9)) as items:
+        numbers, makers = zip(*items, strict=True)
+    assert numbers == (*range(9),)
+    (maker,) = {*makers}
+    assert (maker == os.getpid()) is (processors == 1)
+
+
+def test_items_may_be_larger_than_what_a_pipe_holds(processors: int) -> None:
+    with ahead(bytes(3 << 20) for _ in range(2)) as items:
+        assert [len(item) for item in items] == [3 << 20] * 2
+
+
+def test_a_failure_ends_the_items(processors: int) -> None:
+    def failing() -> Iterator[int]:
+        yield 1
+        raise LookupError("gone")
+
+    with ahead(failing()) as items:
+        assert next(items) == 1
+        with pytest.raises(LookupError, match="gone"):
+            next(items)
+
+
+def test_nothing_goes_on_when_nobody_wants_more(processors: int) -> None:
+    def endless() -> Iterator[int]:
+        while True:
+            yield os.getpid()
+
+    with ahead(endless()) as items:
+        maker = next(items)
+    if maker != os.getpid():
+        with pytest.raises(ProcessLookupError):
+            os.kill(maker, 0)
