@@ -186,6 +186,7 @@ class Connection:
         "identity",
         "ids",
         "latest_due",
+        "needs",
         "peer",
         "role",
         "shared",
@@ -215,6 +216,8 @@ class Connection:
 
         Each of them is then known to whoever answers it, and to nobody by its id.
         """
+        self.needs: capabilities.OpenNeeds | None = None
+        """What requests of the peer need beside what this role has declared for good."""
         self.state = state if table.era.has_handshake else State.NEW
         self._everything_passes = self.state is State.OPEN or not table.era.has_handshake
         # What a client can do, it may say in each request.
@@ -411,10 +414,11 @@ class Connection:
             return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
-        if spec.requires:
+        requires = spec.requires if self.needs is None else self.needs[spec]
+        if requires:
             # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
             declared = self._declared_for(request) if self._declared_by_request else self.declared
-            need = capabilities.unmet(spec.requires, self.peer, request.params, declared)
+            need = capabilities.unmet(requires, self.peer, request.raw, declared)
             if need is not None:
                 # A missing feature hides the whole method; a missing mode of it makes the params
                 # wrong (client/elicitation, "Error Handling"; client/roots, "Error Handling").

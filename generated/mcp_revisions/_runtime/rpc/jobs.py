@@ -402,12 +402,15 @@ async def _notified(work: Awaitable[None], method: str) -> None:
         _log.exception("the handler of %.100r failed", method)
 
 
-async def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> None:
-    """Give an answer, which is `error` if it is one; None if there is nothing to answer."""
+def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> Work:
+    """Return what gives an answer, `error` if it is one; None if there is nothing to answer."""
     if data is None:
-        reply.skip()
-    else:
-        await reply.answer(data, None if error is None else error.code)
+        return _skip(reply)
+    return reply.answer(data, None if error is None else error.code)
+
+
+async def _skip(reply: Reply) -> None:
+    reply.skip()
 
 
 # Ways back.

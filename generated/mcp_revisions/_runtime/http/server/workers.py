@@ -3,7 +3,8 @@
 uvicorn has this too, but its interface changes between versions, and its workers may outlive it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence
+from dataclasses import dataclass
 from logging import getLogger
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -16,6 +17,25 @@ _log: Final = getLogger(__name__)
 
 # How often to look whether a worker is alive, in seconds: what it has forked holds its sentinel.
 _LOOK: Final = 0.5
+# The number of connections of a worker that has not begun, which is to keep nobody waiting.
+_NOT_BEGUN: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The number of connections that a worker has, beside those of the others."""
+
+    _numbers: MutableSequence[int]
+    _index: int
+
+    def note(self, number: int) -> None:
+        self._numbers[self._index] = number
+
+    @property
+    def is_larger(self) -> bool:
+        """Return whether another worker has so many less that it should take the next one."""
+        least = min(self._numbers)
+        return self._numbers[self._index] > least + least // 8
 
 
 class Workers:
@@ -25,14 +45,16 @@ class Workers:
     process, whatever becomes of that.
     """
 
-    def __init__(self, work: Callable[[Connection], None]) -> None:
+    def __init__(self, work: Callable[[Connection, Share], None], number: int) -> None:
         self._work = work
         # New interpreters, which share no open file, lock or random number with this one.
         self._spawn = get_context("spawn")
         self._pipes: dict[SpawnProcess, Connection] = {}
+        self._numbers: MutableSequence[int] = self._spawn.RawArray("i", number)
+        self._places: dict[SpawnProcess, int] = {}
 
-    def run(self, number: int, patience: float) -> None:
-        """Keep so many at work until SIGINT or SIGTERM; then they have `patience` seconds to end.
+    def run(self, patience: float) -> None:
+        """Keep them at work until SIGINT or SIGTERM; then they have `patience` seconds to end.
 
         Raise `RuntimeError` if one ends before it has begun.
         """
@@ -45,8 +67,8 @@ class Workers:
 
         before = {one: signal(one, stop) for one in (SIGINT, SIGTERM)}
         try:
-            for _ in range(number):
-                self._start()
+            for place in range(len(self._numbers)):
+                self._start(place)
             while not signals:
                 wait([woken, *(worker.sentinel for worker in self._pipes)], _LOOK)
                 for dead in [one for one in self._pipes if not (signals or one.is_alive())]:
@@ -57,11 +79,13 @@ class Workers:
                 signal(one, handler)
         raise_signal(signals[0])
 
-    def _start(self) -> None:
+    def _start(self, place: int) -> None:
         pipe, of_worker = self._spawn.Pipe()
-        worker = self._spawn.Process(target=self._work, args=(of_worker,))
+        share = Share(self._numbers, place)
+        share.note(_NOT_BEGUN)
+        worker = self._spawn.Process(target=self._work, args=(of_worker, share))
         worker.start()
-        self._pipes[worker] = pipe
+        self._pipes[worker], self._places[worker] = pipe, place
         of_worker.close()
 
     def _replace(self, dead: SpawnProcess) -> None:
@@ -73,7 +97,7 @@ class Workers:
         if not begun:
             raise RuntimeError(f"{ended} before it could begin")
         _log.warning("%s; another takes its place", ended)
-        self._start()
+        self._start(self._places.pop(dead))
 
     def _end(self, latest: float) -> None:
         for pipe in self._pipes.values():
