@@ -49,7 +49,7 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
             if not (one.models.problems or one.others.problems):
                 tell((*one.models.files, *one.others.files))
     outcomes = [*(one.models for one in made), *(one.others for one in made)]
-    found = (one.problems for one in (*made, *outcomes))
+    found = [one.problems for one in made] + [one.problems for one in outcomes]
     problems = _once(chain.from_iterable(found))
     raise_errors(problems)
     raise_errors(start.problems)

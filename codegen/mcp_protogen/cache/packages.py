@@ -41,13 +41,13 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
             return package
     inputs = read_inputs(options)
     name = _name(options, inputs)
-    package = _kept(name, inputs)
-    if package is None:
-        with _made(options) as package:
-            # Somebody may have changed something meanwhile.
-            packed = _packed(package) if _name(options, package.inputs) == name else None
-        if packed is not None:
-            keep_entry(name, packed)
+    if kept := _kept(name, inputs):
+        return kept
+    with _made(options) as package:
+        # Somebody may have changed something meanwhile.
+        packed = _packed(package) if _name(options, package.inputs) == name else None
+    if packed is not None:
+        keep_entry(name, packed)
     return package
 
 
