@@ -15,12 +15,10 @@ from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.emit import layout, models
 from mcp_protogen.emit.layout import Module
 from mcp_protogen.emit.parallel import ahead
 from mcp_protogen.emit.render import Renderer
-from mcp_protogen.inputs import sources
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.ir import RevisionIR
 from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
@@ -51,7 +49,7 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
             if not (one.models.problems or one.others.problems):
                 tell((*one.models.files, *one.others.files))
     outcomes = [*(one.models for one in made), *(one.others for one in made)]
-    found = (one.problems for one in (*made, *outcomes))
+    found = [one.problems for one in made] + [one.problems for one in outcomes]
     problems = _once(chain.from_iterable(found))
     raise_errors(problems)
     raise_errors(start.problems)
@@ -93,6 +91,10 @@ class _Prepared:
 
 def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
     """Yield each revision without its models, and what all share if all can be derived."""
+    # The process that imports the tool does without them.
+    from mcp_protogen.derive.revision import derive_revision
+    from mcp_protogen.inputs import sources
+
     revisions: list[RevisionIR] = []
     for revision in options.revisions:
         try:

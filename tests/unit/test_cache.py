@@ -71,7 +71,7 @@ def test_whatever_a_package_depends_on_makes_another(
 
     def upgrade() -> None:
         (tmp_path / "newer" / "Jinja2-99.0.dist-info").mkdir(parents=True)
-        monkeypatch.syspath_prepend(tmp_path / "newer")
+        monkeypatch.setattr(sys, "path", [str(tmp_path / "newer"), *sys.path])
 
     unchanged: Callable[[], None] = lambda: None  # noqa: E731
     schema = GivenFile("draft.json", b'{"$defs": {"A": {"type": "string"}}}')

@@ -9,8 +9,8 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -37,19 +37,24 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
     Raise `ProblemError` with everything that is wrong.
     """
     if not cached or options.runtime is not None:
-        return _made(options)
+        with _made(options) as package:
+            return package
     inputs = read_inputs(options)
     name = _name(options, inputs)
-    package = _kept(name, inputs)
-    if package is None:
-        package = _made(options)
+    if kept := _kept(name, inputs):
+        return kept
+    with _made(options) as package:
         # Somebody may have changed something before or while it was made.
-        if package.inputs == inputs and _name(options, read_inputs(options)) == name:
-            keep_entry(name, _packed(package))
+        same = package.inputs == inputs and _name(options, read_inputs(options)) == name
+        packed = _packed(package) if same else None
+    if packed is not None:
+        keep_entry(name, packed)
     return package
 
 
-def _made(options: GenerationOptions) -> Package:
+@contextmanager
+def _made(options: GenerationOptions) -> Generator[Package, None, None]:
+    """Give a package while its last modules are tried; raise `ProblemError` at the end."""
     # Slow to import, and not needed where a package is kept.
     from mcp_protogen.output import trial
 
@@ -57,8 +62,8 @@ def _made(options: GenerationOptions) -> Package:
         from mcp_protogen.generate import generate
 
         package = generate(options, tried.tell)
+        yield package
         tried.require(package)
-    return package
 
 
 def _name(options: GenerationOptions, inputs: GenerationInputs) -> str:

@@ -6,54 +6,18 @@ differs, 2 wrong use or bad input, 3 a fault of the tool itself, 130 interrupted
 stdout went away.
 """
 
+import atexit
 import gc
-import sys
-import warnings
 
-from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.cli.console import crash, show_problems, tolerate_narrow_encodings
-from mcp_protogen.cli.run import is_value, plain, run
-
-# A command lives for a second and keeps most of its objects.
 _YOUNG = 100_000
-_INTERRUPTED = 130  # 128 + SIGINT
 
 
 def main() -> None:
     """Run the command line, and end the process."""
+    # A command lives for a second and keeps most of its objects, those of its imports above all, so
+    # that looking for garbage is seldom worth its time, and least of all at the end.
     gc.set_threshold(_YOUNG)
-    tolerate_narrow_encodings()
-    if not sys.warnoptions:
-        # They are for authors of libraries, and quote their subjects without escapes.
-        warnings.simplefilter("ignore")
-    try:
-        _dispatch(sys.argv[1:])
-    except ProblemError as error:
-        show_problems(error.problems)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(_INTERRUPTED)
-    except Exception as error:
-        crash(error, debug="--debug" in sys.argv)
-        sys.exit(3)
+    atexit.register(gc.freeze)
+    from mcp_protogen.cli.dispatch import dispatch
 
-
-def _dispatch(arguments: list[str]) -> None:
-    # To import the library behind all commands takes longer than a check or a comparison, so usual
-    # command lines are read without it. All others, and whatever is wrong with one, are left to it.
-    if (said := plain(arguments)) is not None:
-        run(said.mode, said.flags, force=said.force, cached=said.cached)
-    match arguments:
-        case ["diff", before, after] if is_value(before) and is_value(after):
-            from mcp_protogen.cli.comparing import DiffOptions, compare
-
-            compare(DiffOptions(before, after))
-        case ["new", name] if is_value(name):
-            from mcp_protogen.cli.starting import NewOptions, start
-
-            start(NewOptions(name))
-        case _:
-            from mcp_protogen.cli.app import app
-            from mcp_protogen.cli.usage import run_app
-
-            run_app(app, arguments)
+    dispatch()

@@ -99,7 +99,7 @@ class _SchemaFolder:
 
     def _pinned(self, revision: str) -> tuple[str, str, str | None, bytes]:
         published = pin_of(revision, self._pins).published
-        snapshot = read_snapshot(revision, self._folder)
+        snapshot = read_snapshot(revision, self._folder, self._pins)
         return "pinned", published.sha256, published.spec_commit, snapshot
 
     def _merged_facts(self, revision: str | None) -> Any:

@@ -113,15 +113,16 @@ def nearest_revision(revision: str, pins: Pins) -> str | None:
     return max((known for known in pins if known <= revision), default=min(pins, default=None))
 
 
-def read_snapshot(revision: str, folder: Path | None = None) -> bytes:
+def read_snapshot(revision: str, folder: Path | None = None, pins: Pins | None = None) -> bytes:
     """Return the committed snapshot of a pinned revision, verified against its pin.
 
-    Raise `ProblemError`: `unknown-revision`, `missing-snapshot` or `digest-mismatch`.
+    `pins` are those that somebody has read before. Raise `ProblemError`: `unknown-revision`,
+    `missing-snapshot` or `digest-mismatch`.
     """
     path = snapshot_file(revision, folder)
-    content = _genuine_snapshot(revision, folder)
+    content = _genuine_snapshot(revision, folder, pins or load_pins(folder))
     if content is None:  # the pin may have changed in between: read it again
-        content = _genuine_snapshot(revision, folder)
+        content = _genuine_snapshot(revision, folder, load_pins(folder))
     if content is not None:
         return content
     hint = f"restore it, or make it again: mcp-gen schema add {revision} --from FILE"
@@ -135,9 +136,9 @@ def read_snapshot(revision: str, folder: Path | None = None) -> bytes:
     raise ProblemError(Problem("digest-mismatch", message, str(path), hint=hint))
 
 
-def _genuine_snapshot(revision: str, folder: Path | None) -> bytes | None:
+def _genuine_snapshot(revision: str, folder: Path | None, pins: Pins) -> bytes | None:
     """Return the snapshot that the pin names, from its place or from the incoming one."""
-    pin = pin_of(revision, load_pins(folder))
+    pin = pin_of(revision, pins)
     path = snapshot_file(revision, folder)
     for file in (path, path.with_name(_INCOMING)):
         with suppress(OSError):

@@ -65,7 +65,7 @@ def scan(folder: Path) -> Tree:
         if entry.is_dir(follow_symlinks=False):
             folders.add(path)
             continue
-        content = _content(folder / path)
+        content = _read(entry.path) if entry.is_file(follow_symlinks=False) else None
         files[path] = NOT_A_FILE if content is None else sha256(content)
         if content and b"\r\n" in content:
             unified[path] = sha256(content.replace(b"\r\n", b"\n"))
@@ -74,12 +74,12 @@ def scan(folder: Path) -> Tree:
 
 def file_digest(path: Path) -> str:
     """Return the digest of a regular file, `NOT_A_FILE` for anything else."""
-    content = _content(path)
-    return NOT_A_FILE if content is None else sha256(content)
+    return sha256(_read(path)) if stat.S_ISREG(path.lstat().st_mode) else NOT_A_FILE
 
 
-def _content(path: Path) -> bytes | None:
-    return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
+def _read(path: str | Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def parents(path: str) -> Iterator[str]:
