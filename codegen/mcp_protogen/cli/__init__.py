@@ -6,6 +6,7 @@ differs, 2 wrong use or bad input, 3 a fault of the tool itself, 130 interrupted
 stdout went away.
 """
 
+import os
 import sys
 import warnings
 
@@ -14,6 +15,8 @@ from mcp_protogen.cli.console import crash, show_problems, tolerate_narrow_encod
 from mcp_protogen.cli.run import is_value, plain, run
 
 _INTERRUPTED = 130  # 128 + SIGINT
+_COMPLETING = "_MCP_GEN_COMPLETE"
+"""The variable with which a shell asks for completions, whatever the command line is."""
 
 
 def main() -> None:
@@ -37,14 +40,15 @@ def main() -> None:
 def _dispatch(arguments: list[str]) -> None:
     # To import the library behind all commands takes longer than a check or a comparison, so usual
     # command lines are read without it. All others, and whatever is wrong with one, are left to it.
-    if (said := plain(arguments)) is not None:
+    usual = not os.environ.get(_COMPLETING)
+    if usual and (said := plain(arguments)) is not None:
         run(said.mode, said.flags, force=said.force, cached=said.cached)
     match arguments:
-        case ["diff", before, after] if is_value(before) and is_value(after):
+        case ["diff", before, after] if usual and is_value(before) and is_value(after):
             from mcp_protogen.cli.diff import diff
 
             diff(before, after)
-        case ["new", name] if is_value(name):
+        case ["new", name] if usual and is_value(name):
             from mcp_protogen.cli.new import new
 
             new(name)
