@@ -603,7 +603,9 @@ NOT_PLAIN: tuple[tuple[str, ...], ...] = (
 )
 
 
-def test_usual_command_lines_are_read_as_by_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_usual_command_lines_are_read_as_by_the_library(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     asked: list[Plain] = []
 
     def run(
@@ -612,6 +614,13 @@ def test_usual_command_lines_are_read_as_by_the_library(monkeypatch: pytest.Monk
         asked.append(Plain(mode, flags, force, cached))
         raise SystemExit(0)
 
+    def refuse(*_: object, **__: object) -> bool:
+        return False
+
+    # A folder that is there, but cannot be read.
+    (tmp_path / "pkg").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", refuse)
     monkeypatch.setattr("mcp_protogen.cli.app.run", run)
     for arguments in PLAIN:
         monkeypatch.setattr(sys, "argv", ["mcp-gen", *arguments])
