@@ -568,14 +568,19 @@ def test_revisions_are_listed(mcp_gen: Run) -> None:
     assert len(data["revisions"]) == 5
 
 
-def test_revisions_complete_in_a_shell() -> None:
+def test_revisions_complete_in_a_shell(tmp_path: Path) -> None:
     code = "from mcp_protogen.cli import main; main()"
     asking = {"_MCP_GEN_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
     words = {"COMP_WORDS": "mcp-gen --revision 2025-0"}
     environment = {**os.environ, **asking, **words}
-    command = [sys.executable, "-c", code]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert ran.stdout.split() == ["2025-03-26", "2025-06-18"]
+    for arguments in ((), ("--check", "--out", "pkg"), ("new", "a"), ("diff", "a", "b")):
+        command = [sys.executable, "-c", code, *arguments]
+        ran = subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        with tables.case(arguments):
+            assert ran.stdout.split() == ["2025-03-26", "2025-06-18"]
+            assert not any(tmp_path.iterdir())
 
 
 PLAIN: tuple[tuple[str, ...], ...] = (
@@ -598,7 +603,9 @@ NOT_PLAIN: tuple[tuple[str, ...], ...] = (
 )
 
 
-def test_usual_command_lines_are_read_as_by_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_usual_command_lines_are_read_as_by_the_library(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     asked: list[Plain] = []
 
     def run(
@@ -607,6 +614,13 @@ def test_usual_command_lines_are_read_as_by_the_library(monkeypatch: pytest.Monk
         asked.append(Plain(mode, flags, force, cached))
         raise SystemExit(0)
 
+    def refuse(*_: object, **__: object) -> bool:
+        return False
+
+    # A folder that is there, but cannot be read.
+    (tmp_path / "pkg").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", refuse)
     monkeypatch.setattr("mcp_protogen.cli.app.run", run)
     for arguments in PLAIN:
         monkeypatch.setattr(sys, "argv", ["mcp-gen", *arguments])
@@ -618,12 +632,44 @@ def test_usual_command_lines_are_read_as_by_the_library(monkeypatch: pytest.Monk
             assert plain(arguments) is None
 
 
-def test_usual_lines_of_other_commands_do_the_same_as_longer_ones(mcp_gen: Run) -> None:
-    longer = {
-        ("diff", "2025-06-18", "2025-11-25"): ("--format", "text"),
-        ("diff", "2025-06-18", "no such"): ("--format", "text"),
-        ("new", "no/name"): ("--yes",),
-    }
-    for arguments, more in longer.items():
+USUAL: tuple[tuple[str, ...], ...] = (
+    ("diff", "2025-06-18", "2025-11-25"),
+    ("diff", "2025-06-18", "no such"),
+    ("diff", "diff", "diff"),
+    ("diff", "a\nb", "\udcff"),
+    ("new", "no/name"),
+    ("new", "a b"),
+    ("new", "new"),
+)
+UNUSUAL: tuple[tuple[str, ...], ...] = (
+    ("diff", "2025-06-18", "2025-11-25"),
+    ("diff",),
+    ("diff", "2025-06-18"),
+    ("diff", "a", "b", "c"),
+    ("diff", "", "a"),
+    ("diff", "-h", "a"),
+    ("diff", "a", "--for"),
+    ("diff", "--", "a", "b"),
+    ("new",),
+    ("new", ""),
+    ("new", "-"),
+    ("new", "--hel"),
+    ("new", "a", "b"),
+    ("--", "new", "a/b"),
+)
+
+
+def test_lines_of_other_commands_mean_the_same_however_they_are_read(
+    mcp_gen: Run, little: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_value(_: str) -> bool:
+        return False
+
+    for arguments in (*USUAL, *UNUSUAL):
         with tables.case(arguments):
-            assert mcp_gen(*arguments) == mcp_gen(*arguments, *more)
+            shutil.rmtree("new", ignore_errors=True)
+            ran = mcp_gen(*arguments)
+            shutil.rmtree("new", ignore_errors=True)
+            with monkeypatch.context() as patch:
+                patch.setattr("mcp_protogen.cli.is_value", no_value)
+                assert mcp_gen(*arguments) == ran

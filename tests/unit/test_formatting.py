@@ -1,8 +1,12 @@
 """What is generated has the layout of black, which formats only what users' templates print."""
 
+import ast
+import json
 import re
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import black
 import mcp_protogen.generate as generating
@@ -11,12 +15,25 @@ from black.mode import Mode, TargetVersion
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit import formatting, parallel, text
+from mcp_protogen.emit import formatting, parallel, rows, text
 from mcp_protogen.emit.text import WIDTH
 from mcp_protogen.emit.wrapping import UnknownForm, wrapped
+from mcp_protogen.inputs.pins import read_snapshot
 from mcp_protogen.package import Package
 from mcp_protogen.parts import PARTS, parts_named
+from mcp_protogen.runtime.translation.plans import (
+    Apply,
+    Arms,
+    Drop,
+    Each,
+    Either,
+    Members,
+    Move,
+    To,
+    When,
+)
 from support import tables
 from support.generated.golden_package import PACKAGE
 from support.generated.made_up_forms import FORMS
@@ -105,11 +122,38 @@ def test_texts_are_as_black_leaves_them(said: str, indent: int) -> None:
     assert by_black(member) == member
 
 
+VALUES = st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9) | st.integers()
+
+
 @settings(derandomize=True, database=None, max_examples=300)
-@given(st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9) | st.integers())
-def test_values_are_as_black_leaves_them(value: float | str) -> None:
+@given(VALUES | st.dictionaries(st.text(max_size=9), VALUES, max_size=1))
+def test_values_are_as_black_leaves_them(value: object) -> None:
     source = f"x = {text.literal(value)}\n"
     assert by_black(source) == source
+
+
+BEFORE = "N: Final[Mapping[str, Plan]] = "
+
+
+def rows_with(name: str, other: str, said: str) -> Iterator[dict[str, Any]]:
+    """Plans in which names and texts are in all places."""
+    yield {name: Drop(said)}
+    yield {"a": Members(name, drop={"b": Drop(other)}, inside={name: To(other)})}
+    yield {"a": Members("b", move={"c": Move((other, name), f"{said}w {other}")})}
+    yield {"a": Members("b", add={name: [other, {"c": name}]}, target_only=(other, name))}
+    yield {"a": Arms("b", "c", arms={name: To(other)}, apply={"d": Apply("e", said)})}
+    yield {"a": Each(To(name)), "b": Either(To(other), Each(Each(To(name))))}
+    yield {"a": When((("b", other, None), ("c", "d", To(name))))}
+
+
+def test_rows_of_any_length_are_as_black_puts_them() -> None:
+    for long, letter in product((1, 60, 84, 94, 97, 130), ("l", "é", "e\u0301", "漢")):
+        texts = letter * long, letter * max(110 - long, 1), f"{letter * 9} " * (long // 3)
+        for number, plans in enumerate(rows_with(*texts)):
+            with tables.case((number, long, letter)):
+                got = formatting.formatted(f"{rows.laid_out(plans, BEFORE)}\n", ours=True)
+                assert by_black(got) == got
+                assert ast.dump(ast.parse(got)) == ast.dump(ast.parse(BEFORE + rows.row(plans)))
 
 
 OWN = [path for path in PACKAGE.rglob("*.py") if "_runtime" not in path.parts]
@@ -133,6 +177,10 @@ def made(what: str) -> Package:
                 ),
             }
             return schemas.make(document)
+        case "one leniency":
+            snapshot = read_snapshot("2026-07-28", schema_folder())
+            document = json.loads(re.sub(rb'"(ttlMs|cacheScope)"', rb'"\1Else"', snapshot))
+            return schemas.make(document)
         case "installed runtime":
             return generated_once(GenerationOptions(("2025-06-18",), runtime="runtime"))
         case part:
@@ -140,7 +188,7 @@ def made(what: str) -> Package:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("what", ["made up", "installed runtime", "none", *PARTS])
+@pytest.mark.parametrize("what", ["made up", "one leniency", "installed runtime", "none", *PARTS])
 def test_other_packages_are_as_black_leaves_them(what: str) -> None:
     for file in made(what).files:
         if file.path.endswith(".py") and not file.path.startswith("_runtime/"):

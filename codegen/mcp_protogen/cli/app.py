@@ -84,7 +84,9 @@ def generate(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the generated package.")
+        Path | None,
+        # Whether it can be read is seen when it is read, also on a line that is not read by Typer.
+        typer.Option(metavar="DIR", readable=False, help="Folder of the generated package."),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; say why the package is out of date.")

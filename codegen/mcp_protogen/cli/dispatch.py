@@ -1,5 +1,6 @@
 """The choice of what a command line runs, and the exit codes of failures."""
 
+import os
 import sys
 import warnings
 
@@ -8,6 +9,8 @@ from mcp_protogen.cli.console import crash, show_problems, tolerate_narrow_encod
 from mcp_protogen.cli.run import is_value, plain, run
 
 _INTERRUPTED = 130  # 128 + SIGINT
+_COMPLETING = "_MCP_GEN_COMPLETE"
+"""The variable with which a shell asks for completions, whatever the command line is."""
 
 
 def dispatch() -> None:
@@ -31,14 +34,15 @@ def dispatch() -> None:
 def _run(arguments: list[str]) -> None:
     # To import the library behind all commands takes longer than a check or a comparison, so usual
     # command lines are read without it. All others, and whatever is wrong with one, are left to it.
-    if (said := plain(arguments)) is not None:
+    usual = not os.environ.get(_COMPLETING)
+    if usual and (said := plain(arguments)) is not None:
         run(said.mode, said.flags, force=said.force, cached=said.cached)
     match arguments:
-        case ["diff", before, after] if is_value(before) and is_value(after):
+        case ["diff", before, after] if usual and is_value(before) and is_value(after):
             from mcp_protogen.cli.comparing import DiffOptions, compare
 
             compare(DiffOptions(before, after))
-        case ["new", name] if is_value(name):
+        case ["new", name] if usual and is_value(name):
             from mcp_protogen.cli.starting import NewOptions, start
 
             start(NewOptions(name))

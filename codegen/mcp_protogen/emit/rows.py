@@ -5,7 +5,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, cast
 
 from mcp_protogen.emit.text import literal
-from mcp_protogen.emit.wrapping import Fixed, Group, Item, Text, lines
+from mcp_protogen.emit.wrapping import Fixed, Group, Item, Text, UnknownForm, lines
 
 
 def row(value: Any) -> str:
@@ -14,8 +14,14 @@ def row(value: Any) -> str:
 
 
 def laid_out(value: Any, before: str) -> str:
-    """Return the expression on as many lines as needed, with the given text before it."""
-    return "\n".join(lines((Fixed(before), *_expression(value)), 0))
+    """Return the expression on as many lines as needed, with the given text before it.
+
+    Black has to break one of an unknown form, as one with a name that fills a line.
+    """
+    try:
+        return "\n".join(lines((Fixed(before), *_expression(value)), 0))
+    except UnknownForm:
+        return f"{before}{row(value)}"
 
 
 def _expression(value: Any) -> Item:

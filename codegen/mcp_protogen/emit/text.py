@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, TypeGuard
 
-from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.printable import INVISIBLE
 
 WIDTH = 100
@@ -33,6 +33,8 @@ def literal(value: Any) -> str:
         return tuple_of(map(literal, value))
     if is_array(value):
         return f"[{', '.join(map(literal, value))}]"
+    if is_object(value):
+        return f"{{{', '.join(f'{literal(key)}: {literal(one)}' for key, one in value.items())}}}"
     return repr(value)
 
 

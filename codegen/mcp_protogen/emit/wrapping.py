@@ -261,12 +261,12 @@ def _pieces(text: str, indent: int, before: str, after: str) -> Iterator[str]:
     pieces = [text]
     if len(inner) + len(literal(text)) > WIDTH:
         pieces = [""]
-        for word in re.findall(r"\S*\s*", text):
+        for word in re.findall(r"\S+\s*|\s+", text):
             if pieces[-1] and len(inner) + len(literal(pieces[-1] + word)) > WIDTH:
                 pieces.append("")
             pieces[-1] += word
     yield f"{' ' * indent}{before}("
-    yield from (inner + literal(piece) for piece in pieces)
+    yield from (_fitting(inner + literal(piece)) for piece in pieces)
     yield f"{' ' * indent}){after}"
 
 
