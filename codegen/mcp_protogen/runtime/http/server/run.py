@@ -73,14 +73,10 @@ def run_http(
     _check_workers(app)
     family = AF_INET6 if ":" in host else AF_INET
     with create_server((host, port), family=family) as listening:
-        work = partial(_work, servers, listening, token_bytes(32))
-        Workers(work).run(workers, _patience(app) + 1)
-
-
-def _patience(app: HttpApp) -> float:
-    """Return the seconds that a worker has to end."""
-    # It takes two times to close the application, and one to close what is left.
-    return 3 * app.options.drain + 5
+        # It takes two times to close the application, and one to close what is left.
+        patience = 3 * app.options.drain + 5
+        work = partial(_work, servers, listening, token_bytes(32), patience)
+        Workers(work).run(workers, patience + 1)
 
 
 def _named(name: str) -> HttpApp:
@@ -108,7 +104,7 @@ def _check_workers(app: HttpApp) -> None:
             raise ValueError(f"several workers need HttpOptions with {need}")
 
 
-def _work(name: str, listening: socket, key: bytes, parent: Connection) -> None:
+def _work(name: str, listening: socket, key: bytes, patience: float, parent: Connection) -> None:
     app = _named(name)
     if app.options.state_key is None:
         # A round that one worker began may go on in another.
@@ -118,11 +114,11 @@ def _work(name: str, listening: socket, key: bytes, parent: Connection) -> None:
     def watch() -> None:
         parent.poll(None)
         server.should_exit = True
-        # A handler in a thread may never return, and there may be no parent to end this.
-        dump_traceback_later(_patience(app), exit=True)
+        # A thread may never return, and no parent be left to end it.
+        dump_traceback_later(patience, exit=True)
 
     Thread(target=watch, daemon=True).start()
-    # The parent may have ended before this could begin.
+    # The parent may have ended by now.
     with suppress(KeyboardInterrupt, BrokenPipeError):
         parent.send(True)
         # asyncio turns off delays only where a socket knows its protocol, as one made anew does.
