@@ -99,6 +99,8 @@ class PendingCalls:
         finally:
             del self._calls[id]
             self._connection.forget(id)
+            # The traceback of an error holds on to this frame.
+            del call, answer
 
     def _cancel(self, id: RequestId, reason: str) -> None:
         data = self._connection.cancel(id, reason)

@@ -147,7 +147,7 @@ class Router:
             elif isinstance(received, RemoteError):
                 raise received
         except RemoteError as error:
-            self._refuse(error)
+            self._refuse(error.with_traceback(None))
         # Asked for each message, so no generator is made.
         for connection in self.connections:  # noqa: SIM110
             if connection.endpoint.crowded:

@@ -64,7 +64,7 @@ async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
                 return result
         return await _question(context, request)
     finally:
-        # A question that comes later is too late, and its task is that of others by then.
+        # By the time of a late question, the task may be that of another request.
         context.handled_by = None
         if context.begun is not None:
             context.begun.once.cancel()

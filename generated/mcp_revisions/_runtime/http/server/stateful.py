@@ -144,7 +144,11 @@ class StatefulHttp:
         if isinstance(message, Call) and message.id is not None:
             check_room(endpoint.jobs)
             return response.serve(endpoint.attend(message, response))
-        calls = self._calls_in(message)
+        most = self._state.options.max_waiting
+        if isinstance(message, Batch) and len(message.values) > most:
+            raise InvalidRequest(f"a batch of more than {most}")
+        members = message.members if isinstance(message, Batch) else [message]
+        calls = [one for one in members if isinstance(one, Call)]
         if any(call.id is not None for call in calls):
             check_room(endpoint.jobs)
             return response.serve(response.attend(endpoint, message))
@@ -153,14 +157,6 @@ class StatefulHttp:
         if not connection.handlers.keys().isdisjoint(methods):
             check_room()
         return response.accept(endpoint, message)
-
-    def _calls_in(self, batch: Parsed | Batch) -> list[Call]:
-        if not isinstance(batch, Batch):
-            return [batch] if isinstance(batch, Call) else []
-        most = self._state.options.max_waiting
-        if len(batch.values) > most:
-            raise InvalidRequest(f"a batch of more than {most}")
-        return [one for one in batch.members if isinstance(one, Call)]
 
     # Streams.
 

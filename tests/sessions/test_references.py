@@ -1,0 +1,100 @@
+"""What a request leaves behind is gone with it, and waits for no collection of garbage."""
+
+import asyncio
+import gc
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.http.serving import app_of
+from support.json_types import Json
+from support.revisions import OLD
+from support.sessions.talking import (
+    Hand,
+    client,
+    modern,
+    named,
+    notification,
+    pkg,
+    request,
+    served,
+    shaken,
+    tools,
+)
+from support.tables import case
+
+_TIMES = 20
+
+
+async def call(session: Session, params: CallToolRequestParams) -> str:
+    if params.name == "waits":
+        await asyncio.sleep(60)
+    raise pkg.McpError(-1, "no")
+
+
+async def check(name: str, once: Callable[[], Awaitable[object]]) -> None:
+    """Fail if each time leaves a ring of references."""
+    with case(name):
+        await once()
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(_TIMES):
+                await once()
+            await asyncio.sleep(0.01)
+            assert gc.collect() < _TIMES
+        finally:
+            gc.enable()
+
+
+async def asked(hand: Hand, message: object) -> None:
+    await hand.send(message)
+    await hand.take()
+
+
+async def test_a_server_that_refuses_and_stops_leaves_no_rings_of_references() -> None:
+    async with shaken(tools(OLD, call)) as hand:
+        await check("an error of a handler", lambda: hand.ask("tools/call", name="x"))
+        await check("no message", lambda: asked(hand, b'{"jsonrpc": "2.0", "id": 7, "method": 3}'))
+
+        async def cancelled() -> None:
+            await hand.send(request("tools/call", name="waits"))
+            await asyncio.sleep(0.001)
+            await hand.send(notification("notifications/cancelled", requestId=1))
+
+        await check("a cancelled request", cancelled)
+    async with served(tools(OLD, call), revisions=pkg.REVISIONS) as hand:
+        await check("an error after rounds", lambda: asked(hand, modern("tools/call", name="x")))
+        await check("no message of a revision", lambda: asked(hand, b"3"))
+
+
+async def test_a_client_whose_calls_fail_leaves_none() -> None:
+    server = tools(OLD, call)
+    async with pkg.connect_in_memory(client(OLD), server, revisions=pkg.REVISIONS) as ours:
+
+        async def fails(name: str, timeout: float = 30) -> None:
+            with suppress(pkg.McpError, pkg.RequestTimeout):
+                await ours.call_tool(named(OLD, name), timeout=timeout)
+
+        await check("an error", lambda: fails("x"))
+        await check("no answer in time", lambda: fails("waits", timeout=0.001))
+
+
+async def test_an_application_that_refuses_leaves_none() -> None:
+    app = app_of(tools(OLD, call))
+    fields = [(b"host", b"localhost"), (b"accept", b"*/*"), (b"content-type", b"application/json")]
+
+    async def posted(body: bytes) -> None:
+        async def receive() -> Json:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: Json) -> None:
+            assert message.get("status", 400) == 400
+
+        scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": fields}
+        await app(scope, receive, send)
+
+    await check("no message", lambda: posted(b"3"))
+    await check("no session", lambda: posted(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'))
+    await app.close()
