@@ -70,7 +70,7 @@ class _Generated(MetaPathFinder, InspectLoader):
                 # Names that are loaded on first access, and models that are built on first use.
                 names = [one for one in getattr(module, "__all__", ()) if one not in kept]
                 offered = [getattr(module, one) for one in names]
-                for model in offered if path.endswith("/models.py") else ():
+                for model in offered if path.endswith("/models/__init__.py") else ():
                     TypeAdapter(model).rebuild()
             except Exception as error:
                 wrong[path] = f"{type(error).__name__}: {error}"
