@@ -15,6 +15,7 @@ from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
+from mcp_protogen.derive.model_modules import model_modules
 from mcp_protogen.emit import layout, models
 from mcp_protogen.emit.layout import Module
 from mcp_protogen.emit.parallel import ahead
@@ -140,8 +141,9 @@ def _run(
 
 def _models(ir: RevisionIR, options: GenerationOptions) -> Iterator[Module]:
     renderer = _renderer(options)
-    runtime = renderer.runtime_in(f"{ir.module}/models.py")
-    yield layout.models_module(ir, models.emit(ir, templates_folder(), runtime), renderer)
+    runtime = renderer.runtime_in(f"{layout.models_folder(ir)}/__init__.py")
+    sources = models.emit(ir, templates_folder(), runtime, model_modules(ir))
+    return layout.models_modules(ir, tuple(sources), renderer)
 
 
 def _modules(ir: RevisionIR, options: GenerationOptions) -> Iterator[Module]:

@@ -100,7 +100,7 @@ def test_what_a_receiver_forgives_is_in_the_rules() -> None:
 def test_results_are_read_without_what_a_receiver_forgives(name: str) -> None:
     package = load(STATELESS)
     spec = next(spec for spec in _requests() if spec.results[0].__name__ == name)
-    whole = package.models.__dict__[name]
+    whole = getattr(package.models, name)
     values: dict[str, Any] = {
         "capabilities": {},
         "supportedVersions": [STATELESS],

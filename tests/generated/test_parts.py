@@ -55,7 +55,8 @@ def runtime_of(selection: Selection) -> dict[Path, int]:
 def generated_of(selection: Selection) -> dict[Path, str]:
     """Return the other modules of a package, but for those that list what there is."""
     own = ((PACKAGE / FOLDER / module).with_suffix(".py") for module in selection.modules)
-    found = {path: path.read_text() for path in own if path.is_file()}
+    models = (PACKAGE / FOLDER / "models").glob("*.py")
+    found = {path: path.read_text() for path in (*own, *models) if path.is_file()}
     for module in shared_modules((), selection, Renderer(templates_folder())):
         found[PACKAGE / module.path] = module.text
     if "translate" in selection.modules:
@@ -173,7 +174,7 @@ def test_a_package_gives_what_it_has_and_says_what_would_bring_the_rest(
     selection = SELECTIONS[name, False]
     for exported in package.__all__:
         assert getattr(package, exported) is not None
-    assert {path.stem for path in (folder / FOLDER).glob("*.py")} == {
+    assert {path.stem for path in (folder / FOLDER).iterdir() if path.stem != "__pycache__"} == {
         *("__init__", "capabilities", "methods", "models"),
         *({"client", "server"} & selection.modules),
     }

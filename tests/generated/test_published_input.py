@@ -66,4 +66,6 @@ def test_black_would_change_nothing(folder: Path) -> None:
 def test_published_descriptions_are_used(folder: Path) -> None:
     published = json.loads((missing.SHARED / "published" / "2025-11-25.schema.json").read_bytes())
     first = published["$defs"]["Tool"]["description"].split(".")[0]
-    assert first in (folder / "pkg" / "v2025_11_25" / "models.py").read_text(encoding="utf-8")
+    assert first in (folder / "pkg" / "v2025_11_25" / "models" / "shared.py").read_text(
+        encoding="utf-8"
+    )

@@ -111,7 +111,7 @@ class TestCheck:
         spec: NotificationSpec[Any] = NotificationSpec(
             "notifications/both",
             senders=frozenset({"client", "server"}),
-            params=m.NotificationParams,
+            types=lambda: (m.NotificationParams,),
             requires=(Requirement(Capability("client", ("both",)), "MUST", "client"),),
         )
         assert missing(spec, "client", m.NotificationParams(), NOTHING) == "client.both"

@@ -179,9 +179,12 @@ class TestReadingAnswers:
         spec: RequestSpec[Any, Any] = RequestSpec(
             "x",
             senders=frozenset({"client"}),
-            params=m.RequestParams,
-            result=m.ListToolsResult | m.ReadResourceRequestParams | m.PaginatedRequestParams,
-            results=(m.ListToolsResult, m.ReadResourceRequestParams, m.PaginatedRequestParams),
+            types=lambda: (
+                m.RequestParams,
+                m.ListToolsResult,
+                m.ReadResourceRequestParams,
+                m.PaginatedRequestParams,
+            ),
         )
         found = TABLE.parse_answer(result({"uri": "u"}), spec=spec)
         assert isinstance(found, Result)
@@ -338,9 +341,7 @@ class TestWriting:
         foreign: RequestSpec[m.RequestParams, m.EmptyResult] = RequestSpec(
             "ping",
             senders=frozenset({"client"}),
-            params=m.RequestParams,
-            result=m.EmptyResult,
-            results=(m.EmptyResult,),
+            types=lambda: (m.RequestParams, m.EmptyResult),
         )
         with pytest.raises(LocalError, match="not a request of 2025-11-25"):
             TABLE.serialise_request(foreign, 1, m.RequestParams())

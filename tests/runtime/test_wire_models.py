@@ -410,16 +410,23 @@ class Tree(WireModel):
 
 
 def test_the_first_of_a_long_line_of_classes_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("long_line")
-    monkeypatch.setitem(sys.modules, module.__name__, module)
     head = f"from {WireModel.__module__} import WireModel\nclass Link0(WireModel):\n    x: str\n"
-    links = (
+    links = [
         f"class Link{number}(WireModel):\n    next: 'Link{number - 1}'\n"
         for number in range(1, 150)
-    )
-    exec(head + "".join(links), vars(module))
+    ]
     wire: Any = {"x": "end"}
-    for _ in range(1, 150):
+    for _ in links:
         wire = {"next": wire}
-    last: type[WireModel] = module.Link149
-    assert last.from_wire(wire).to_wire() == wire
+    apart = f"from {WireModel.__module__} import WireModel\nfrom line import Link148\n{links[-1]}"
+    for case_, sources in (
+        ("in one module", {"line": head + "".join(links)}),
+        ("in two", {"line": head + "".join(links[:-1]), "end": apart}),
+    ):
+        with case(case_):
+            for name, source in sources.items():
+                module = ModuleType(name)
+                monkeypatch.setitem(sys.modules, name, module)
+                exec(source, vars(module))
+            last: type[WireModel] = vars(sys.modules[[*sources][-1]])["Link149"]
+            assert last.from_wire(wire).to_wire() == wire

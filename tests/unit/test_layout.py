@@ -25,15 +25,19 @@ def test_a_package_has_these_modules(package: Package) -> None:
     own = {
         file.path: file.origin for file in package.files if not file.path.startswith("_runtime/")
     }
-    modules = ("__init__", "capabilities", "client", "methods", "models", "server")
+    modules = ("__init__", "capabilities", "client", "methods", "server")
+    features = ("completion", "elicitation", "logging", "prompts", "resources", "roots", "sampling")
+    models = ("__init__", "base", *features, "messages", "shared", "tools")
     assert set(own) == {
         "__init__.py",
         "py.typed",
         "translate/__init__.py",
         "translate/adapters.py",
         *(f"v2025_06_18/{module}.py" for module in modules),
+        *(f"v2025_06_18/models/{module}.py" for module in models),
     }
     assert own["v2025_06_18/methods.py"] == "template methods.py.jinja"
+    assert own["v2025_06_18/models/tools.py"] == "template models.py.jinja"
     assert own["v2025_06_18/__init__.py"] == "template revision.py.jinja"
 
 

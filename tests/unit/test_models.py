@@ -4,8 +4,6 @@ import ast
 from typing import Any
 
 import pytest
-from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.emit import models
 from mcp_protogen.emit.models import ModelsSource
 from support import tables
 from support.unit import schemas
@@ -16,7 +14,7 @@ def emit(**more: Any) -> ModelsSource:
     document = schemas.schema()
     document["$defs"] |= more
     derived = schemas.derive(document)
-    return models.emit(derived.ir, templates_folder())
+    return schemas.models_source(derived.ir)
 
 
 def classes(source: ModelsSource) -> dict[str, str]:

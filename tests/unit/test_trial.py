@@ -77,12 +77,12 @@ def test_a_model_that_cannot_be_built_is_named() -> None:
         {
             "__init__.py": "",
             "v1/__init__.py": "",
-            "v1/models.py": "from pydantic import BaseModel, ConfigDict\n__all__ = ['A']\n"
+            "v1/models/__init__.py": "from pydantic import BaseModel, ConfigDict\n__all__ = ['A']\n"
             "class A(BaseModel):\n    model_config = ConfigDict(defer_build=True)\n    x: 'Gone'\n",
         }
     )
     ((code, place, message),) = refused(package)
-    assert (code, place) == ("bad-output", "v1/models.py")
+    assert (code, place) == ("bad-output", "v1/models/__init__.py")
     assert "Gone" in message
 
 

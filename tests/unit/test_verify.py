@@ -3,8 +3,7 @@
 import ast
 
 import pytest
-from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.emit import models, verify
+from mcp_protogen.emit import verify
 from mcp_protogen.ir import RevisionIR
 from support import tables
 from support.unit import schemas
@@ -18,7 +17,7 @@ def ir() -> RevisionIR:
 @pytest.fixture(scope="module")
 def body() -> str:
     derived = schemas.derive(schemas.schema())
-    return models.emit(derived.ir, templates_folder()).body
+    return schemas.models_source(derived.ir).body
 
 
 def test_what_is_no_sound_module_is_named() -> None:
@@ -57,7 +56,7 @@ def test_what_a_module_takes_from_another_in_vain_is_named() -> None:
 
 
 def test_what_the_writer_made_of_the_ir_passes(ir: RevisionIR, body: str) -> None:
-    assert verify.models(ast.parse(body), ir, "models.py") == ()
+    assert verify.models(ast.parse(body), ir.types, "models.py") == ()
 
 
 TAMPERED = {
@@ -97,8 +96,8 @@ def test_an_alias_that_is_said_twice_is_the_same_both_times() -> None:
     document = schemas.schema()
     document["$defs"]["Tree"] = {"type": "array", "items": schemas.ref("Tree")}
     ir = schemas.derive(document).ir
-    body = models.emit(ir, templates_folder()).body
-    assert verify.models(ast.parse(body), ir, "models.py") == ()
+    body = schemas.models_source(ir).body
+    assert verify.models(ast.parse(body), ir.types, "models.py") == ()
     for old, new in (
         ('Tree: TypeAlias = "list[Tree]"', 'Tree: TypeAlias = "list[int]"'),
         ('TypeAliasType("Tree", "list[Tree]")', 'TypeAliasType("Tree", "list[int]")'),
@@ -106,7 +105,7 @@ def test_an_alias_that_is_said_twice_is_the_same_both_times() -> None:
         ("else:\n", "    evil()\nelse:\n"),
     ):
         assert old in body
-        found = verify.models(ast.parse(body.replace(old, new)), ir, "models.py")
+        found = verify.models(ast.parse(body.replace(old, new)), ir.types, "models.py")
         assert any("out of place" in problem.message for problem in found), new
 
 
@@ -116,7 +115,7 @@ def test_every_departure_from_the_ir_is_named(
 ) -> None:
     assert old in body
     # In the published file quotes may differ; here they are as the writer leaves them.
-    found = verify.models(ast.parse(body.replace(old, new)), ir, "models.py")
+    found = verify.models(ast.parse(body.replace(old, new)), ir.types, "models.py")
     assert message in "\n".join(problem.message for problem in found)
     assert {problem.code for problem in found} == {"bad-output"}
 
@@ -126,5 +125,5 @@ def test_a_class_in_place_of_an_alias_is_named(ir: RevisionIR, body: str) -> Non
     end = body.index(")", body.index("]", start)) + 1
     tampered = body[:start] + "class Mode(WireModel):\n    pass\n" + body[end:]
     assert "Mode is a class" in "\n".join(
-        problem.message for problem in verify.models(ast.parse(tampered), ir, "models.py")
+        problem.message for problem in verify.models(ast.parse(tampered), ir.types, "models.py")
     )

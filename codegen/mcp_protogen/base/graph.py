@@ -1,6 +1,6 @@
 """The order of references, without recursion: a schema may have very long chains of them."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 Graph: TypeAlias = Mapping[str, Collection[str]]
@@ -28,6 +28,18 @@ def targets_first(graph: Graph) -> list[str]:
 
 def _targets(node: str, graph: Graph) -> Iterator[str]:
     return (target for target in graph[node] if target in graph)
+
+
+def reached(graph: Graph, starts: Iterable[str]) -> set[str]:
+    """Return the nodes among `starts`, and all that these lead to."""
+    found: set[str] = set()
+    waiting = list(starts)
+    while waiting:
+        node = waiting.pop()
+        if node in graph and node not in found:
+            found.add(node)
+            waiting += graph[node]
+    return found
 
 
 def circular(graph: Graph) -> frozenset[str]:

@@ -200,6 +200,12 @@ def module_name(revision: str) -> ModuleName:
     return ModuleName("v" + re.sub(r"[.-]", "_", revision).lower())
 
 
+def feature_module(feature: str) -> str:
+    """Return the name of a module for a feature, or nothing if no letter of it is left."""
+    name = snake(feature).lstrip("_0123456789")
+    return f"{name}_" if name in _KEYWORDS else name
+
+
 def is_revision(text: str) -> bool:
     """Return whether a text can be the name of a revision."""
     return _REVISION.fullmatch(text) is not None

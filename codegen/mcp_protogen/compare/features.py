@@ -13,10 +13,9 @@ from functools import cached_property
 from mcp_protogen.compare.definitions import Types
 from mcp_protogen.compare.revisions import ComparedRevision
 from mcp_protogen.compare.traffic import envelopes, error_code, reached
+from mcp_protogen.derive.model_modules import BASE, feature_of
 from mcp_protogen.findings.change import Category, Change
-from mcp_protogen.ir import MethodIR
 
-BASE = "base protocol"
 _UNSENT = "types that nobody sends"
 _ERRORS = "error codes"
 _BY_CATEGORY: Mapping[Category, str] = {
@@ -73,7 +72,7 @@ class Features:
     @cached_property
     def _by_method(self) -> Mapping[str, str]:
         methods = [method for revision in self._revisions for method in revision.ir.methods]
-        found = {one.method: _prefix(one) for one in methods}
+        found = {one.method: feature_of(one) for one in methods}
         numbers = Counter(found.values())
         declared = {one.path[0] for revision in self._revisions for one in revision.ir.capabilities}
         gated = {one.method for one in methods if one.requires}
@@ -128,13 +127,6 @@ class Features:
             for name in reached(revision.definitions, (method.message, *method.results)):
                 found[name].add(self._by_method[method.method])
         return {name: frozenset(features) for name, features in found.items()}
-
-
-def _prefix(method: MethodIR) -> str:
-    name = method.method.removeprefix("notifications/")
-    if "/" in name:
-        return name.partition("/")[0]
-    return method.requires[0].path[0] if method.requires else BASE
 
 
 def _owner(change: Change) -> str:

@@ -1,7 +1,7 @@
 """From IR to modules: the files of a package, and the template of each."""
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ MODULES: Mapping[str, str] = {
 }
 BRIDGE_TEMPLATE = "bridge.py.jinja"
 MODELS_TEMPLATE = "models.py.jinja"
+ALL_MODELS_TEMPLATE = "all_models.py.jinja"
 TRANSLATION_TEMPLATE = "translation.py.jinja"
 TRANSLATIONS_TEMPLATE = "translate.py.jinja"
 ADAPTERS_TEMPLATE = "adapters.py.jinja"
@@ -51,13 +52,26 @@ class ListedRevision:
     module: names.ModuleName
 
 
-def models_module(ir: RevisionIR, models: ModelsSource, renderer: Renderer) -> Module:
-    """Return the models module of a revision, verified against its IR."""
-    path = f"{ir.module}/models.py"
-    source = renderer.render(MODELS_TEMPLATE, {**views.revision_context(ir), "models": models})
-    tree = formatting.parsed(source, path, MODELS_TEMPLATE)
-    raise_errors(verify.models(tree, ir, path))
-    return _module(path, MODELS_TEMPLATE, source, tree, renderer)
+def models_modules(
+    ir: RevisionIR, sources: Collection[ModelsSource], renderer: Renderer
+) -> Iterator[Module]:
+    """Yield the modules of a revision's models, verified against its IR, and their package."""
+    modules = {name: models.name for models in sources for name in models.exported}
+    context = {**views.revision_context(ir), "modules": dict(sorted(modules.items()))}
+    yield _rendered(f"{models_folder(ir)}/__init__.py", ALL_MODELS_TEMPLATE, context, renderer)
+    for models in sources:
+        path = f"{models_folder(ir)}/{models.name}.py"
+        source = renderer.render(
+            MODELS_TEMPLATE, {**context, "models": models, "exported": models.exported}
+        )
+        tree = formatting.parsed(source, path, MODELS_TEMPLATE)
+        raise_errors(verify.models(tree, models.types, path))
+        yield _module(path, MODELS_TEMPLATE, source, tree, renderer)
+
+
+def models_folder(ir: RevisionIR) -> str:
+    """Return the path of the models of a revision in its package."""
+    return f"{ir.module}/models"
 
 
 def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:

@@ -2,7 +2,7 @@
 
 That tool decides which class has which members, and in which order they are, with two small
 templates of ours. Annotations come from the IR: the tool is shown only which types refer to which.
-The head of the module is ours, too; its imports follow from the names that are used.
+The definitions are then divided into modules, whose imports follow from the names that they use.
 """
 
 import ast
@@ -18,11 +18,11 @@ from typing import Any
 
 from mcp_protogen.base.graph import Graph, targets_first
 from mcp_protogen.derive import recursion
+from mcp_protogen.derive.model_modules import about
 from mcp_protogen.emit import text
 from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 from mcp_protogen.normalise.references import to
-from mcp_protogen.package import RUNTIME_FOLDER
 
 Json = dict[str, Any]
 
@@ -44,28 +44,65 @@ _RUNTIME = "mcp_protogen.runtime.core.models"
 
 @dataclass(frozen=True, slots=True)
 class ModelsSource:
-    """The parts of a models module: the imports and the definitions."""
+    """The parts of a module of models: its name, what its types are, imports and definitions."""
 
+    name: str
+    about: str
+    types: tuple[TypeIR, ...]
     imports: tuple[tuple[str, tuple[str, ...]], ...]
     body: str
 
+    @property
+    def exported(self) -> list[str]:
+        """The names of the types, sorted."""
+        return sorted(str(type_.name) for type_ in self.types)
 
-def emit(ir: RevisionIR, templates: Path, runtime: str = f"..{RUNTIME_FOLDER}") -> ModelsSource:
-    """Return Python source for every type of `ir`, with imports from the module `runtime`."""
-    body = _definitions(_generate(ir, templates / "models"))
+
+def emit(
+    ir: RevisionIR, templates: Path, runtime: str, modules: Mapping[str, tuple[TypeIR, ...]]
+) -> Iterator[ModelsSource]:
+    """Yield Python source for the types of `ir` in `modules`, with imports from `runtime`."""
+    names = {module: frozenset(str(one.name) for one in modules[module]) for module in modules}
+    beside = [(f".{module}", names[module]) for module in modules]
+    offered = [*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME), *beside]
+    definitions = _divided(_definitions(_generate(ir, templates / "models")), ir)
+    for module, types in modules.items():
+        parts = [one for name, one in definitions.items() if name in names[module]]
+        used = frozenset[str]().union(*(part.used for part in parts)) - names[module]
+        imports = tuple(
+            (place, tuple(sorted(used & provided)))
+            for place, provided in offered
+            if used & provided
+        )
+        body = "\n\n\n".join(part.text for part in parts) + "\n"
+        yield ModelsSource(module, about(module), types, imports, body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    """The text of a type, and the names in it."""
+
+    text: str
+    used: frozenset[str]
+
+
+def _divided(body: str, ir: RevisionIR) -> Mapping[str, _Definition]:
+    """Return the definition of each type, in order."""
     tree = ast.parse(body)
-    hints = map(alias_annotation, _endless(ir).values())
-    used = {name for part in (tree, *map(ast.parse, hints)) for name in _used(part)}
-    offered = (*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME))
-    imports = tuple(
-        (module, tuple(sorted(used & provided))) for module, provided in offered if used & provided
-    )
-    return ModelsSource(imports, _quoted(body, tree))
+    lines = _quoted(body, tree)
+    hints = {name: [ast.parse(alias_annotation(one))] for name, one in _endless(ir).items()}
+    found = [(name, node) for node in tree.body for name in _defined(node)]
+    starts = [node.lineno - 1 for _, node in found]
+    definitions: dict[str, _Definition] = {}
+    for (name, node), start, end in zip(found, starts, [*starts[1:], len(lines)], strict=True):
+        text = "\n".join(lines[start:end]).rstrip()
+        definitions[name] = _Definition(text, frozenset(_used([node, *hints.get(name, ())])))
+    return definitions
 
 
-def _used(tree: ast.AST) -> Iterator[str]:
-    """Yield the names in a tree."""
-    return (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+def _used(trees: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names in trees."""
+    return (node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
 def load_tool() -> None:
@@ -224,19 +261,19 @@ def _definitions(source: str) -> str:
     return "\n".join(source.split("\n")[first : body[-1].end_lineno]).strip() + "\n"
 
 
-def _quoted(body: str, tree: ast.Module) -> str:
-    """Return a body in which annotations that name a later type, or their own, are quoted."""
+def _quoted(body: str, tree: ast.Module) -> list[str]:
+    """Return the lines of a body, with annotations that name a later type, or their own, quoted."""
     later = {name for node in tree.body for name in _defined(node)}
     lines = body.split("\n")
     for node in tree.body:
         for hint in _hints(node):
-            if later & set(_used(hint)):
+            if later & set(_used([hint])):
                 line = lines[hint.lineno - 1].encode()  # columns count bytes
                 start, end = hint.col_offset, hint.end_col_offset or 0
                 quoted = text.literal(line[start:end].decode()).encode()
                 lines[hint.lineno - 1] = (line[:start] + quoted + line[end:]).decode()
         later -= set(_defined(node))
-    return "\n".join(lines)
+    return lines
 
 
 def _hints(node: ast.stmt) -> Iterator[ast.expr]:

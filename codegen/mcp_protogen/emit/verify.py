@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from mcp_protogen.base import names
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation, same
-from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
+from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, TypeIR, UnionIR
 
 _BUILT_IN = {*dir(builtins), "__file__"}
 _REPORT = "report this with the schema that led to it"
@@ -124,10 +124,10 @@ def _listed(tree: ast.Module) -> list[str]:
     return []
 
 
-def models(tree: ast.Module, ir: RevisionIR, path: str) -> tuple[Problem, ...]:
-    """Return each difference between `ir` and a module, and each statement out of place."""
+def models(tree: ast.Module, types: Iterable[TypeIR], path: str) -> tuple[Problem, ...]:
+    """Return each difference between types and a module, and each statement out of place."""
     written = dict(_types(tree))
-    expected = {str(type_.name): type_ for type_ in ir.types}
+    expected = {str(type_.name): type_ for type_ in types}
     return tuple(
         Problem("bad-output", message, path, hint=_REPORT)
         for message in (

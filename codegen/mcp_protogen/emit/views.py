@@ -14,14 +14,14 @@ from mcp_protogen.plans.tables import PairTables
 from mcp_protogen.runtime.translation.plans import Direction
 
 
-def result_types(method: MethodIR) -> tuple[str, ...]:
-    """Return the types of a result, the usual one first."""
-    return tuple(f"m.{name}" for name in method.results)
+def types(method: MethodIR) -> tuple[str, ...]:
+    """Return the types of the params and of the results, the usual result first."""
+    return tuple(f"m.{name}" for name in (method.params, *method.results))
 
 
 def result(method: MethodIR) -> str:
     """Return the annotation of a result."""
-    return " | ".join(result_types(method))
+    return " | ".join(types(method)[1:])
 
 
 def plain_result(method: MethodIR) -> str:
@@ -221,9 +221,9 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "purpose": purpose,
     "requirement": requirement,
     "result": result,
-    "result_types": result_types,
     "sender": sender,
     "spec_class": spec_class,
     "spec_type": spec_type,
+    "types": types,
 }
 """The filters of templates for methods and conditions."""

@@ -19,6 +19,7 @@ from mcp_protogen.base.resources import runtime_files, runtime_folder, templates
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.emit import layout, models
+from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.generate import generate
 from mcp_protogen.inputs import sources
@@ -26,7 +27,8 @@ from mcp_protogen.inputs.descriptions import Descriptions
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.inputs.snapshot import snapshot_of
 from mcp_protogen.inputs.sources import RevisionSource
-from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
+from mcp_protogen.ir import RevisionIR
+from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile, GenerationInputs, Package
 from mcp_protogen.parts import Selection
 
 Json = dict[str, Any]
@@ -205,11 +207,18 @@ def make(document: Any, revision: str = "draft") -> Package:
 def make_models(document: Any, revision: str = "draft") -> Package:
     """The models of `make` and the runtime alone, which takes a fraction of the time."""
     found = read(document, revision)
-    emitted = models.emit(found.ir, templates_folder())
-    module = layout.models_module(found.ir, emitted, Renderer(templates_folder()))
+    _, module = layout.models_modules(
+        found.ir, [models_source(found.ir)], Renderer(templates_folder())
+    )
     file = GeneratedFile("models/all.py", module.text.encode(), module.origin)
     files = (file, *layout.fixed_files(runtime_folder(), runtime_files(), Selection(())))
     return Package(files, GenerationInputs("", "", "", "", {}, {}), found.warnings)
+
+
+def models_source(ir: RevisionIR) -> ModelsSource:
+    """All models of a revision in one module."""
+    (source,) = models.emit(ir, templates_folder(), f"..{RUNTIME_FOLDER}", {"all": ir.types})
+    return source
 
 
 def text_of(package: Package, path: str) -> str:

@@ -64,11 +64,11 @@ def off_stream(params: Any) -> Any:
 
 
 def _request_of(method: str) -> RequestSpec[Any, Any]:
-    return RequestSpec(method, params=Carried, result=Carried, results=(Carried,), **_LIKE_MOST)
+    return RequestSpec(method, types=lambda: (Carried, Carried), **_LIKE_MOST)
 
 
 def _notification_of(method: str) -> NotificationSpec[Any]:
-    return NotificationSpec(method, params=CarriedNotification, **_LIKE_MOST)
+    return NotificationSpec(method, types=lambda: (CarriedNotification,), **_LIKE_MOST)
 
 
 def _is_known(table: MethodTable, method: str) -> bool:

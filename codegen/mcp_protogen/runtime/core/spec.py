@@ -1,16 +1,15 @@
 """The protocol as data: its eras, and the capabilities, methods and errors of one revision.
 
 Generated tables are made of these. The type parameters of a method carry its params and result to
-type checkers; at run time `params` and `result` are plain values, so that a union or an alias can
-stand there.
+type checkers; at run time `params` is a plain value, so that a union or an alias can stand there.
 
 What follows from the era of a revision is a field of `Era`, and decided nowhere else.
 """
 
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .json import is_object
 
@@ -127,14 +126,16 @@ class Requirement(NamedTuple):
 class CallSpec(Generic[P]):
     """One request or notification: who may send it and what it carries.
 
-    `params` is the type expression to read params with, which may be left out if they are not
-    `params_required`.
+    `types` returns the type expression of `params`, and the classes of the results. It is called at
+    the first use of these, so that only the models in use are loaded. Params may be left out if
+    they are not `params_required`.
     """
 
     method: str
     _: KW_ONLY
     senders: frozenset[Role]
-    params: Any
+    types: Callable[[], tuple[Any, ...]] = field(repr=False)
+    params: Any = field(init=False, repr=False)
     requires: tuple[Requirement, ...] = ()
     traits: frozenset[str] = frozenset()
     phase: Phase = "any"
@@ -143,13 +144,23 @@ class CallSpec(Generic[P]):
     deprecated: str | None = None
     params_required: bool = True
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in ("params", "results"):
+                raise AttributeError(f"{type(self).__name__} has no {name}")
+            params, *results = self.types()
+            object.__setattr__(self, "params", params)
+            if results:
+                object.__setattr__(self, "results", tuple(results))
+            return object.__getattribute__(self, name)
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RequestSpec(CallSpec[P], Generic[P, R]):
-    """One request, with the classes of `result`, the type expression: the plain answer first."""
+    """One request, with the classes of its results: the plain answer first."""
 
-    result: Any
-    results: tuple[type, ...]
+    results: tuple[type, ...] = field(init=False, repr=False)
 
 
 class NotificationSpec(CallSpec[P]):
@@ -159,11 +170,16 @@ class NotificationSpec(CallSpec[P]):
 
 
 class ErrorSpec(NamedTuple):
-    """One error code, and the type of its data if the revision fixes one."""
+    """One error code; `load` returns the type of its data, if the revision fixes one."""
 
     code: int
     name: str
-    data: Any = None
+    load: Callable[[], Any] | None = None
+
+    @property
+    def data(self) -> Any:
+        """The type of the error's data; None if the revision leaves it open."""
+        return None if self.load is None else self.load()
 
 
 class Lenient(NamedTuple):

@@ -10,7 +10,7 @@ rules say so, and what is missing or out of range is put right here, in a copy.
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Union, cast
 
 from ..core.json import is_object
 from ..core.models.base import (
@@ -82,7 +82,7 @@ def _by_value(spec: RequestSpec[Any, Any]) -> Validate:
     for arm in spec.results[1:]:
         mark = _mark(arm, [other for other in spec.results if other is not arm])
         if mark is None:
-            return validator_of(spec.result)
+            return validator_of(cast(Any, Union)[spec.results])
         alternatives.append((*mark, validator_of(arm)))
 
     def read(value: Any) -> Any:

@@ -313,6 +313,6 @@ def _id_of(revision: str | ModuleType) -> str:
 
 def _name_in(value: WireModel, module: str) -> str:
     for cls in type(value).__mro__:
-        if cls.__module__ == module:
+        if cls.__module__.rpartition(".")[0] == module:
             return cls.__name__
     raise TypeError(f"{type(value).__name__} is not a model of {module}")

@@ -22,9 +22,7 @@ CALL_TOOL: Final[RequestSpec[m.CallToolRequestParams, m.CallToolResult | m.Creat
     RequestSpec(
         "tools/call",
         senders=frozenset({"client"}),
-        params=m.CallToolRequestParams,
-        result=m.CallToolResult | m.CreateTaskResult,
-        results=(m.CallToolResult, m.CreateTaskResult),
+        types=lambda: (m.CallToolRequestParams, m.CallToolResult, m.CreateTaskResult),
         requires=(
             Requirement(c.SERVER_TOOLS, "MUST", "client", source="server/tools#capabilities"),
         ),
@@ -36,18 +34,14 @@ CALL_TOOL: Final[RequestSpec[m.CallToolRequestParams, m.CallToolResult | m.Creat
 COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.EmptyResult]] = RequestSpec(
     "completion/complete",
     senders=frozenset({"client"}),
-    params=m.CompleteRequestParams,
-    result=m.EmptyResult,
-    results=(m.EmptyResult,),
+    types=lambda: (m.CompleteRequestParams, m.EmptyResult),
     requires=(Requirement(c.SERVER_COMPLETIONS, "MUST", "client"),),
 )
 CREATE_MESSAGE: Final[RequestSpec[m.CreateMessageRequestParams, m.CreateMessageResult]] = (
     RequestSpec(
         "sampling/createMessage",
         senders=frozenset({"server"}),
-        params=m.CreateMessageRequestParams,
-        result=m.CreateMessageResult,
-        results=(m.CreateMessageResult,),
+        types=lambda: (m.CreateMessageRequestParams, m.CreateMessageResult),
         requires=(
             Requirement(c.CLIENT_SAMPLING, "MUST", "server"),
             Requirement(
@@ -68,9 +62,7 @@ CREATE_MESSAGE: Final[RequestSpec[m.CreateMessageRequestParams, m.CreateMessageR
 ELICIT: Final[RequestSpec[m.ElicitRequestParams, m.ElicitResult]] = RequestSpec(
     "elicitation/create",
     senders=frozenset({"server"}),
-    params=m.ElicitRequestParams,
-    result=m.ElicitResult,
-    results=(m.ElicitResult,),
+    types=lambda: (m.ElicitRequestParams, m.ElicitResult),
     requires=(
         Requirement(c.CLIENT_ELICITATION, "MUST", "server"),
         Requirement(
@@ -90,9 +82,7 @@ ELICIT: Final[RequestSpec[m.ElicitRequestParams, m.ElicitResult]] = RequestSpec(
 LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult]] = RequestSpec(
     "tools/list",
     senders=frozenset({"client"}),
-    params=m.PaginatedRequestParams,
-    result=m.ListToolsResult,
-    results=(m.ListToolsResult,),
+    types=lambda: (m.PaginatedRequestParams, m.ListToolsResult),
     requires=(Requirement(c.SERVER_TOOLS, "MUST", "client"),),
     traits=frozenset({"paginated"}),
     params_required=False,
@@ -100,9 +90,7 @@ LIST_TOOLS: Final[RequestSpec[m.PaginatedRequestParams, m.ListToolsResult]] = Re
 PING: Final[RequestSpec[m.RequestParams, m.EmptyResult]] = RequestSpec(
     "ping",
     senders=frozenset({"client", "server"}),
-    params=m.RequestParams,
-    result=m.EmptyResult,
-    results=(m.EmptyResult,),
+    types=lambda: (m.RequestParams, m.EmptyResult),
     params_required=False,
 )
 READ_RESOURCE: Final[
@@ -110,27 +98,25 @@ READ_RESOURCE: Final[
 ] = RequestSpec(
     "resources/read",
     senders=frozenset({"client"}),
-    params=m.ReadResourceRequestParams,
-    result=m.ReadResourceResult | m.InputRequiredResult,
-    results=(m.ReadResourceResult, m.InputRequiredResult),
+    types=lambda: (m.ReadResourceRequestParams, m.ReadResourceResult, m.InputRequiredResult),
     requires=(Requirement(c.SERVER_RESOURCES, "MUST", "client"),),
 )
 
 LOGGING_MESSAGE: Final[NotificationSpec[m.LoggingMessageNotificationParams]] = NotificationSpec(
     "notifications/message",
     senders=frozenset({"server"}),
-    params=m.LoggingMessageNotificationParams,
+    types=lambda: (m.LoggingMessageNotificationParams,),
     requires=(Requirement(c.SERVER_LOGGING, "MUST", "server"),),
 )
 PROGRESS: Final[NotificationSpec[m.ProgressNotificationParams]] = NotificationSpec(
     "notifications/progress",
     senders=frozenset({"client", "server"}),
-    params=m.ProgressNotificationParams,
+    types=lambda: (m.ProgressNotificationParams,),
 )
 TOOL_LIST_CHANGED: Final[NotificationSpec[m.NotificationParams]] = NotificationSpec(
     "notifications/tools/list_changed",
     senders=frozenset({"server"}),
-    params=m.NotificationParams,
+    types=lambda: (m.NotificationParams,),
     requires=(Requirement(c.SERVER_TOOLS_LIST_CHANGED, "MUST", "server"),),
     params_required=False,
 )

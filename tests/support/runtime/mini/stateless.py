@@ -80,19 +80,15 @@ class InputRequiredResult(WireModel):
 LIST: Final[RequestSpec[PageParams, ListResult]] = RequestSpec(
     "list",
     senders=frozenset({"client"}),
-    params=PageParams,
-    result=ListResult,
-    results=(ListResult,),
+    types=lambda: (PageParams, ListResult),
 )
 NAME: Final[RequestSpec[NameParams, NameResult | InputRequiredResult]] = RequestSpec(
     "name",
     senders=frozenset({"client"}),
-    params=NameParams,
-    result=NameResult | InputRequiredResult,
-    results=(NameResult, InputRequiredResult),
+    types=lambda: (NameParams, NameResult, InputRequiredResult),
 )
 PLAIN: Final[NotificationSpec[PlainParams]] = NotificationSpec(
-    "plain", senders=frozenset({"client"}), params=PlainParams, params_required=False
+    "plain", senders=frozenset({"client"}), types=lambda: (PlainParams,), params_required=False
 )
 
 TABLE: Final = MethodTable(

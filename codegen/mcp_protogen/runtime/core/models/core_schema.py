@@ -170,7 +170,7 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
 
 
 def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
-    """Build the classes that a module defines before `cls`, which may refer to them.
+    """Build the classes before `cls` in its module, to which it may refer, and before these.
 
     Then the build of the class itself does not need one nested call for each step between classes.
     """
@@ -178,4 +178,6 @@ def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
         if other is cls:
             return
         if isinstance(other, type) and issubclass(other, base):
+            if other.__module__ != cls.__module__:
+                build_before(other, base)
             other.model_rebuild(raise_errors=False)

@@ -1,0 +1,80 @@
+"""Models are divided by the features that carry them, and import each other in one direction."""
+
+import ast
+from dataclasses import replace
+
+import pytest
+from mcp_protogen.derive.model_modules import feature_of, model_modules
+from mcp_protogen.ir import RevisionIR
+from support import tables
+from support.unit import schemas
+
+
+@pytest.fixture(scope="module")
+def ir() -> RevisionIR:
+    return schemas.derive(schemas.schema()).ir
+
+
+def _named(ir: RevisionIR) -> dict[str, set[str]]:
+    return {
+        module: {str(type_.name) for type_ in types} for module, types in model_modules(ir).items()
+    }
+
+
+def _with_methods(ir: RevisionIR, **names: str) -> RevisionIR:
+    """The revision with other names of its methods, by their stems."""
+    methods = (replace(one, method=names.get(one.stem, one.method)) for one in ir.methods)
+    return replace(ir, methods=tuple(methods))
+
+
+def test_a_type_is_where_the_only_feature_is_that_carries_it(ir: RevisionIR) -> None:
+    modules = _named(ir)
+    assert {"SayRequestParams", "SayResult", "Block", "TextBlock", "Mode"} <= modules["echo"]
+    assert {"AskRequestParams", "AskResult"} <= modules["user"]
+    assert {"Token", "RequestParamsMeta"} <= modules["shared"]
+    assert {"SayRequest", "ClientRequest", "Result"} <= modules["messages"]
+    assert "GoneNotificationParams" in modules["base"]
+
+
+def test_every_type_is_in_one_module_and_in_order(ir: RevisionIR) -> None:
+    modules = model_modules(ir)
+    together = [type_ for types in modules.values() for type_ in types]
+    assert sorted(together, key=ir.types.index) == [*ir.types]
+    for types in modules.values():
+        assert [*types] == sorted(types, key=ir.types.index)
+
+
+def test_a_method_without_a_slash_belongs_to_its_capability(ir: RevisionIR) -> None:
+    (log,) = (method for method in ir.methods if method.method == "notifications/log")
+    (say,) = (method for method in ir.methods if method.method == "echo/say")
+    assert feature_of(replace(log, requires=say.requires)) == "echo"
+    assert feature_of(replace(log, requires=())) == "base protocol"
+    assert feature_of(replace(log, method="notifications/tools/list_changed")) == "tools"
+
+
+def test_every_feature_has_a_module_that_can_be_imported(ir: RevisionIR) -> None:
+    for feature, module in (
+        ("import", "import_"),
+        ("camelCase", "camel_case"),
+        ("x-vendor.thing", "x_vendor_thing"),
+        ("3d", "d"),
+        ("…", "base"),
+        ("__init__", "init"),
+        ("base", "base"),
+        ("shared", "shared"),
+        ("messages", "messages"),
+    ):
+        with tables.case(feature):
+            modules = _named(_with_methods(ir, say=f"{feature}/say"))
+            assert "SayResult" in modules[module]
+            ast.parse(f"from .{module} import x")
+
+
+def test_features_with_one_module_share_nothing(ir: RevisionIR) -> None:
+    both = _named(_with_methods(ir, say="a-b/say", ask="a_b/ask"))
+    assert {"SayResult", "AskResult"} <= both["a_b"]
+
+
+def test_a_revision_without_methods_has_messages_only(ir: RevisionIR) -> None:
+    assert _named(replace(ir, methods=())).keys() == {"messages"}
+    assert model_modules(replace(ir, methods=(), types=())) == {}
