@@ -120,7 +120,8 @@ def message_of(value: Any) -> Parsed:
     except (InvalidRequest, InvalidAnswer) as error:
         given = message.get("params")
         given = given.get("_meta") if is_object(given) else None
-        return Malformed(error, given if is_object(given) else _NOTHING)
+        # Its traceback holds on to those who hold on to the message.
+        return Malformed(error.with_traceback(None), given if is_object(given) else _NOTHING)
 
 
 def _answer(value: JSONObject) -> Answer:

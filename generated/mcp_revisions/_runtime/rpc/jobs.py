@@ -221,6 +221,9 @@ class Jobs:
                 self._hand_on(line, context)
                 if job.open:
                     job.reply.skip()
+                # The task keeps the error, and that this frame.
+                job.task = None
+                del task
                 raise
             finally:
                 # Whose turn it is now gets nothing of this job either.
@@ -280,8 +283,7 @@ class Jobs:
                 error = self._error_of_result(unsent, method)
         except (Exception, CancelledError) as raised:
             # Where nobody has cancelled the task, it was something that the handler waited for.
-            task = current_task()
-            if isinstance(raised, CancelledError) and (task is None or task.cancelling()):
+            if isinstance(raised, CancelledError) and (job.task is None or job.task.cancelling()):
                 raise
             error = self._error_of_handler(raised, method)
         if not job.open:
@@ -294,7 +296,8 @@ class Jobs:
 
     def _error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
         if isinstance(error, _CHOSEN):
-            return error
+            # Its traceback holds on to a frame that holds it.
+            return error.with_traceback(None)
         peer = self._connection.peer
         if isinstance(error, MissingCapability) and error.role == peer:
             # The handler counted on what the peer does not do.
@@ -391,7 +394,7 @@ class Jobs:
 
 
 def _changed(context: Context) -> bool:
-    # What is equal may be another object, which its owner goes on to change.
+    # An equal object is another, which its owner may change.
     return any(one.get() is not value for one, value in context.items())
 
 

@@ -98,6 +98,7 @@ class HttpApp:
                     exchange.principal = (await self.http.authentication.principal(token)).id
                 await handle(exchange)
         except (HttpRefusal, RemoteError) as error:
+            error.__traceback__ = None  # which holds on to this frame
             refused = error if isinstance(error, HttpRefusal) else HttpRefusal.because(error)
             self._log.info("refused a request with %d: %s", refused.status, refused)
             await exchange.respond(refused.status, refused.body, refused.fields)

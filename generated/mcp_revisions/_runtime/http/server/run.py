@@ -127,13 +127,13 @@ def _work(name: str, shared: socket, key: bytes, parent: Connection, share: Shar
     def watch() -> None:
         parent.poll(None)
         server.should_exit = True
-        # A handler in a thread may never return, and there may be no parent to end this.
+        # A thread may never return, and no parent be left to end it.
         dump_traceback_later(_patience(app), exit=True)
 
     Thread(target=watch, daemon=True).start()
     # asyncio turns off delays only where a socket knows its protocol, as one made anew does.
     listening = socket(fileno=shared.detach())
-    # The parent may have ended before this could begin.
+    # The parent may have ended by now.
     with suppress(KeyboardInterrupt, BrokenPipeError):
         parent.send(True)
         if sys.platform == "win32":

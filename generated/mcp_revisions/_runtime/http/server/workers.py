@@ -15,7 +15,7 @@ from typing import Final
 
 _log: Final = getLogger(__name__)
 
-# How often to look whether a worker is alive, in seconds: what it has forked holds its sentinel.
+# Seconds between looks at the workers: what one has forked holds on to its sentinel.
 _LOOK: Final = 0.5
 # The number of connections of a worker that has not begun, which is to keep nobody waiting.
 _NOT_BEGUN: Final = 2**31 - 1
@@ -58,26 +58,20 @@ class Workers:
 
         Raise `RuntimeError` if one ends before it has begun.
         """
-        signals: list[int] = []
-        woken, wake = self._spawn.Pipe(duplex=False)
-
-        def stop(number: int, _frame: object) -> None:
-            signals.append(number)
-            wake.send(None)
-
-        before = {one: signal(one, stop) for one in (SIGINT, SIGTERM)}
+        signals, wake = self._spawn.Pipe(duplex=False)
+        before = {one: signal(one, lambda one, _: wake.send(one)) for one in (SIGINT, SIGTERM)}
         try:
             for place in range(len(self._numbers)):
                 self._start(place)
-            while not signals:
-                wait([woken, *(worker.sentinel for worker in self._pipes)], _LOOK)
-                for dead in [one for one in self._pipes if not (signals or one.is_alive())]:
+            while not signals.poll():
+                wait([signals, *(worker.sentinel for worker in self._pipes)], _LOOK)
+                for dead in [one for one in self._pipes if not (signals.poll() or one.is_alive())]:
                     self._replace(dead)
         finally:
             self._end(monotonic() + patience)
             for one, handler in before.items():
                 signal(one, handler)
-        raise_signal(signals[0])
+        raise_signal(signals.recv())
 
     def _start(self, place: int) -> None:
         pipe, of_worker = self._spawn.Pipe()
