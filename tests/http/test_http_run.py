@@ -99,7 +99,8 @@ def listening(shared: Any, numbers: list[int], place: int, served: set[Any]) -> 
 
     return runtime("http.server.run").SharedListener(
         shared.dup(),
-        runtime("http.server.workers").Share(numbers, place),
+        numbers,
+        place,
         SimpleNamespace(
             config=SimpleNamespace(http_protocol_class=Served, backlog=100),
             server_state=SimpleNamespace(connections=served),

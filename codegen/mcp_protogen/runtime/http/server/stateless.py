@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from ...connection import Refusal
-from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RemoteError, RequestId
+from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RequestId
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...messages.method_table import Request
@@ -42,12 +42,13 @@ class StatelessHttp:
         """Connections by version, `Mcp-Method` and method, where the three have passed before."""
 
     def post(self, exchange: HttpExchange, message: Parsed | Batch) -> Work:
-        """Return what serves one message.
-
-        Raise `HttpRefusal`, and `RemoteError` for what is no message.
-        """
-        if not isinstance(message, Call):
-            raise _no_call(message)
+        """Return what serves a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
+        if isinstance(message, Malformed):
+            raise message.error
+        if isinstance(message, Batch):
+            raise InvalidRequest("the body has to be one message, and no array")
+        if isinstance(message, Answer):
+            raise InvalidRequest("a client sends no answers in this revision")
         if message.id is None and exchange.version is not None:
             # There are none over HTTP that would mean anything (page, "Sending Messages").
             server_negotiation.check_offered(exchange.version, self._state.offer, None)
@@ -128,11 +129,3 @@ class StatelessHttp:
                 await self._answer(connection, call, response)
         finally:
             state.listening -= 1
-
-
-def _no_call(message: Answer | Malformed | Batch) -> RemoteError:
-    if isinstance(message, Malformed):
-        return message.error
-    if isinstance(message, Batch):
-        return InvalidRequest("the body has to be one message, and no array")
-    return InvalidRequest("a client sends no answers in this revision")
