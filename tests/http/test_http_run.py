@@ -7,10 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack, closing
 from pathlib import Path
-from socket import create_connection, create_server
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -85,48 +82,6 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
     for name, (call, error, why) in cases.items():
         with case(name), pytest.raises(error, match=why):
             call()
-
-
-def listening(shared: Any, numbers: list[int], place: int, served: set[Any]) -> Any:
-    """What takes connections for one of the workers, which is no process here."""
-
-    class Served(asyncio.Protocol):
-        def __init__(self, **_: Any) -> None: ...
-
-        def connection_made(self, transport: asyncio.BaseTransport) -> None:
-            served.add(self)
-            transport.close()
-
-    return runtime("http.server.run").SharedListener(
-        shared.dup(),
-        runtime("http.server.workers").Share(numbers, place),
-        SimpleNamespace(
-            config=SimpleNamespace(http_protocol_class=Served, backlog=100),
-            server_state=SimpleNamespace(connections=served),
-            lifespan=SimpleNamespace(state={}),
-        ),
-    )
-
-
-async def test_connections_are_shared_out_and_a_worker_that_is_busy_gets_none() -> None:
-    numbers = [99, 99, 99]
-    one, other = set[Any](), set[Any]()
-    with ExitStack() as stack:
-        shared = stack.enter_context(create_server(("127.0.0.1", 0)))
-        address = shared.getsockname()
-        for place, served in enumerate((one, other)):
-            stack.enter_context(closing(listening(shared, numbers, place, served)))
-        assert numbers == [0, 0, 99]
-        # From then on there is one that has none, and takes none.
-        for busy, total in ((99, 20), (0, 24)):
-            numbers[2] = busy
-            while len(one) + len(other) < total:
-                before = len(one) + len(other)
-                create_connection(address).close()
-                while len(one) + len(other) == before:
-                    await asyncio.sleep(0)
-            assert abs(len(one) - len(other)) <= 4
-    await asyncio.sleep(0.01)
 
 
 def children(pid: int) -> set[int]:

@@ -243,11 +243,9 @@ class MethodTable:
         message = single(data)
         if not isinstance(message, Call) or (message.id is None) is (kind is Request):
             raise InvalidRequest(f"not a {kind.__name__.lower()}")
-        outcome = self.interpret(message, sender, _nothing_pending)
-        if isinstance(outcome, kind):
-            return outcome
-        assert isinstance(outcome, RemoteError)
-        raise outcome
+        outcome = understood(self.interpret(message, sender, lambda _: None))
+        assert isinstance(outcome, kind)
+        return outcome
 
     def parse_answer(self, data: bytes | str, *, spec: RequestSpec[Any, R]) -> Result[R] | Error:
         """Read what answers a request made with `spec`; raise `RemoteError`."""
@@ -355,9 +353,6 @@ class MethodTable:
             return write_error(id, code, message, data)
         except PydanticSerializationError as error:
             raise LocalError(f"the data of an error cannot be written: {error}") from error
-
-
-def _nothing_pending(_: RequestId) -> None: ...
 
 
 def _allowed(spec: SpecT | None, sender: Role) -> SpecT | None:

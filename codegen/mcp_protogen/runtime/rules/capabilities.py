@@ -59,10 +59,7 @@ def unmet(
 
 
 class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
-    """What is left to ask of a message, by its entry, where what `role` declares is settled.
-
-    Messages come for `role`; entries are made when they are first asked for.
-    """
+    """The requirements of messages, made when first asked for, that `role` does not meet itself."""
 
     def __init__(self, role: Role, declared: Mapping[str, Any]) -> None:
         super().__init__()

@@ -80,10 +80,8 @@ def written(model: WireModel, members: bytes) -> bytes:
     if given is not None and not supplied(given):
         meta = given.to_wire() if isinstance(given, WireModel) else given
         members = json_text({**meta, **read_json(b"{%b}" % members)})[1:-1]
-    # To leave something out takes longer, even where it is not there.
-    absent = None if "meta" not in model.__pydantic_fields_set__ else _META
     body = model.__pydantic_serializer__.to_json(
-        model, by_alias=True, exclude_unset=True, exclude=absent
+        model, by_alias=True, exclude_unset=True, exclude=_META
     )
     return _joined(members, body)
 

@@ -5,14 +5,12 @@ read before it closes a connection. An application learns of none of this, so `L
 stands before uvicorn's own protocol, of which it uses `cycle` and `transport`.
 """
 
-import sys
 from asyncio import BaseTransport, Protocol, TimerHandle, Transport, get_running_loop
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from logging import getLogger
 from multiprocessing.connection import Connection
 from operator import attrgetter
 from secrets import token_bytes
@@ -22,22 +20,15 @@ from typing import Any, ClassVar, Final, cast
 
 from ...core.options import Options
 from ...core.revision import Revision
-from ...core.tasks import Tasks
 from ...server.serve import Server
 from .app import HttpApp, http_app
 from .options import HttpOptions
 from .stores import MemoryEventStore
-from .workers import Share, Workers
-
-_log: Final = getLogger(__name__)
+from .workers import Workers
 
 _USUAL: Final = Options()
 _USUAL_HTTP: Final = HttpOptions()
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-
-# How long a worker leaves a new connection to the others, and one that failed, in seconds.
-_TURN: Final = 0.001
-_RETRY: Final = 1.0
 
 _REFUSAL: Final = "HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _TOO_SLOW: Final = _REFUSAL.format("408 Request Timeout").encode()
@@ -83,7 +74,7 @@ def run_http(
     with create_server((host, port), family=family) as listening:
         work = partial(_work, servers, listening, token_bytes(32))
         # It takes two times to close the application, and one to close what is left.
-        Workers(work, workers).run(3 * app.options.drain + 5)
+        Workers(work).run(workers, 3 * app.options.drain + 5)
 
 
 def _named(name: str) -> HttpApp:
@@ -111,7 +102,7 @@ def _check_workers(app: HttpApp) -> None:
             raise ValueError(f"several workers need HttpOptions with {need}")
 
 
-def _work(name: str, shared: socket, key: bytes, parent: Connection, share: Share) -> None:
+def _work(name: str, listening: socket, key: bytes, parent: Connection) -> None:
     app = _named(name)
     if app.options.state_key is None:
         # A round that one worker began may go on in another.
@@ -124,21 +115,9 @@ def _work(name: str, shared: socket, key: bytes, parent: Connection, share: Shar
 
     Thread(target=watch, daemon=True).start()
     parent.send(None)
-    # asyncio turns off delays only where a socket knows its protocol, as one made anew does.
-    listening = socket(fileno=shared.detach())
     with suppress(KeyboardInterrupt):
-        if sys.platform == "win32":
-            # The event loop there cannot watch a socket.
-            server.run(sockets=[listening])
-            return
-        start = server.startup
-
-        async def startup(sockets: Any = None) -> None:
-            await start(sockets)
-            server.servers.append(SharedListener(listening, share, server))
-
-        server.startup = startup
-        server.run(sockets=[])
+        # asyncio turns off delays only where a socket knows its protocol, as one made anew does.
+        server.run(sockets=[socket(fileno=listening.detach())])
 
 
 def _server(app: HttpApp, host: str, port: int) -> Any:
@@ -173,75 +152,6 @@ def _server(app: HttpApp, host: str, port: int) -> Any:
 
     server.shutdown = shutdown
     return server
-
-
-class SharedListener:
-    """The listening socket of several workers, from which each takes connections in its turn.
-
-    The system wakes all workers that are idle, and mostly the same one is first. So whoever has
-    more connections than another leaves a new one to the others for a moment. It stands among the
-    servers of uvicorn, which closes them.
-    """
-
-    def __init__(self, listening: socket, share: Share, server: Any) -> None:
-        config, state = server.config, server.server_state
-        self._protocol: Callable[[], Protocol] = partial(
-            config.http_protocol_class,
-            config=config,
-            server_state=state,
-            app_state=server.lifespan.state,
-        )
-        self._listening = listening
-        self._share = share
-        self._connections: Collection[Any] = state.connections
-        self._loop = get_running_loop()
-        self._tasks = Tasks()
-        self._paused: TimerHandle | None = None
-        listening.setblocking(False)
-        listening.listen(config.backlog)
-        share.note(0)
-        self._loop.add_reader(listening, self._ready)
-
-    def close(self) -> None:
-        self._loop.remove_reader(self._listening)
-        if self._paused is not None:
-            self._paused.cancel()
-        self._listening.close()
-
-    async def wait_closed(self) -> None:
-        await self._tasks.cancel()
-
-    def _ready(self) -> None:
-        self._share.note(len(self._connections))
-        if self._share.is_larger:
-            self._pause(_TURN)
-        else:
-            self._take()
-
-    def _pause(self, seconds: float) -> None:
-        self._loop.remove_reader(self._listening)
-        self._paused = self._loop.call_later(seconds, self._go_on)
-
-    def _go_on(self) -> None:
-        # The others may be busy, so this one takes it now, whatever it has.
-        self._loop.add_reader(self._listening, self._ready)
-        self._take()
-
-    def _take(self) -> None:
-        try:
-            accepted, _ = self._listening.accept()
-        except (BlockingIOError, ConnectionAbortedError):
-            return  # Another worker was quicker, or the client has gone.
-        except OSError as error:
-            _log.warning("no connection can be taken: %s", error)
-            self._pause(_RETRY)
-            return
-        accepted.setblocking(False)
-        self._share.note(len(self._connections) + 1)
-        self._tasks.start(self._connect(accepted))
-
-    async def _connect(self, accepted: socket) -> None:
-        await self._loop.connect_accepted_socket(self._protocol, accepted)
 
 
 class LimitedProtocol(Protocol):

@@ -7,7 +7,7 @@ from asyncio import Task, Timeout, create_task, get_running_loop, timeout
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import CoroutineType
+from inspect import iscoroutine
 from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
@@ -151,7 +151,7 @@ class HttpExchange:
                 return
             try:
                 work = self._send(message)
-                if type(work) is CoroutineType:
+                if iscoroutine(work):
                     try:
                         waiting = work.send(None)
                     except StopIteration:
@@ -250,7 +250,7 @@ class Bodies:
         if expected > _SMALL:
             self._take(exchange, expected)
         work = exchange.receive()
-        if type(work) is CoroutineType:
+        if iscoroutine(work):
             try:
                 waiting = work.send(None)
             except StopIteration as done:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from ...connection import Refusal
-from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RemoteError, RequestId
+from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RequestId
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
 from ...messages.method_table import Request
@@ -38,16 +38,15 @@ class StatelessHttp:
         self._shared = copy(state.shared)
         self._shared.options = replace(state.options, max_in_flight=state.http.max_requests)
         self._connections: dict[str, ServerConnection] = {}
-        self._known: dict[tuple[str, bytes | None, str], ServerConnection] = {}
-        """Connections by version, `Mcp-Method` and method, where the three have passed before."""
 
     def post(self, exchange: HttpExchange, message: Parsed | Batch) -> Work:
-        """Return what serves one message.
-
-        Raise `HttpRefusal`, and `RemoteError` for what is no message.
-        """
-        if not isinstance(message, Call):
-            raise _no_call(message)
+        """Return what serves a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
+        if isinstance(message, Malformed):
+            raise message.error
+        if isinstance(message, Batch):
+            raise InvalidRequest("the body has to be one message, and no array")
+        if isinstance(message, Answer):
+            raise InvalidRequest("a client sends no answers in this revision")
         if message.id is None and exchange.version is not None:
             # There are none over HTTP that would mean anything (page, "Sending Messages").
             server_negotiation.check_offered(exchange.version, self._state.offer, None)
@@ -80,19 +79,14 @@ class StatelessHttp:
             raise server_negotiation.no_handshake(call, offer)
         if version != server_negotiation.named(call):
             raise self._mismatch("MCP-Protocol-Version is not the version in _meta", id)
-        named = version, exchange.fields.get(_METHOD), method
-        connection = self._known.get(named)
+        connection = self._connections.get(version)
         if connection is None:
-            connection = self._connections.get(version)
-            if connection is None:
-                server_negotiation.check_offered(version, offer, id)
-                connection = self._connections[version] = self._new_connection(version)
-            if exchange.field(_METHOD) != method:
-                raise self._mismatch("Mcp-Method is not the method of the message", id)
-            if not connection.answers(method):
-                raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
-            if named[1] == method.encode():
-                self._known[named] = connection
+            server_negotiation.check_offered(version, offer, id)
+            connection = self._connections[version] = self._new_connection(version)
+        if exchange.field(_METHOD) != method:
+            raise self._mismatch("Mcp-Method is not the method of the message", id)
+        if not connection.answers(method):
+            raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
         member = headers.NAMED.get(method)
         if member is not None:
             name, value = call.params.get(member), exchange.field(_NAME)
@@ -128,11 +122,3 @@ class StatelessHttp:
                 await self._answer(connection, call, response)
         finally:
             state.listening -= 1
-
-
-def _no_call(message: Answer | Malformed | Batch) -> RemoteError:
-    if isinstance(message, Malformed):
-        return message.error
-    if isinstance(message, Batch):
-        return InvalidRequest("the body has to be one message, and no array")
-    return InvalidRequest("a client sends no answers in this revision")

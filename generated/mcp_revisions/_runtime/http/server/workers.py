@@ -3,8 +3,7 @@
 uvicorn has this too, but its interface changes between versions, and its workers may outlive it.
 """
 
-from collections.abc import Callable, MutableSequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from logging import getLogger
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -16,26 +15,6 @@ from typing import Final
 
 _log: Final = getLogger(__name__)
 
-# The number of connections of a worker that has not begun, which is to keep nobody waiting.
-_NOT_BEGUN: Final = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """The number of connections that a worker has, beside those of the others."""
-
-    _numbers: MutableSequence[int]
-    _index: int
-
-    def note(self, number: int) -> None:
-        self._numbers[self._index] = number
-
-    @property
-    def is_larger(self) -> bool:
-        """Return whether another worker has so many less that it should take the next one."""
-        least = min(self._numbers)
-        return self._numbers[self._index] > least + least // 8
-
 
 class Workers:
     """Processes that run `work`, each with a pipe to this one.
@@ -44,16 +23,14 @@ class Workers:
     process, whatever becomes of that.
     """
 
-    def __init__(self, work: Callable[[Connection, Share], None], number: int) -> None:
+    def __init__(self, work: Callable[[Connection], None]) -> None:
         self._work = work
         # New interpreters, which share no open file, lock or random number with this one.
         self._spawn = get_context("spawn")
         self._pipes: dict[SpawnProcess, Connection] = {}
-        self._numbers: MutableSequence[int] = self._spawn.RawArray("i", number)
-        self._places: dict[SpawnProcess, int] = {}
 
-    def run(self, patience: float) -> None:
-        """Keep them at work until SIGINT or SIGTERM; then they have `patience` seconds to end.
+    def run(self, number: int, patience: float) -> None:
+        """Keep so many at work until SIGINT or SIGTERM; then they have `patience` seconds to end.
 
         Raise `RuntimeError` if one ends before it has begun.
         """
@@ -66,8 +43,8 @@ class Workers:
 
         before = {one: signal(one, stop) for one in (SIGINT, SIGTERM)}
         try:
-            for place in range(len(self._numbers)):
-                self._start(place)
+            for _ in range(number):
+                self._start()
             while not signals:
                 wait([woken, *(worker.sentinel for worker in self._pipes)])
                 for dead in [one for one in self._pipes if not (signals or one.is_alive())]:
@@ -78,13 +55,11 @@ class Workers:
                 signal(one, handler)
         raise_signal(signals[0])
 
-    def _start(self, place: int) -> None:
+    def _start(self) -> None:
         pipe, of_worker = self._spawn.Pipe()
-        share = Share(self._numbers, place)
-        share.note(_NOT_BEGUN)
-        worker = self._spawn.Process(target=self._work, args=(of_worker, share))
+        worker = self._spawn.Process(target=self._work, args=(of_worker,))
         worker.start()
-        self._pipes[worker], self._places[worker] = pipe, place
+        self._pipes[worker] = pipe
         of_worker.close()
 
     def _replace(self, dead: SpawnProcess) -> None:
@@ -94,7 +69,7 @@ class Workers:
         except EOFError:
             raise RuntimeError(f"{ended} before it could begin") from None
         _log.warning("%s; another takes its place", ended)
-        self._start(self._places.pop(dead))
+        self._start()
 
     def _end(self, latest: float) -> None:
         for pipe in self._pipes.values():
