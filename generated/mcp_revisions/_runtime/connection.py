@@ -417,8 +417,12 @@ class Connection:
         requires = spec.requires if self.needs is None else self.needs[spec]
         if requires:
             # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
-            declared = self._declared_for(request) if self._declared_by_request else self.declared
-            need = capabilities.unmet(requires, self.peer, request.raw, declared)
+            declared: Mapping[Role, Mapping[str, Any]] = self.declared
+            if self._declared_by_request:
+                given = dict(client_capabilities(request.meta))
+                given = self.table.inward("ClientCapabilities", given)
+                declared = {**self.declared, "client": given}
+            need = capabilities.unmet(requires, self.peer, request.params, declared)
             if need is not None:
                 # A missing feature hides the whole method; a missing mode of it makes the params
                 # wrong (client/elicitation, "Error Handling"; client/roots, "Error Handling").
@@ -430,13 +434,6 @@ class Connection:
         if not self.shared:
             self._open[id] = request
         return request
-
-    def _declared_for(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
-        for need in request.spec.requires:
-            if need.capability.role == "client":
-                given = dict(client_capabilities(request.meta))
-                return {**self.declared, "client": self.table.inward("ClientCapabilities", given)}
-        return self.declared
 
     def _notified(self, notification: Notification[Any], now: float) -> Event:
         spec, params, _ = notification

@@ -143,8 +143,18 @@ class HttpApp:
             running = self._running = _Running(state)
         if running.state.closing:
             raise HttpRefusal.for_now("The server is shutting down")
-        route = exchange.path, exchange.version, exchange.scope["method"]
-        return running.routes.get(route) or running.find(*route)
+        handlers = running.paths.get(exchange.path)
+        if handlers is None:
+            raise HttpRefusal(404, "There is nothing here; see HttpOptions.path")
+        is_stateless = exchange.version in running.state.offer.stateless
+        if is_stateless and exchange.path == self.http.path:
+            # Streams and sessions are in the handshake revisions alone.
+            handlers = running.posts
+        handle = handlers.get(exchange.scope["method"])
+        if handle is None:
+            allow = b"allow", ", ".join(handlers).encode()
+            raise HttpRefusal(405, "Method not allowed", fields=[allow])
+        return handle
 
 
 class OriginGuard:
@@ -205,41 +215,23 @@ class _Running:
         self._stateful = StatefulHttp(state)
         self._stateless = StatelessHttp(state)
         http, legacy = state.http, LegacySse(state)
-        self._posts: Mapping[str, _Handler] = {"POST": self._post}
-        self._paths: dict[str, Mapping[str, _Handler]] = {}
+        self.posts: Mapping[str, _Handler] = {"POST": self._post}
+        self.paths: dict[str, Mapping[str, _Handler]] = {}
         if http.old_sse:
-            self._paths[http.old_sse_path] = {"GET": legacy.open}
-            self._paths[http.old_messages_path] = {"POST": legacy.post}
-        self._paths[http.path] = self._posts
+            self.paths[http.old_sse_path] = {"GET": legacy.open}
+            self.paths[http.old_messages_path] = {"POST": legacy.post}
+        self.paths[http.path] = self.posts
         if http.sessions and state.offer.handshake:
             streams = {"GET": self._stateful.get, "DELETE": self._stateful.delete}
-            self._paths[http.path] = {**self._posts, **streams}
-        self.routes: dict[tuple[str, str | None, str], _Handler] = {}
-        """What was found before, by path, revision and method."""
-
-    def find(self, path: str, version: str | None, method: str) -> _Handler:
-        """Return what serves a request; raise `HttpRefusal` if nothing does."""
-        handlers, offer = self._paths.get(path), self.state.offer
-        if handlers is None:
-            raise HttpRefusal(404, "There is nothing here; see HttpOptions.path")
-        if version in offer.stateless and path == self.state.http.path:
-            # Streams and sessions are in the handshake revisions alone.
-            handlers = self._posts
-        handle = handlers.get(method)
-        if handle is None:
-            allow = b"allow", ", ".join(handlers).encode()
-            raise HttpRefusal(405, "Method not allowed", fields=[allow])
-        if version is None or version in offer.eras:
-            self.routes[path, version, method] = handle
-        return handle
+            self.paths[http.path] = {**self.posts, **streams}
 
     async def _post(self, exchange: HttpExchange) -> None:
         get = exchange.fields.get
         check_post(get(b"accept", b""), get(b"content-type", b""))
-        bodies = self.state.bodies
+        bodies, offer = self.state.bodies, self.state.offer
         try:
             message = jsonrpc.read(await bodies.read(exchange))
-            if _is_stateless(exchange.version, message, self.state.offer):
+            if offer.stateless and _is_stateless(exchange.version, message, offer):
                 await self._stateless.post(exchange, message)
             else:
                 await self._stateful.post(exchange, message)
@@ -250,8 +242,8 @@ class _Running:
 
 def _is_stateless(version: str | None, message: Parsed | Batch, offer: Offer) -> bool:
     """Return whether a POST is of the stateless era; rows DS01 to DS12 of the decision tables."""
-    if not (offer.handshake and offer.stateless):
-        return not offer.handshake
+    if not offer.handshake:
+        return True
     if isinstance(message, (Call, Malformed)) and PROTOCOL_VERSION in message.meta:
         return True
     return version is not None and version not in offer.handshake

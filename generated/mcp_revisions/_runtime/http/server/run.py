@@ -7,7 +7,7 @@ stands before uvicorn's own protocol, of which it uses `cycle` and `transport`.
 
 import sys
 from asyncio import BaseTransport, Protocol, TimerHandle, Transport, get_running_loop
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, MutableSequence, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from faulthandler import dump_traceback_later
@@ -28,7 +28,7 @@ from ...server.serve import Server
 from .app import HttpApp, http_app
 from .options import HttpOptions
 from .stores import MemoryEventStore
-from .workers import Share, Workers
+from .workers import Workers
 
 _log: Final = getLogger(__name__)
 
@@ -117,7 +117,14 @@ def _check_workers(app: HttpApp) -> None:
             raise ValueError(f"several workers need HttpOptions with {need}")
 
 
-def _work(name: str, shared: socket, key: bytes, parent: Connection, share: Share) -> None:
+def _work(
+    name: str,
+    shared: socket,
+    key: bytes,
+    parent: Connection,
+    numbers: MutableSequence[int],
+    place: int,
+) -> None:
     app = _named(name)
     if app.options.state_key is None:
         # A round that one worker began may go on in another.
@@ -144,7 +151,7 @@ def _work(name: str, shared: socket, key: bytes, parent: Connection, share: Shar
 
         async def startup(sockets: Any = None) -> None:
             await start(sockets)
-            server.servers.append(SharedListener(listening, share, server))
+            server.servers.append(SharedListener(listening, numbers, place, server))
 
         server.startup = startup
         server.run(sockets=[])
@@ -187,66 +194,67 @@ def _server(app: HttpApp, host: str, port: int) -> Any:
 class SharedListener:
     """The listening socket of several workers, from which each takes connections in its turn.
 
-    The system wakes all workers that are idle, and mostly the same one is first. So whoever has
-    more connections than another leaves a new one to the others for a moment. It stands among the
-    servers of uvicorn, which closes them.
+    The system wakes all that are idle, and mostly the same one is first. So whoever has more
+    connections than another leaves a new one to the others for a moment. `numbers` has those of
+    all, its own at `place`.
     """
 
-    def __init__(self, listening: socket, share: Share, server: Any) -> None:
+    def __init__(
+        self, listening: socket, numbers: MutableSequence[int], place: int, server: Any
+    ) -> None:
         config, state = server.config, server.server_state
-        self._protocol: Callable[[], Protocol] = partial(
+        self._protocol = partial(
             config.http_protocol_class,
             config=config,
             server_state=state,
             app_state=server.lifespan.state,
         )
         self._listening = listening
-        self._share = share
-        self._connections: Collection[Any] = state.connections
+        self._numbers = numbers
+        self._place = place
+        self._connections = state.connections
         self._loop = get_running_loop()
         self._tasks = Tasks()
-        self._paused: TimerHandle | None = None
         listening.setblocking(False)
         listening.listen(config.backlog)
-        share.note(0)
+        numbers[place] = 0
         self._loop.add_reader(listening, self._ready)
+
+    # uvicorn calls these, as of any server.
 
     def close(self) -> None:
         self._loop.remove_reader(self._listening)
-        if self._paused is not None:
-            self._paused.cancel()
         self._listening.close()
 
     async def wait_closed(self) -> None:
         await self._tasks.cancel()
 
     def _ready(self) -> None:
-        self._share.note(len(self._connections))
-        if self._share.is_larger:
-            self._pause(_TURN)
+        numbers, least = self._numbers, min(self._numbers)
+        numbers[self._place] = len(self._connections)
+        if numbers[self._place] > least + least // 8:
+            self._take_later(_TURN)
         else:
             self._take()
 
-    def _pause(self, seconds: float) -> None:
+    def _take_later(self, seconds: float) -> None:
         self._loop.remove_reader(self._listening)
-        self._paused = self._loop.call_later(seconds, self._go_on)
-
-    def _go_on(self) -> None:
-        # The others may be busy, so this one takes it now, whatever it has.
-        self._loop.add_reader(self._listening, self._ready)
-        self._take()
+        self._loop.call_later(seconds, self._take)
 
     def _take(self) -> None:
+        if self._listening.fileno() < 0:
+            return
+        self._loop.add_reader(self._listening, self._ready)
         try:
             accepted, _ = self._listening.accept()
         except (BlockingIOError, ConnectionAbortedError):
-            return  # Another worker was quicker, or the client has gone.
+            return  # Another was quicker, or the client has gone.
         except OSError as error:
             _log.warning("no connection can be taken: %s", error)
-            self._pause(_RETRY)
+            self._take_later(_RETRY)
             return
         accepted.setblocking(False)
-        self._share.note(len(self._connections) + 1)
+        self._numbers[self._place] = len(self._connections) + 1
         self._tasks.start(self._connect(accepted))
 
     async def _connect(self, accepted: socket) -> None:

@@ -4,7 +4,6 @@ uvicorn has this too, but its interface changes between versions, and its worker
 """
 
 from collections.abc import Callable, MutableSequence
-from dataclasses import dataclass
 from logging import getLogger
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -17,40 +16,25 @@ _log: Final = getLogger(__name__)
 
 # Seconds between looks at the workers: what one has forked holds on to its sentinel.
 _LOOK: Final = 0.5
-# The number of connections of a worker that has not begun, which is to keep nobody waiting.
+# Connections of a worker that has not begun, so that none is left to it.
 _NOT_BEGUN: Final = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
-    """The number of connections that a worker has, beside those of the others."""
-
-    _numbers: MutableSequence[int]
-    _index: int
-
-    def note(self, number: int) -> None:
-        self._numbers[self._index] = number
-
-    @property
-    def is_larger(self) -> bool:
-        """Return whether another worker has so many less that it should take the next one."""
-        least = min(self._numbers)
-        return self._numbers[self._index] > least + least // 8
-
-
 class Workers:
-    """Processes that run `work`, each with a pipe to this one.
+    """Processes that run `work`, each with a pipe to this one, and its place in what they share.
 
     A worker sends something once it has begun, and ends when the pipe does: so none outlives this
     process, whatever becomes of that.
     """
 
-    def __init__(self, work: Callable[[Connection, Share], None], number: int) -> None:
+    def __init__(
+        self, work: Callable[[Connection, MutableSequence[int], int], None], number: int
+    ) -> None:
         self._work = work
         # New interpreters, which share no open file, lock or random number with this one.
         self._spawn = get_context("spawn")
-        self._pipes: dict[SpawnProcess, Connection] = {}
         self._numbers: MutableSequence[int] = self._spawn.RawArray("i", number)
+        self._pipes: dict[SpawnProcess, Connection] = {}
         self._places: dict[SpawnProcess, int] = {}
 
     def run(self, patience: float) -> None:
@@ -75,9 +59,8 @@ class Workers:
 
     def _start(self, place: int) -> None:
         pipe, of_worker = self._spawn.Pipe()
-        share = Share(self._numbers, place)
-        share.note(_NOT_BEGUN)
-        worker = self._spawn.Process(target=self._work, args=(of_worker, share))
+        self._numbers[place] = _NOT_BEGUN
+        worker = self._spawn.Process(target=self._work, args=(of_worker, self._numbers, place))
         worker.start()
         self._pipes[worker], self._places[worker] = pipe, place
         of_worker.close()
