@@ -470,6 +470,18 @@ def test_a_reader_that_goes_away_is_no_fault() -> None:
     assert (ran.returncode, ran.stderr) == (141, b"")
 
 
+def test_closed_streams_change_no_exit_code() -> None:
+    code = "from mcp_protogen.cli import main; main()"
+    for closed in ("1>&-", "2>&-", "1>&- 2>&-"):
+        for line, expected in (("revisions", 0), ("diff 2025-11-25 nope", 2)):
+            with tables.case((closed, line)):
+                command = f'"$0" -c "$1" {line} {closed}'
+                ran = subprocess.run(
+                    ["sh", "-c", command, sys.executable, code], capture_output=True, check=False
+                )
+                assert ran.returncode == expected
+
+
 @pytest.mark.parametrize("mode", [(), ("--check",), ("--diff",), ("--dry-run",)])
 def test_json_is_one_document_of_the_published_format(mcp_gen: Run, mode: tuple[str, ...]) -> None:
     ran = mcp_gen(*mode, *ONE, "--format", "json")

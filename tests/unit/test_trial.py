@@ -10,7 +10,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output.trial import trying
 from mcp_protogen.package import GeneratedFile, Package
-from support import made_once
+from support import made_once, tables
 from support.generating import require_importable
 from support.running import Run
 from support.unit import packages, schemas
@@ -86,11 +86,19 @@ def test_a_model_that_cannot_be_built_is_named() -> None:
     assert "Gone" in message
 
 
-def test_an_interpreter_that_ends_without_a_word_is_a_refusal() -> None:
-    package = packages.package({"__init__.py": "import os\nos._exit(7)\n"})
-    ((code, _, message),) = refused(package)
-    assert code == "bad-output"
-    assert "could not be tried" in message
+def test_an_interpreter_that_does_not_answer_is_a_refusal() -> None:
+    ended = "could not be tried: its interpreter ended with 7 before it answered"
+    for program, message in (
+        ("os._exit(7)", ended),
+        ("os.write(2, b'one\\nno memory\\n'); os._exit(7)", f"{ended}: no memory"),
+        ("os.write(1, b'[1]'); os._exit(7)", ended),
+        ("os.write(1, b'{}'); os._exit(7)", ended),
+    ):
+        with tables.case(program):
+            package = packages.package({"__init__.py": f"import os\n{program}\n"})
+            ((code, _, said),) = refused(package)
+            assert code == "bad-output"
+            assert said.endswith(message)
 
 
 def test_modules_that_are_ready_are_imported_before_the_others(whole: Package) -> None:

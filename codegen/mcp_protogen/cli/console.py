@@ -113,10 +113,17 @@ def progress(mode: str, *, shown: bool) -> Generator[None, None, None]:
             print("\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def tolerate_narrow_encodings() -> None:
-    """Escape what a stream cannot encode, so that one character stops no run."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+def prepare_streams() -> None:
+    """Replace closed streams, and escape what a stream cannot encode, so that neither stops a run.
+
+    What is meant for a closed stream is lost.
+    """
+    for name in ("stdout", "stderr"):
+        stream: TextIO | None = getattr(sys, name)
+        if stream is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
+        elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 

@@ -5,7 +5,7 @@ import sys
 import warnings
 
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.cli.console import crash, show_problems, tolerate_narrow_encodings
+from mcp_protogen.cli.console import crash, prepare_streams, show_problems
 from mcp_protogen.cli.run import is_value, plain, run
 
 _INTERRUPTED = 130  # 128 + SIGINT
@@ -15,7 +15,7 @@ _COMPLETING = "_MCP_GEN_COMPLETE"
 
 def dispatch() -> None:
     """Run the command line, and end the process."""
-    tolerate_narrow_encodings()
+    prepare_streams()
     if not sys.warnoptions:
         # They are for authors of libraries, and quote their subjects without escapes.
         warnings.simplefilter("ignore")

@@ -118,7 +118,7 @@ def _main() -> None:
             case {"files": files}:
                 finder.import_all(files)
             case {"kept": kept}:
-                json.dump(finder.failures(kept), out)
+                json.dump({"wrong": finder.failures(kept)}, out)
                 out.flush()
                 os._exit(0)  # nothing is left to be done
             case _:

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import runtime_folder
@@ -72,16 +73,29 @@ class _Import(Trial):
         self.tell(package.files)
         listed = {str(module_name(revision)) for revision in package.inputs.revisions}
         there = {file.path.partition("/")[0] for file in package.files}
-        last = self._unsent + _line({"kept": sorted(listed - there)})
+        line = self._unsent + _line({"kept": sorted(listed - there)})
         try:
-            out, _ = self._process.communicate(last, timeout=_PATIENCE)
-            wrong: dict[str, str] = json.loads(out)
-        except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-            raise _untried(error) from error
+            out, said = self._process.communicate(line, timeout=_PATIENCE)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise _untried(f"{type(error).__name__}: {error}") from error
+        wrong = _answer(out)
+        if wrong is None:
+            last = said.decode(errors="replace").strip().rpartition("\n")[2]
+            ended = f"its interpreter ended with {self._process.returncode} before it answered"
+            raise _untried(f"{ended}: {last:.300}" if last else ended)
         raise_errors(
             Problem("bad-output", f"cannot be imported: {message:.300}", path, hint=_HINT)
             for path, message in wrong.items()
         )
+
+
+def _answer(out: bytes) -> dict[str, str] | None:
+    """Return the error of each module, by path; None if `out` is no answer of the interpreter."""
+    try:
+        answer = json.loads(out)
+    except ValueError:
+        return None
+    return answer.get("wrong") if is_object(answer) else None
 
 
 @contextmanager
@@ -119,7 +133,7 @@ def _started(line: bytes) -> subprocess.Popen[bytes]:
             [sys.executable, *_flags(), str(_PROGRAM)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             cwd=_PROGRAM.parent,
         )
         assert process.stdin is not None
@@ -129,7 +143,7 @@ def _started(line: bytes) -> subprocess.Popen[bytes]:
         if _CAN_REFUSE:
             os.set_blocking(process.stdin.fileno(), False)
     except OSError as error:
-        raise _untried(error) from error
+        raise _untried(f"{type(error).__name__}: {error}") from error
     return process
 
 
@@ -146,9 +160,10 @@ def _flags() -> Iterator[str]:
         yield from ("-X", f"pycache_prefix={sys.pycache_prefix}")
 
 
-def _untried(error: Exception) -> ProblemError:
-    message = f"the package could not be tried: {type(error).__name__}: {error}"
-    return ProblemError(Problem("bad-output", message, hint=_HINT))
+def _untried(reason: str) -> ProblemError:
+    return ProblemError(
+        Problem("bad-output", f"the package could not be tried: {reason}", hint=_HINT)
+    )
 
 
 def _folder_of(module: str) -> str | None:
