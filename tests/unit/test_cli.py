@@ -683,5 +683,5 @@ def test_lines_of_other_commands_mean_the_same_however_they_are_read(
             ran = mcp_gen(*arguments)
             shutil.rmtree("new", ignore_errors=True)
             with monkeypatch.context() as patch:
-                patch.setattr("mcp_protogen.cli.is_value", no_value)
+                patch.setattr("mcp_protogen.cli.dispatch.is_value", no_value)
                 assert mcp_gen(*arguments) == ran
