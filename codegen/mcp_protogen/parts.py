@@ -120,13 +120,16 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": ("subscriptions",),
+            "core": ("form_fields", "subscriptions"),
             "server": (
-                *("base", "connection", "rounds", "sealed_state", "serve"),
+                *("base", "connection", "questions", "rounds", "sealed_state", "serve"),
                 "strategies",
             ),
         },
-        (("server.serve", ("serve",)),),
+        (
+            ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
+            ("server.serve", ("serve",)),
+        ),
         ("server",),
     ),
     Contents(
@@ -145,7 +148,10 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({_SEVERAL}),
-        {"core": ("losses",), "translation": ("conversions", "plans", "translator")},
+        {
+            "core": ("form_fields", "losses"),
+            "translation": ("conversions", "plans", "translator"),
+        },
         _LOSSES,
         ("translate",),
     ),

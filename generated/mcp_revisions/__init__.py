@@ -89,6 +89,14 @@ if TYPE_CHECKING:
     from ._runtime.rules.handlers import (
         handles as handles,
     )
+    from ._runtime.server.questions import (
+        Accepted as Accepted,
+        Answer as Answer,
+        Cancelled as Cancelled,
+        Declined as Declined,
+        Form as Form,
+        form as form,
+    )
     from ._runtime.server.serve import (
         serve as serve,
     )
@@ -133,11 +141,16 @@ if TYPE_CHECKING:
     from .translate import translate as translate
 
 __all__ = [
+    "Accepted",
+    "Answer",
     "Authentication",
     "Bridge",
+    "Cancelled",
     "CheckedResults",
+    "Declined",
     "Disconnected",
     "EventStore",
+    "Form",
     "HttpApp",
     "HttpError",
     "HttpOptions",
@@ -177,6 +190,7 @@ __all__ = [
     "connect",
     "connect_http",
     "connect_in_memory",
+    "form",
     "handles",
     "http_app",
     "load",
@@ -259,6 +273,12 @@ _MODULES = {
     "StoredEvent": "http.server.stores",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
+    "Accepted": "server.questions",
+    "Answer": "server.questions",
+    "Cancelled": "server.questions",
+    "Declined": "server.questions",
+    "Form": "server.questions",
+    "form": "server.questions",
     "serve": "server.serve",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",

@@ -25,6 +25,8 @@ PROGRAMS = {
     "wrong.py": user_programs.WRONG,
     "server.py": user_programs.shown_in("toolkit.md"),
     "toolkit.py": user_programs.TOOLKIT,
+    "tables.py": user_programs.shown_in("asking.md"),
+    "asking.py": user_programs.ASKING,
 }
 EXPECTED = {
     (name, line)

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, TypeVar, Unpack, overload
 
 from .._runtime.core.errors import MethodNotFound
 from .._runtime.core.options import CallOptions
 from .._runtime.rpc.peer import all_items
 from .._runtime.server.base import ServerBase, SessionBase
+from .._runtime.server.questions import Answer, Form, ask_form, is_question
 from .._runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
 
 __all__ = ["Server", "Session"]
+
+T = TypeVar("T")
 
 
 class Session(SessionBase):
@@ -36,9 +39,25 @@ class Session(SessionBase):
         info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
+    @overload
     async def elicit(
         self, params: m.ElicitRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ElicitResult | m.CreateTaskResult:
+    ) -> m.ElicitResult | m.CreateTaskResult: ...
+    @overload
+    async def elicit(
+        self, message: str, form: type[T] | Form[T], /, **options: Unpack[CallOptions]
+    ) -> Answer[T]: ...
+    @overload
+    async def elicit(
+        self,
+        message: str,
+        form: type[T] | Form[T],
+        /,
+        *,
+        task: m.TaskMetadata,
+        **options: Unpack[CallOptions],
+    ) -> Answer[T] | m.CreateTaskResult: ...
+    async def elicit(self, *given: Any, **options: Any) -> Any:
         """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
@@ -46,7 +65,9 @@ class Session(SessionBase):
         Needs the capability `elicitation.url` if `mode` is `url`.
         Should have the capability `tasks.requests.elicitation.create` if `task` is given.
         """
-        return await self.request(methods.ELICIT, params, **options)
+        if is_question(*given):
+            return await ask_form(self, methods.ELICIT, *given, **options)
+        return await self.request(methods.ELICIT, *given, **options)
 
     async def notify_cancelled(self, params: m.CancelledNotificationParams | None = None) -> None:
         """Give up a request that has not been answered (`notifications/cancelled`)."""

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, TypeVar, Unpack, overload
 
 from .._runtime.core.errors import MethodNotFound
 from .._runtime.core.options import CallOptions
 from .._runtime.server.base import ServerBase, SessionBase
+from .._runtime.server.questions import Answer, Form, ask_form, is_question
 from .._runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
 
 __all__ = ["Server", "Session"]
+
+T = TypeVar("T")
 
 
 class Session(SessionBase):
@@ -46,16 +49,24 @@ class Session(SessionBase):
         """
         return m.InputRequiredResult(**self.__mcp_runtime__.ask(requests, state))
 
+    @overload
     async def elicit(
         self, params: m.ElicitRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ElicitResult:
+    ) -> m.ElicitResult: ...
+    @overload
+    async def elicit(
+        self, message: str, form: type[T] | Form[T], /, **options: Unpack[CallOptions]
+    ) -> Answer[T]: ...
+    async def elicit(self, *given: Any, **options: Any) -> Any:
         """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
         Needs the capability `elicitation.form` if `mode` is `form` or absent.
         Needs the capability `elicitation.url` if `mode` is `url`.
         """
-        return await self.request(methods.ELICIT, params, **options)
+        if is_question(*given):
+            return await ask_form(self, methods.ELICIT, *given, **options)
+        return await self.request(methods.ELICIT, *given, **options)
 
     async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None:
         """Give up a request; from a server, end a listen stream (`notifications/cancelled`)."""

@@ -398,6 +398,68 @@ def wrong(x: str) -> str:
     return x
 """
 
+ASKING = """
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from typing import Annotated, Any, Literal, assert_type
+
+from mcp_revisions import Accepted, Answer, Cancelled, Declined, Form, form
+from mcp_revisions import v2025_06_18 as first
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import models as m
+from pydantic import BaseModel, Field
+
+
+class Person(BaseModel):
+    age: int
+
+
+@dataclass
+class Point:
+    x: float
+
+
+class Size(Enum):
+    SMALL = "s"
+
+
+PERSON = form(Person)
+CHOICE: Form[Literal["a", "b"]] = form(Literal["a", "b"])
+
+
+async def ask(session: mcp.Session, old: first.Session, new: stateless.Session) -> str:
+    assert_type(PERSON, Form[Person])
+    answer = await session.elicit("Who?", PERSON, timeout=5)
+    assert_type(answer, Accepted[Person] | Declined | Cancelled)
+    print(answer.value)  # wrong
+    match answer:
+        case Accepted(person):
+            assert_type(person, Person)
+        case Declined() | Cancelled():
+            return ""
+    assert_type(await old.elicit("Where?", Point), Answer[Point])
+    assert_type(await new.elicit("When?", date), Answer[date])
+    assert_type(await session.elicit("Which?", Size), Answer[Size])
+    assert_type(await session.elicit("Which?", list[Size]), Answer[list[Size]])
+    assert_type(await session.elicit("Sure?", bool), Answer[bool])
+    assert_type(await session.elicit("Which?", CHOICE), Answer[Literal["a", "b"]])
+    assert_type(form(Annotated[int, Field(ge=1)]), Form[Any])
+    started = await session.elicit("Who?", Person, task=m.TaskMetadata(ttl=5))
+    assert_type(started, Answer[Person] | m.CreateTaskResult)
+    assert_type(PERSON.read(m.ElicitResult(action="cancel")), Answer[Person])
+    params = m.ElicitRequestURLParams(message="", url="a:b", elicitation_id="1")
+    assert_type(await session.elicit(params), m.ElicitResult | m.CreateTaskResult)
+    await session.elicit("Who?")  # wrong
+    await session.elicit("Who?", 3)  # wrong
+    await session.elicit("Who?", Person(age=3))  # wrong
+    await session.elicit(Person, "Who?")  # wrong
+    await session.elicit("Who?", Person, timeout="soon")  # wrong
+    await new.elicit("Who?", Person, task=m.TaskMetadata(ttl=5))  # wrong
+    return str(person.age)
+"""
+
 
 def wrong_lines(program: str) -> set[int]:
     """The numbers of the lines marked as wrong, from 1."""
