@@ -113,6 +113,7 @@ CONTENTS: Final = (
             ("core.connection_errors", _CONNECTION_ERRORS),
             ("core.options", ("Options", "Progress")),
             ("core.pagination", ("page",)),
+            ("rpc.peer", ("WrongCall",)),
             ("rules.handlers", ("handles",)),
             ("transports.base", ("Opener", "Received", "Transport")),
         ),
@@ -135,13 +136,14 @@ CONTENTS: Final = (
     Contents(
         frozenset({"client"}),
         {
-            "client": ("base", "checked_results", "connect"),
+            "client": ("base", "checked_results", "connect", "outcomes"),
             "core": ("recent_names", "schema_validation"),
             "rules": ("client_negotiation",),
         },
         (
             ("client.checked_results", ("CheckedResults",)),
             ("client.connect", ("connect",)),
+            ("client.outcomes", ("ToolFailed",)),
             ("rules.client_negotiation", ("NegotiatedRevision",)),
         ),
         ("client",),

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ._runtime.client.connect import (
         connect as connect,
     )
+    from ._runtime.client.outcomes import (
+        ToolFailed as ToolFailed,
+    )
     from ._runtime.core.connection_errors import (
         Disconnected as Disconnected,
         HttpError as HttpError,
@@ -82,6 +85,9 @@ if TYPE_CHECKING:
         SessionRecord as SessionRecord,
         SessionStore as SessionStore,
         StoredEvent as StoredEvent,
+    )
+    from ._runtime.rpc.peer import (
+        WrongCall as WrongCall,
     )
     from ._runtime.rules.client_negotiation import (
         NegotiatedRevision as NegotiatedRevision,
@@ -182,11 +188,13 @@ __all__ = [
     "SessionStore",
     "StoredEvent",
     "ToolError",
+    "ToolFailed",
     "Toolkit",
     "Translated",
     "Transport",
     "Untranslatable",
     "UriTemplate",
+    "WrongCall",
     "connect",
     "connect_http",
     "connect_in_memory",
@@ -237,6 +245,7 @@ def load(revision: str) -> ModuleType:
 _MODULES = {
     "CheckedResults": "client.checked_results",
     "connect": "client.connect",
+    "ToolFailed": "client.outcomes",
     "Disconnected": "core.connection_errors",
     "HttpError": "core.connection_errors",
     "MissingClientCapability": "core.connection_errors",
@@ -271,6 +280,7 @@ _MODULES = {
     "SessionRecord": "http.server.stores",
     "SessionStore": "http.server.stores",
     "StoredEvent": "http.server.stores",
+    "WrongCall": "rpc.peer",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
     "Accepted": "server.questions",
