@@ -1,6 +1,7 @@
 """Questions with types: what a type looks like as a form of each revision, and what comes back."""
 
 import enum
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -23,7 +24,7 @@ from mcp_revisions import (
 from mcp_revisions._runtime.core.json import is_array
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, ElicitRequestParams
-from pydantic import AnyUrl, BaseModel, Field, SecretStr, field_validator
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, field_validator
 from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, REVISIONS
 from support.sessions.talking import client, models, named, pkg, tools
@@ -61,6 +62,15 @@ class Point:
 class Partly(TypedDict, total=False):
     here: Required[bool]
     there: str
+
+
+class Strict(BaseModel):
+    """A model that allows less than others, with names and defaults that a form cannot have."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    day: date = Field(alias="from")
+    most: float = math.inf
+    odd: Annotated[int, Field(validate_default=False)] = "none"  # type: ignore[assignment]
 
 
 Labelled = (
@@ -171,6 +181,17 @@ ROWS = [
         Point(1), required=["x"], first={"y": {"type": "number"}}),
     Row(Partly, {"here": {"type": "boolean"}, "there": TEXT}, {"here": False},
         {"here": False}, required=["here"]),
+    Row(
+        Strict,
+        {
+            "from": {**TEXT, "format": "date"},
+            "most": {"type": "number"},
+            "odd": {"type": "integer"},
+        },
+        {"from": "2026-01-02", "odd": 1},
+        Strict.model_validate({"from": date(2026, 1, 2), "odd": 1}),
+        required=["from"],
+    ),
     Row(
         Order,
         {

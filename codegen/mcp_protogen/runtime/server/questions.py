@@ -23,7 +23,7 @@ from pydantic_core import CoreSchema, SchemaError
 from ..core.errors import InvalidParams, LocalError, RemoteError
 from ..core.form_fields import labels_beside, several_as_text
 from ..core.forms import FORM, as_asked, faults_of, problems_of
-from ..core.json import JSONObject, json_text
+from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import BUILDING, WireModel, validator_of
 from ..core.models.validation_errors import problems
 from ..core.options import CallOptions
@@ -209,7 +209,9 @@ def _described(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(kind)
             adapter.rebuild()
-            schema = adapter.json_schema(schema_generator=_Plain)
+            described = adapter.json_schema(schema_generator=_Plain)
+            # An infinity, which JSON does not have, becomes null here and is left out.
+            schema: JSONObject = read_json(json_text(described))
     except _NO_SCHEMA as error:
         reason = str(error).split("\n", 1)[0]
         raise TypeError(f"{where} cannot be asked for in a form: {reason}") from error
