@@ -28,6 +28,8 @@ from mcp_protogen.ir import (
 
 OPTIONS = frozenset({"timeout", "max_timeout", "reset_on_progress", "on_progress"})
 """The options of a request, which are keywords too."""
+_TASK = "task"
+"""The member that asks for another result."""
 _OF_SIGNATURES = frozenset({"self", "params", "options"})
 _OF_REQUESTS = OPTIONS | _OF_SIGNATURES | {"as_", "check"}
 
@@ -149,7 +151,10 @@ def _positional(
     optional = [
         one
         for one in fields
-        if not one.required and not one.wire.startswith("_") and not _has_one_value(one)
+        if not one.required
+        and not one.wire.startswith("_")
+        and one.wire != _TASK
+        and not _has_one_value(one)
     ]
     stated = [one for one in optional if one.wire in order]
     own = [one for one in optional if (one.wire, one.type) not in shared]
@@ -189,7 +194,7 @@ def _by_result(form: Form, types: Types) -> Iterator[Form]:
         brought = {name for name in form.results if _has(types.get(name), field.wire)}
         rest = tuple(one for one in form.keywords if one is not field)
         plain = tuple(name for name in form.results if name not in brought)
-        if field.wire == "task" and not field.required and brought and plain:
+        if field.wire == _TASK and not field.required and brought and plain:
             yield replace(form, keywords=rest, results=plain)
             given = replace(field, required=True, type=OneOf((field.type, Scalar("null"))))
             yield replace(form, keywords=(given, *rest))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
@@ -53,13 +53,16 @@ def reader(
 
 
 def _adapter(as_: Any) -> TypeAdapter[Any]:
-    if isinstance(as_, TypeAdapter):
-        adapter: TypeAdapter[Any] = as_
-        return adapter
+    if _is_adapter(as_):
+        return as_
     try:
         return _kept_adapter(as_)
     except TypeError:  # It cannot be hashed, or is no type.
         return TypeAdapter(as_)
+
+
+def _is_adapter(as_: object) -> TypeGuard[TypeAdapter[Any]]:
+    return isinstance(as_, TypeAdapter)
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""The result of something that may fail, with what programs most often want of it."""
+"""Results of what may fail, as programs want them."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ class Outcome(WireModel):
 
     @property
     def text(self) -> str:
-        """The blocks of text, with line breaks between them."""
+        """All blocks of text, joined by line breaks."""
         content: list[Any] = declared(self, "content") or []
         blocks = (block for block in content if declared(block, "type") == "text")
         return "\n".join(str(block.text) for block in blocks)
 
     @property
     def data(self) -> Any:
-        """The structured content as it came, or None; the first revisions have none."""
+        """The structured content as it came, or None."""
         return declared(self, "structured_content")
