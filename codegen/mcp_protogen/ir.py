@@ -179,8 +179,8 @@ class MethodIR:
     """A request or notification: who sends it, with which params, and what the answer is.
 
     `params_required` is what the wire demands; `params_given` says whether a caller has to give
-    any. `items` is the member of the result that a paginated method lists, and the type of its
-    items.
+    any. `order` has the members that come first in a call. `items` is the member of the result that
+    a paginated method lists, and the type of its items.
     """
 
     method: str
@@ -192,6 +192,7 @@ class MethodIR:
     params: ClassName
     params_required: bool
     params_given: bool
+    order: tuple[str, ...]
     results: tuple[ClassName, ...]
     requires: tuple[RequirementIR, ...]
     phase: Phase

@@ -113,6 +113,7 @@ CONTENTS: Final = (
             ("core.connection_errors", _CONNECTION_ERRORS),
             ("core.options", ("Options", "Progress")),
             ("core.pagination", ("page",)),
+            ("rpc.peer", ("WrongCall",)),
             ("rules.handlers", ("handles",)),
             ("transports.base", ("Opener", "Received", "Transport")),
         ),
@@ -120,32 +121,39 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": ("subscriptions",),
+            "core": ("form_fields", "subscriptions"),
             "server": (
-                *("base", "connection", "rounds", "sealed_state", "serve"),
+                *("base", "connection", "questions", "rounds", "sealed_state", "serve"),
                 "strategies",
             ),
         },
-        (("server.serve", ("serve",)),),
+        (
+            ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
+            ("server.serve", ("serve",)),
+        ),
         ("server",),
     ),
     Contents(
         frozenset({"client"}),
         {
-            "client": ("base", "checked_results", "connect"),
+            "client": ("base", "checked_results", "connect", "outcomes"),
             "core": ("recent_names", "schema_validation"),
             "rules": ("client_negotiation",),
         },
         (
             ("client.checked_results", ("CheckedResults",)),
             ("client.connect", ("connect",)),
+            ("client.outcomes", ("ToolFailed",)),
             ("rules.client_negotiation", ("NegotiatedRevision",)),
         ),
         ("client",),
     ),
     Contents(
         frozenset({_SEVERAL}),
-        {"core": ("losses",), "translation": ("conversions", "plans", "translator")},
+        {
+            "core": ("form_fields", "losses"),
+            "translation": ("conversions", "plans", "translator"),
+        },
         _LOSSES,
         ("translate",),
     ),

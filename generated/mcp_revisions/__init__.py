@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from ._runtime.client.connect import (
         connect as connect,
     )
+    from ._runtime.client.outcomes import (
+        ToolFailed as ToolFailed,
+    )
     from ._runtime.core.connection_errors import (
         Disconnected as Disconnected,
         HttpError as HttpError,
@@ -83,11 +86,22 @@ if TYPE_CHECKING:
         SessionStore as SessionStore,
         StoredEvent as StoredEvent,
     )
+    from ._runtime.rpc.peer import (
+        WrongCall as WrongCall,
+    )
     from ._runtime.rules.client_negotiation import (
         NegotiatedRevision as NegotiatedRevision,
     )
     from ._runtime.rules.handlers import (
         handles as handles,
+    )
+    from ._runtime.server.questions import (
+        Accepted as Accepted,
+        Answer as Answer,
+        Cancelled as Cancelled,
+        Declined as Declined,
+        Form as Form,
+        form as form,
     )
     from ._runtime.server.serve import (
         serve as serve,
@@ -133,11 +147,16 @@ if TYPE_CHECKING:
     from .translate import translate as translate
 
 __all__ = [
+    "Accepted",
+    "Answer",
     "Authentication",
     "Bridge",
+    "Cancelled",
     "CheckedResults",
+    "Declined",
     "Disconnected",
     "EventStore",
+    "Form",
     "HttpApp",
     "HttpError",
     "HttpOptions",
@@ -169,14 +188,17 @@ __all__ = [
     "SessionStore",
     "StoredEvent",
     "ToolError",
+    "ToolFailed",
     "Toolkit",
     "Translated",
     "Transport",
     "Untranslatable",
     "UriTemplate",
+    "WrongCall",
     "connect",
     "connect_http",
     "connect_in_memory",
+    "form",
     "handles",
     "http_app",
     "load",
@@ -223,6 +245,7 @@ def load(revision: str) -> ModuleType:
 _MODULES = {
     "CheckedResults": "client.checked_results",
     "connect": "client.connect",
+    "ToolFailed": "client.outcomes",
     "Disconnected": "core.connection_errors",
     "HttpError": "core.connection_errors",
     "MissingClientCapability": "core.connection_errors",
@@ -257,8 +280,15 @@ _MODULES = {
     "SessionRecord": "http.server.stores",
     "SessionStore": "http.server.stores",
     "StoredEvent": "http.server.stores",
+    "WrongCall": "rpc.peer",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
+    "Accepted": "server.questions",
+    "Answer": "server.questions",
+    "Cancelled": "server.questions",
+    "Declined": "server.questions",
+    "Form": "server.questions",
+    "form": "server.questions",
     "serve": "server.serve",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",

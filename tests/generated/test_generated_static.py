@@ -22,9 +22,12 @@ PROGRAMS = {
     "stateless.py": user_programs.STATELESS,
     "between.py": user_programs.BETWEEN,
     "over_http.py": user_programs.HTTP,
+    "calls.py": user_programs.CALLS,
     "wrong.py": user_programs.WRONG,
     "server.py": user_programs.shown_in("toolkit.md"),
     "toolkit.py": user_programs.TOOLKIT,
+    "tables.py": user_programs.shown_in("asking.md"),
+    "asking.py": user_programs.ASKING,
 }
 EXPECTED = {
     (name, line)

@@ -115,7 +115,7 @@ async def test_one_stream_at_a_time_carries_all_subscriptions_and_the_next_is_th
             await ours.subscribe(uri(name))
             await ours.subscribe(uri(name))
         for name in "ab":
-            await ours.unsubscribe(uri(name))
+            await ours.unsubscribe(name)
         await done.wait()
 
 
@@ -130,7 +130,7 @@ async def test_changes_are_heard_once_whichever_stream_they_come_on() -> None:
     async with over(listener, theirs) as ours:
         # Side by side, and neither loses the other.
         await asyncio.gather(*(ours.subscribe(uri(name)) for name in "abc"))
-        await ours.unsubscribe(uri("b"))
+        await ours.unsubscribe("b")
         for name in "abc":
             await theirs.resource_updated(name)
         await theirs.tools_list_changed()

@@ -159,6 +159,7 @@ def _method(
         params=params,
         params_required=schema.params_required,
         params_given=_given(params, schema, types),
+        order=tuple(fact.get("order", ())),
         results=tuple(names.class_name(name) for name in dict.fromkeys(results)),
         requires=tuple(_requirements(schema, fact, definitions)),
         phase=fact.get("phase", "any"),

@@ -14,6 +14,11 @@ METHODS_MODULE = frozenset(
 )
 """The names that the methods module of every revision has."""
 
+CAPABILITIES_MODULE = frozenset(
+    {"CAPABILITIES", "REQUIREMENTS", "check", "client_capabilities", "server_capabilities"}
+)
+"""The names that the capabilities module of every revision has."""
+
 
 def sender(method: MethodIR) -> StubName:
     """Return the name of the stub that sends a message."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from mcp_protogen.base.names import field_name
+from mcp_protogen.derive.calls import is_outcome
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import (
     AliasIR,
@@ -15,6 +16,7 @@ from mcp_protogen.ir import (
     ListOf,
     LiteralOf,
     MapOf,
+    ObjectIR,
     OneOf,
     Ref,
     Scalar,
@@ -111,6 +113,26 @@ def qualified_annotation(expr: TypeExpr) -> str:
             return _either(qualified_annotation(arm) for arm in _alternatives(expr))
         case Anything():
             return "Any"
+
+
+def base_class(type_: ObjectIR) -> str:
+    """Return the class of the runtime that a class of models extends."""
+    return "Outcome" if is_outcome(type_) else "WireModel"
+
+
+def argument_annotation(expr: TypeExpr) -> str:
+    """Return the annotation of a value that a caller gives, in a module with the models as `m`."""
+    match expr:
+        case LiteralOf(values) if not any(isinstance(value, float) for value in values):
+            return _constants(values)
+        case ListOf(item):
+            return f"list[{argument_annotation(item)}]"
+        case MapOf(value):
+            return f"dict[str, {argument_annotation(value)}]"
+        case OneOf():
+            return _either(argument_annotation(arm) for arm in _alternatives(expr))
+        case _:
+            return qualified_annotation(expr)
 
 
 def _types_of(values: Iterable[Json]) -> str:

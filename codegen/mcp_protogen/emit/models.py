@@ -20,7 +20,12 @@ from mcp_protogen.base.graph import Graph, targets_first
 from mcp_protogen.derive import recursion
 from mcp_protogen.derive.model_modules import about
 from mcp_protogen.emit import text
-from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation
+from mcp_protogen.emit.annotations import (
+    alias_annotation,
+    base_class,
+    default_text,
+    field_annotation,
+)
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 from mcp_protogen.normalise.references import to
 
@@ -36,7 +41,7 @@ _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
     ("typing_extensions", frozenset({"TypeAliasType"})),
 )
 _OF_RUNTIME = frozenset(
-    {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion"}
+    {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion", "Outcome"}
     | {"SUPPLIED", "UnknownContent", "WireModel"}
 )
 _RUNTIME = "mcp_protogen.runtime.core.models"
@@ -217,6 +222,7 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
             if type_.name in endless:
                 entry["recursive"] = text.literal(entry["hint"])
             continue
+        entry["base"] = base_class(type_)
         if type_.any_of_required:
             entry["any_of_required"] = text.literal(type_.any_of_required)
         entry["members"] = {

@@ -6,7 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mcp_protogen.base import names
 from mcp_protogen.base.problems import Problem
-from mcp_protogen.emit.annotations import alias_annotation, default_text, field_annotation, same
+from mcp_protogen.emit.annotations import (
+    alias_annotation,
+    base_class,
+    default_text,
+    field_annotation,
+    same,
+)
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, TypeIR, UnionIR
 
 _BUILT_IN = {*dir(builtins), "__file__"}
@@ -171,7 +177,7 @@ def _strangers(tree: ast.Module) -> Iterator[ast.stmt]:
                 pass
             case ast.If(test=ast.Name(id="TYPE_CHECKING")) if _is_said_twice(node):
                 pass
-            case ast.ClassDef(bases=[ast.Name(id="WireModel")], keywords=[], decorator_list=[]):
+            case ast.ClassDef(bases=[ast.Name()], keywords=[], decorator_list=[]):
                 yield from (statement for statement in node.body if not _is_member(statement))
             case _:
                 yield node
@@ -220,7 +226,9 @@ def _is_member(statement: ast.stmt) -> bool:
 
 def _differences(type_: TypeIR, node: ast.ClassDef | ast.expr) -> Iterator[str]:
     match type_, node:
-        case ObjectIR(), ast.ClassDef():
+        case ObjectIR(), ast.ClassDef(bases=[base]):
+            if ast.unparse(base) != base_class(type_):
+                yield f"{type_.name} extends {ast.unparse(base)}, not {base_class(type_)}"
             yield from _members(type_, node)
         case (UnionIR() | AliasIR()), ast.expr():
             wanted = alias_annotation(type_)

@@ -1,15 +1,32 @@
 """The input of templates: the IR, and filters for phrases that are more than one value."""
 
-from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from mcp_protogen.derive.module_names import METHODS_MODULE, handler, iterator, sender
+from mcp_protogen.derive.calls import Form, forms_of, is_needed, is_outcome
+from mcp_protogen.derive.module_names import (
+    CAPABILITIES_MODULE,
+    METHODS_MODULE,
+    handler,
+    iterator,
+    sender,
+)
 from mcp_protogen.emit import rows
-from mcp_protogen.emit.annotations import qualified_annotation
+from mcp_protogen.emit.annotations import argument_annotation, qualified_annotation
 from mcp_protogen.emit.text import literal, tuple_of
 from mcp_protogen.emit.wrapping import Fixed
-from mcp_protogen.ir import ConditionIR, MethodIR, ObjectIR, RequirementIR, RevisionIR
+from mcp_protogen.ir import (
+    Anything,
+    ConditionIR,
+    FieldIR,
+    MethodIR,
+    ObjectIR,
+    OneOf,
+    RequirementIR,
+    RevisionIR,
+    Scalar,
+)
 from mcp_protogen.plans.tables import PairTables
 from mcp_protogen.runtime.translation.plans import Direction
 
@@ -38,6 +55,86 @@ def item(method: MethodIR) -> str:
     """Return the annotation of one item of a paginated list."""
     assert method.items is not None
     return qualified_annotation(method.items[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How a message is sent: each signature, and the members that are given by position.
+
+    There are signatures only if its params may be given in more than one way. The result of an
+    `outcome` can be read as a type of the caller.
+    """
+
+    signatures: tuple[str, ...]
+    iterators: tuple[str, ...]
+    positional: str
+    outcome: bool
+
+
+_OPTIONS = "**options: Unpack[CallOptions]"
+_CHECK = "check: bool = ..."
+_READ_AS = "as_: ReadAs[T], check: Literal[True] = ..."
+_READ_OR_NOT = "as_: ReadAs[T], check: bool"
+
+
+def calls(ir: RevisionIR) -> Mapping[str, Call]:
+    """Return how each message of a revision is sent, by method."""
+    types = {str(type_.name): type_ for type_ in ir.types}
+    found: dict[str, Call] = {}
+    for method, forms in zip(ir.methods, forms_of(ir), strict=True):
+        result_type = types.get(method.results[0]) if method.results else None
+        outcome = method.senders == ("client",) and is_outcome(result_type)
+        found[method.method] = Call(
+            tuple(_signatures(method, forms, outcome)) if forms else (),
+            tuple(_iterators(method, forms)) if forms else (),
+            tuple_of(literal(field.name) for field in forms[0].positional) if forms else "()",
+            bool(forms) and outcome,
+        )
+    return found
+
+
+def _signatures(method: MethodIR, forms: Iterable[Form], outcome: bool) -> Iterator[str]:
+    """Yield the signatures of a stub: the members one by one, then the params as a whole."""
+    head = f"async def {sender(method)}"
+    options = () if method.kind == "notification" else (_OPTIONS,)
+    whole = f"params: {params_argument(method)}"
+    plain = plain_result(method) if method.results else "None"
+    all_ = plain if "may_require_input" in method.traits or not method.results else result(method)
+    ways = [(_members(form), " | ".join(f"m.{name}" for name in form.results)) for form in forms]
+    for members, returned in (*ways, ((whole,), all_)):
+        # As a task, it has no result yet.
+        read = outcome and (returned == plain or members == (whole,))
+        star = () if "*" in members else ("*",)
+        check = (*star, _CHECK) if read else ()
+        yield _signature(head, *members, *check, *options, returned=returned or "None")
+        if read:
+            yield _signature(head, *members, *star, _READ_AS, *options, returned="T")
+            back = f"T | {plain}"
+            yield _signature(head, *members, *star, _READ_OR_NOT, *options, returned=back)
+
+
+def _iterators(method: MethodIR, forms: Iterable[Form]) -> Iterator[str]:
+    if method.items:
+        head, returned = f"def {iterator(method)}", f"AsyncIterator[{item(method)}]"
+        for form in forms:
+            yield _signature(head, *_members(form), _OPTIONS, returned=returned)
+        whole = f"params: {params_argument(method)}"
+        yield _signature(head, whole, _OPTIONS, returned=returned)
+
+
+def _signature(head: str, *parameters: str, returned: str) -> str:
+    return f"{head}(self, {', '.join(parameters)}) -> {returned}: ..."
+
+
+def _members(form: Form) -> tuple[str, ...]:
+    star = ("*",) if form.keywords else ()
+    return (*map(_parameter, form.positional), *star, *map(_parameter, form.keywords))
+
+
+def _parameter(field: FieldIR) -> str:
+    optional = not field.required and not isinstance(field.type, Anything)
+    hint = argument_annotation(OneOf((field.type, Scalar("null"))) if optional else field.type)
+    return f"{field.name}: {hint}{'' if is_needed(field) else ' = ...'}"
 
 
 def spec_class(method: MethodIR) -> str:
@@ -137,7 +234,11 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
     names = {str(type_.name) for type_ in ir.types}
     classes = {str(type_.name) for type_ in ir.types if isinstance(type_, ObjectIR)}
     server_sends = [method for method in methods if "server" in method.senders]
+    called = calls(ir)
     return {
+        "calls": called,
+        **_imports("client", called, client_calls),
+        **_imports("server", called, server_sends),
         "ir": ir,
         "methods": methods,
         "client_calls": client_calls,
@@ -154,14 +255,7 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
         **_self_descriptions(classes),
         "exported": sorted(names),
         "capabilities_exported": sorted(
-            {str(capability.constant) for capability in ir.capabilities}
-            | {
-                "CAPABILITIES",
-                "REQUIREMENTS",
-                "check",
-                "client_capabilities",
-                "server_capabilities",
-            }
+            {str(capability.constant) for capability in ir.capabilities} | CAPABILITIES_MODULE
         ),
         "methods_exported": sorted(
             {str(method.constant) for method in methods}
@@ -169,6 +263,25 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
             | {str(key.constant) for key in ir.meta_keys}
             | METHODS_MODULE
         ),
+    }
+
+
+def _imports(
+    role: str, called: Mapping[str, Call], methods: Collection[MethodIR]
+) -> Mapping[str, list[str]]:
+    """Return the names that the stubs of some methods need, of `typing` and of `rpc.peer`."""
+    sent = [called[method.method] for method in methods]
+    several = any(call.signatures for call in sent)
+    needed = {
+        "Literal": any("Literal[" in line for call in sent for line in call.signatures),
+        "TypeVar": any(call.outcome for call in sent),
+        "Unpack": any(method.kind != "notification" for method in methods),
+        "overload": several,
+    }
+    pages = any(method.items for method in methods)
+    return {
+        f"{role}_typing": [name for name, used in needed.items() if used],
+        f"{role}_peer": ["all_items"] * pages + ["params_of"] * several,
     }
 
 

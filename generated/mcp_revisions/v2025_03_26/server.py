@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, Unpack, overload
 
 from .._runtime.core.errors import MethodNotFound
 from .._runtime.core.options import CallOptions
+from .._runtime.rpc.peer import params_of
 from .._runtime.server.base import ServerBase, SessionBase
 from .._runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
@@ -35,77 +36,171 @@ class Session(SessionBase):
         info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
-    async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None:
+    @overload
+    async def notify_cancelled(
+        self,
+        request_id: m.RequestId,
+        reason: str | None = ...,
+        *,
+        meta: dict[str, Any] | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None: ...
+    async def notify_cancelled(self, *given: Any, **options: Any) -> Any:
         """Give up a request that has not been answered (`notifications/cancelled`)."""
+        params = params_of(methods.CANCELLED, given, options, ("request_id", "reason"))
         await self.notify(methods.CANCELLED, params)
 
-    async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None:
+    @overload
+    async def notify_logging_message(
+        self,
+        level: m.LoggingLevel,
+        data: Any,
+        logger: str | None = ...,
+        *,
+        meta: dict[str, Any] | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None: ...
+    async def notify_logging_message(self, *given: Any, **options: Any) -> Any:
         """Send a log entry to the client (`notifications/message`).
 
         Needs the capability `logging` of its sender.
         """
+        params = params_of(methods.LOGGING_MESSAGE, given, options, ("level", "data", "logger"))
         await self.notify(methods.LOGGING_MESSAGE, params)
 
-    async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
+    @overload
+    async def notify_progress(
+        self,
+        progress_token: m.ProgressToken,
+        progress: int | float,
+        total: int | float | None = ...,
+        message: str | None = ...,
+        *,
+        meta: dict[str, Any] | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_progress(self, params: m.ProgressNotificationParams) -> None: ...
+    async def notify_progress(self, *given: Any, **options: Any) -> Any:
         """Report how far a request has come (`notifications/progress`)."""
+        params = params_of(
+            methods.PROGRESS, given, options, ("progress_token", "progress", "total", "message")
+        )
         await self.notify(methods.PROGRESS, params)
 
+    @overload
+    async def notify_prompt_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
+    @overload
     async def notify_prompt_list_changed(
         self, params: m.PromptListChangedNotificationParams | None = None
-    ) -> None:
+    ) -> None: ...
+    async def notify_prompt_list_changed(self, *given: Any, **options: Any) -> Any:
         """Report that the list of prompts has changed (`notifications/prompts/list_changed`).
 
         Needs the capability `prompts.listChanged` of its sender.
         """
+        params = params_of(methods.PROMPT_LIST_CHANGED, given, options, ())
         await self.notify(methods.PROMPT_LIST_CHANGED, params)
 
+    @overload
+    async def notify_resource_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
+    @overload
     async def notify_resource_list_changed(
         self, params: m.ResourceListChangedNotificationParams | None = None
-    ) -> None:
+    ) -> None: ...
+    async def notify_resource_list_changed(self, *given: Any, **options: Any) -> Any:
         """Report that the list of resources has changed (`notifications/resources/list_changed`).
 
         Needs the capability `resources.listChanged` of its sender.
         """
+        params = params_of(methods.RESOURCE_LIST_CHANGED, given, options, ())
         await self.notify(methods.RESOURCE_LIST_CHANGED, params)
 
-    async def notify_resource_updated(self, params: m.ResourceUpdatedNotificationParams) -> None:
+    @overload
+    async def notify_resource_updated(
+        self, uri: str, *, meta: dict[str, Any] | None = ...
+    ) -> None: ...
+    @overload
+    async def notify_resource_updated(
+        self, params: m.ResourceUpdatedNotificationParams
+    ) -> None: ...
+    async def notify_resource_updated(self, *given: Any, **options: Any) -> Any:
         """Report that a resource has changed (`notifications/resources/updated`).
 
         Needs the capability `resources.subscribe` of its sender.
         """
+        params = params_of(methods.RESOURCE_UPDATED, given, options, ("uri",))
         await self.notify(methods.RESOURCE_UPDATED, params)
 
+    @overload
+    async def notify_tool_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
+    @overload
     async def notify_tool_list_changed(
         self, params: m.ToolListChangedNotificationParams | None = None
-    ) -> None:
+    ) -> None: ...
+    async def notify_tool_list_changed(self, *given: Any, **options: Any) -> Any:
         """Report that the list of tools has changed (`notifications/tools/list_changed`).
 
         Needs the capability `tools.listChanged` of its sender.
         """
+        params = params_of(methods.TOOL_LIST_CHANGED, given, options, ())
         await self.notify(methods.TOOL_LIST_CHANGED, params)
 
+    @overload
+    async def ping(
+        self, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
+    ) -> m.EmptyResult: ...
+    @overload
     async def ping(
         self, params: m.PingRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult:
+    ) -> m.EmptyResult: ...
+    async def ping(self, *given: Any, **options: Any) -> Any:
         """Check that the other side is still there (`ping`)."""
+        params = params_of(methods.PING, given, options, ())
         return await self.request(methods.PING, params, **options)
 
+    @overload
+    async def list_roots(
+        self, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
+    ) -> m.ListRootsResult: ...
+    @overload
     async def list_roots(
         self, params: m.ListRootsRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListRootsResult:
+    ) -> m.ListRootsResult: ...
+    async def list_roots(self, *given: Any, **options: Any) -> Any:
         """List the directories and files the server may work on (`roots/list`).
 
         Needs the capability `roots`.
         """
+        params = params_of(methods.LIST_ROOTS, given, options, ())
         return await self.request(methods.LIST_ROOTS, params, **options)
 
+    @overload
+    async def create_message(
+        self,
+        messages: list[m.SamplingMessage],
+        max_tokens: int,
+        *,
+        include_context: Literal["none", "thisServer", "allServers"] | None = ...,
+        metadata: dict[str, Any] | None = ...,
+        model_preferences_: m.ModelPreferences | None = ...,
+        stop_sequences: list[str] | None = ...,
+        system_prompt: str | None = ...,
+        temperature: int | float | None = ...,
+        meta: m.RequestParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.CreateMessageResult: ...
+    @overload
     async def create_message(
         self, params: m.CreateMessageRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CreateMessageResult:
+    ) -> m.CreateMessageResult: ...
+    async def create_message(self, *given: Any, **options: Any) -> Any:
         """Sample a model through the client (`sampling/createMessage`).
 
         Needs the capability `sampling`.
         """
+        params = params_of(methods.CREATE_MESSAGE, given, options, ("messages", "max_tokens"))
         return await self.request(methods.CREATE_MESSAGE, params, **options)
 
 

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
 
 from .._runtime.core.errors import MethodNotFound
 from .._runtime.core.options import CallOptions
-from .._runtime.rpc.peer import all_items
+from .._runtime.rpc.peer import all_items, params_of
 from .._runtime.server.base import ServerBase, SessionBase
+from .._runtime.server.questions import Answer, Form, ask_form, is_question
 from .._runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
 
 __all__ = ["Server", "Session"]
+
+T = TypeVar("T")
 
 
 class Session(SessionBase):
@@ -36,9 +39,67 @@ class Session(SessionBase):
         info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
+    @overload
+    async def elicit(
+        self,
+        message: str,
+        requested_schema: m.ElicitRequestFormParamsRequestedSchema,
+        *,
+        mode: Literal["form"] | None = ...,
+        meta: m.ElicitRequestFormParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ElicitResult: ...
+    @overload
+    async def elicit(
+        self,
+        message: str,
+        requested_schema: m.ElicitRequestFormParamsRequestedSchema,
+        *,
+        task: m.TaskMetadata | None,
+        mode: Literal["form"] | None = ...,
+        meta: m.ElicitRequestFormParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ElicitResult | m.CreateTaskResult: ...
+    @overload
+    async def elicit(
+        self,
+        message: str,
+        *,
+        elicitation_id: str,
+        url: str,
+        meta: m.ElicitRequestURLParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ElicitResult: ...
+    @overload
+    async def elicit(
+        self,
+        message: str,
+        *,
+        task: m.TaskMetadata | None,
+        elicitation_id: str,
+        url: str,
+        meta: m.ElicitRequestURLParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ElicitResult | m.CreateTaskResult: ...
+    @overload
     async def elicit(
         self, params: m.ElicitRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ElicitResult | m.CreateTaskResult:
+    ) -> m.ElicitResult | m.CreateTaskResult: ...
+    @overload
+    async def elicit(
+        self, message: str, form: type[T] | Form[T], /, **options: Unpack[CallOptions]
+    ) -> Answer[T]: ...
+    @overload
+    async def elicit(
+        self,
+        message: str,
+        form: type[T] | Form[T],
+        /,
+        *,
+        task: m.TaskMetadata,
+        **options: Unpack[CallOptions],
+    ) -> Answer[T] | m.CreateTaskResult: ...
+    async def elicit(self, *given: Any, **options: Any) -> Any:
         """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
@@ -46,87 +107,237 @@ class Session(SessionBase):
         Needs the capability `elicitation.url` if `mode` is `url`.
         Should have the capability `tasks.requests.elicitation.create` if `task` is given.
         """
+        if is_question(*given):
+            return await ask_form(self, methods.ELICIT, *given, **options)
+        params = params_of(methods.ELICIT, given, options, ("message", "requested_schema"))
         return await self.request(methods.ELICIT, params, **options)
 
-    async def notify_cancelled(self, params: m.CancelledNotificationParams | None = None) -> None:
+    @overload
+    async def notify_cancelled(
+        self,
+        request_id: m.RequestId | None = ...,
+        reason: str | None = ...,
+        *,
+        meta: dict[str, Any] | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_cancelled(
+        self, params: m.CancelledNotificationParams | None = None
+    ) -> None: ...
+    async def notify_cancelled(self, *given: Any, **options: Any) -> Any:
         """Give up a request that has not been answered (`notifications/cancelled`)."""
+        params = params_of(methods.CANCELLED, given, options, ("request_id", "reason"))
         await self.notify(methods.CANCELLED, params)
 
+    @overload
+    async def notify_elicitation_complete(
+        self, elicitation_id: str, *, meta: dict[str, Any] | None = ...
+    ) -> None: ...
+    @overload
     async def notify_elicitation_complete(
         self, params: m.ElicitationCompleteNotificationParams
-    ) -> None:
+    ) -> None: ...
+    async def notify_elicitation_complete(self, *given: Any, **options: Any) -> Any:
         """Report that a URL elicitation is concluded (`notifications/elicitation/complete`).
 
         Needs the capability `elicitation.url`.
         """
+        params = params_of(methods.ELICITATION_COMPLETE, given, options, ("elicitation_id",))
         await self.notify(methods.ELICITATION_COMPLETE, params)
 
-    async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None:
+    @overload
+    async def notify_logging_message(
+        self,
+        level: m.LoggingLevel,
+        data: Any,
+        logger: str | None = ...,
+        *,
+        meta: dict[str, Any] | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None: ...
+    async def notify_logging_message(self, *given: Any, **options: Any) -> Any:
         """Send a log entry to the client (`notifications/message`).
 
         Needs the capability `logging` of its sender.
         """
+        params = params_of(methods.LOGGING_MESSAGE, given, options, ("level", "data", "logger"))
         await self.notify(methods.LOGGING_MESSAGE, params)
 
-    async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
+    @overload
+    async def notify_progress(
+        self,
+        progress_token: m.ProgressToken,
+        progress: int | float,
+        total: int | float | None = ...,
+        message: str | None = ...,
+        *,
+        meta: dict[str, Any] | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_progress(self, params: m.ProgressNotificationParams) -> None: ...
+    async def notify_progress(self, *given: Any, **options: Any) -> Any:
         """Report how far a request has come (`notifications/progress`)."""
+        params = params_of(
+            methods.PROGRESS, given, options, ("progress_token", "progress", "total", "message")
+        )
         await self.notify(methods.PROGRESS, params)
 
-    async def notify_prompt_list_changed(self, params: m.NotificationParams | None = None) -> None:
+    @overload
+    async def notify_prompt_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
+    @overload
+    async def notify_prompt_list_changed(
+        self, params: m.NotificationParams | None = None
+    ) -> None: ...
+    async def notify_prompt_list_changed(self, *given: Any, **options: Any) -> Any:
         """Report that the list of prompts has changed (`notifications/prompts/list_changed`).
 
         Needs the capability `prompts.listChanged` of its sender.
         """
+        params = params_of(methods.PROMPT_LIST_CHANGED, given, options, ())
         await self.notify(methods.PROMPT_LIST_CHANGED, params)
 
+    @overload
+    async def notify_resource_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
+    @overload
     async def notify_resource_list_changed(
         self, params: m.NotificationParams | None = None
-    ) -> None:
+    ) -> None: ...
+    async def notify_resource_list_changed(self, *given: Any, **options: Any) -> Any:
         """Report that the list of resources has changed (`notifications/resources/list_changed`).
 
         Needs the capability `resources.listChanged` of its sender.
         """
+        params = params_of(methods.RESOURCE_LIST_CHANGED, given, options, ())
         await self.notify(methods.RESOURCE_LIST_CHANGED, params)
 
-    async def notify_resource_updated(self, params: m.ResourceUpdatedNotificationParams) -> None:
+    @overload
+    async def notify_resource_updated(
+        self, uri: str, *, meta: dict[str, Any] | None = ...
+    ) -> None: ...
+    @overload
+    async def notify_resource_updated(
+        self, params: m.ResourceUpdatedNotificationParams
+    ) -> None: ...
+    async def notify_resource_updated(self, *given: Any, **options: Any) -> Any:
         """Report that a resource has changed (`notifications/resources/updated`).
 
         Needs the capability `resources.subscribe` of its sender.
         """
+        params = params_of(methods.RESOURCE_UPDATED, given, options, ("uri",))
         await self.notify(methods.RESOURCE_UPDATED, params)
 
-    async def notify_task_status(self, params: m.TaskStatusNotificationParams) -> None:
+    @overload
+    async def notify_task_status(
+        self,
+        created_at: str,
+        last_updated_at: str,
+        status: m.TaskStatus,
+        task_id: str,
+        ttl: int | None,
+        *,
+        poll_interval: int | None = ...,
+        status_message: str | None = ...,
+        meta: dict[str, Any] | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_task_status(self, params: m.TaskStatusNotificationParams) -> None: ...
+    async def notify_task_status(self, *given: Any, **options: Any) -> Any:
         """Report that a task has changed its state (`notifications/tasks/status`).
 
         Needs the capability `tasks` of its sender.
         """
+        params = params_of(
+            methods.TASK_STATUS,
+            given,
+            options,
+            ("created_at", "last_updated_at", "status", "task_id", "ttl"),
+        )
         await self.notify(methods.TASK_STATUS, params)
 
-    async def notify_tool_list_changed(self, params: m.NotificationParams | None = None) -> None:
+    @overload
+    async def notify_tool_list_changed(self, *, meta: dict[str, Any] | None = ...) -> None: ...
+    @overload
+    async def notify_tool_list_changed(
+        self, params: m.NotificationParams | None = None
+    ) -> None: ...
+    async def notify_tool_list_changed(self, *given: Any, **options: Any) -> Any:
         """Report that the list of tools has changed (`notifications/tools/list_changed`).
 
         Needs the capability `tools.listChanged` of its sender.
         """
+        params = params_of(methods.TOOL_LIST_CHANGED, given, options, ())
         await self.notify(methods.TOOL_LIST_CHANGED, params)
 
+    @overload
+    async def ping(
+        self, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
+    ) -> m.EmptyResult: ...
+    @overload
     async def ping(
         self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.EmptyResult:
+    ) -> m.EmptyResult: ...
+    async def ping(self, *given: Any, **options: Any) -> Any:
         """Check that the other side is still there (`ping`)."""
+        params = params_of(methods.PING, given, options, ())
         return await self.request(methods.PING, params, **options)
 
+    @overload
+    async def list_roots(
+        self, *, meta: m.RequestParamsMeta | None = ..., **options: Unpack[CallOptions]
+    ) -> m.ListRootsResult: ...
+    @overload
     async def list_roots(
         self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListRootsResult:
+    ) -> m.ListRootsResult: ...
+    async def list_roots(self, *given: Any, **options: Any) -> Any:
         """List the directories and files the server may work on (`roots/list`).
 
         Needs the capability `roots`.
         """
+        params = params_of(methods.LIST_ROOTS, given, options, ())
         return await self.request(methods.LIST_ROOTS, params, **options)
 
+    @overload
+    async def create_message(
+        self,
+        messages: list[m.SamplingMessage],
+        max_tokens: int,
+        *,
+        include_context: Literal["none", "thisServer", "allServers"] | None = ...,
+        metadata: dict[str, Any] | None = ...,
+        model_preferences_: m.ModelPreferences | None = ...,
+        stop_sequences: list[str] | None = ...,
+        system_prompt: str | None = ...,
+        temperature: int | float | None = ...,
+        tool_choice: m.ToolChoice | None = ...,
+        tools: list[m.Tool] | None = ...,
+        meta: m.RequestParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.CreateMessageResult: ...
+    @overload
+    async def create_message(
+        self,
+        messages: list[m.SamplingMessage],
+        max_tokens: int,
+        *,
+        task: m.TaskMetadata | None,
+        include_context: Literal["none", "thisServer", "allServers"] | None = ...,
+        metadata: dict[str, Any] | None = ...,
+        model_preferences_: m.ModelPreferences | None = ...,
+        stop_sequences: list[str] | None = ...,
+        system_prompt: str | None = ...,
+        temperature: int | float | None = ...,
+        tool_choice: m.ToolChoice | None = ...,
+        tools: list[m.Tool] | None = ...,
+        meta: m.RequestParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.CreateMessageResult | m.CreateTaskResult: ...
+    @overload
     async def create_message(
         self, params: m.CreateMessageRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CreateMessageResult | m.CreateTaskResult:
+    ) -> m.CreateMessageResult | m.CreateTaskResult: ...
+    async def create_message(self, *given: Any, **options: Any) -> Any:
         """Sample a model through the client (`sampling/createMessage`).
 
         Needs the capability `sampling`.
@@ -135,48 +346,104 @@ class Session(SessionBase):
         Needs the capability `sampling.tools` if `tools` is given or `toolChoice` is given.
         Should have the capability `tasks.requests.sampling.createMessage` if `task` is given.
         """
+        params = params_of(methods.CREATE_MESSAGE, given, options, ("messages", "max_tokens"))
         return await self.request(methods.CREATE_MESSAGE, params, **options)
 
+    @overload
+    async def cancel_task(
+        self,
+        task_id: str,
+        *,
+        meta: m.RequestParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.CancelTaskResult: ...
+    @overload
     async def cancel_task(
         self, params: m.CancelTaskRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CancelTaskResult:
+    ) -> m.CancelTaskResult: ...
+    async def cancel_task(self, *given: Any, **options: Any) -> Any:
         """Stop a task (`tasks/cancel`).
 
         Needs the capability `tasks.cancel`.
         """
+        params = params_of(methods.CANCEL_TASK, given, options, ("task_id",))
         return await self.request(methods.CANCEL_TASK, params, **options)
 
+    @overload
+    async def get_task(
+        self,
+        task_id: str,
+        *,
+        meta: m.RequestParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.GetTaskResult: ...
+    @overload
     async def get_task(
         self, params: m.GetTaskRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetTaskResult:
+    ) -> m.GetTaskResult: ...
+    async def get_task(self, *given: Any, **options: Any) -> Any:
         """Look up the state of a task (`tasks/get`).
 
         Needs the capability `tasks`.
         """
+        params = params_of(methods.GET_TASK, given, options, ("task_id",))
         return await self.request(methods.GET_TASK, params, **options)
 
+    @overload
+    async def list_tasks(
+        self,
+        cursor: str | None = ...,
+        *,
+        meta: m.RequestParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ListTasksResult: ...
+    @overload
     async def list_tasks(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListTasksResult:
+    ) -> m.ListTasksResult: ...
+    async def list_tasks(self, *given: Any, **options: Any) -> Any:
         """List the tasks the receiver keeps (`tasks/list`).
 
         Needs the capability `tasks.list`.
         """
+        params = params_of(methods.LIST_TASKS, given, options, ("cursor",))
         return await self.request(methods.LIST_TASKS, params, **options)
 
+    @overload
+    def iter_tasks(
+        self,
+        cursor: str | None = ...,
+        *,
+        meta: m.RequestParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> AsyncIterator[m.Task]: ...
+    @overload
     def iter_tasks(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Task]:
+    ) -> AsyncIterator[m.Task]: ...
+    def iter_tasks(self, *given: Any, **options: Any) -> Any:
         """Yield the items of `tasks/list`, page by page, as one list."""
+        params = params_of(methods.LIST_TASKS, given, options, ("cursor",))
         return all_items(self, methods.LIST_TASKS, lambda result: result.tasks, params, options)
 
+    @overload
+    async def get_task_payload(
+        self,
+        task_id: str,
+        *,
+        meta: m.RequestParamsMeta | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.GetTaskPayloadResult: ...
+    @overload
     async def get_task_payload(
         self, params: m.GetTaskPayloadRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetTaskPayloadResult:
+    ) -> m.GetTaskPayloadResult: ...
+    async def get_task_payload(self, *given: Any, **options: Any) -> Any:
         """Wait for a task to end and return its outcome (`tasks/result`).
 
         Needs the capability `tasks`.
         """
+        params = params_of(methods.GET_TASK_PAYLOAD, given, options, ("task_id",))
         return await self.request(methods.GET_TASK_PAYLOAD, params, **options)
 
 

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
 
 from .._runtime.client.base import ClientBase
+from .._runtime.client.outcomes import ReadAs, reader
 from .._runtime.core.errors import MethodNotFound
 from .._runtime.core.options import CallOptions
-from .._runtime.rpc.peer import all_items
+from .._runtime.rpc.peer import all_items, params_of
 from .._runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
 
 __all__ = ["Client"]
+
+T = TypeVar("T")
 
 
 class Client(ClientBase):
@@ -81,88 +84,199 @@ class Client(ClientBase):
         )
         return response
 
+    @overload
+    async def complete(
+        self,
+        ref: m.CompleteRequestParamsRef,
+        argument: m.CompleteRequestParamsArgument,
+        context: m.CompleteRequestParamsContext | None = ...,
+        *,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.CompleteResult: ...
+    @overload
     async def complete(
         self, params: m.CompleteRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CompleteResult:
+    ) -> m.CompleteResult: ...
+    async def complete(self, *given: Any, **options: Any) -> Any:
         """Propose values for an argument of a prompt or template (`completion/complete`).
 
         Needs the capability `completions`.
         """
+        params = params_of(methods.COMPLETE, given, options, ("ref", "argument", "context"))
         return await self.request(methods.COMPLETE, params, **options)
 
-    async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None:
+    @overload
+    async def notify_cancelled(
+        self,
+        request_id: m.RequestId,
+        reason: str | None = ...,
+        *,
+        meta: m.NotificationMetaObject | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None: ...
+    async def notify_cancelled(self, *given: Any, **options: Any) -> Any:
         """Give up a request; from a server, end a listen stream (`notifications/cancelled`)."""
+        params = params_of(methods.CANCELLED, given, options, ("request_id", "reason"))
         await self.notify(methods.CANCELLED, params)
 
+    @overload
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, str] | None = ...,
+        *,
+        input_responses: m.InputResponses | None = ...,
+        request_state: str | None = ...,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.GetPromptResult: ...
+    @overload
     async def get_prompt(
         self, params: m.GetPromptRequestParams, **options: Unpack[CallOptions]
-    ) -> m.GetPromptResult:
+    ) -> m.GetPromptResult: ...
+    async def get_prompt(self, *given: Any, **options: Any) -> Any:
         """Fill in a prompt and return its messages (`prompts/get`).
 
         Needs the capability `prompts`.
         """
-        result: m.GetPromptResult = await self.__mcp_runtime__.complete(
-            methods.GET_PROMPT, params, options
-        )
-        return result
+        params = params_of(methods.GET_PROMPT, given, options, ("name", "arguments"))
+        return await self.__mcp_runtime__.complete(methods.GET_PROMPT, params, options)
 
+    @overload
+    async def list_prompts(
+        self,
+        cursor: str | None = ...,
+        *,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ListPromptsResult: ...
+    @overload
     async def list_prompts(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListPromptsResult:
+    ) -> m.ListPromptsResult: ...
+    async def list_prompts(self, *given: Any, **options: Any) -> Any:
         """List the prompts a server offers (`prompts/list`).
 
         Needs the capability `prompts`.
         """
+        params = params_of(methods.LIST_PROMPTS, given, options, ("cursor",))
         return await self.request(methods.LIST_PROMPTS, params, **options)
 
+    @overload
+    def iter_prompts(
+        self,
+        cursor: str | None = ...,
+        *,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> AsyncIterator[m.Prompt]: ...
+    @overload
     def iter_prompts(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Prompt]:
+    ) -> AsyncIterator[m.Prompt]: ...
+    def iter_prompts(self, *given: Any, **options: Any) -> Any:
         """Yield the items of `prompts/list`, page by page, as one list."""
+        params = params_of(methods.LIST_PROMPTS, given, options, ("cursor",))
         return all_items(self, methods.LIST_PROMPTS, lambda result: result.prompts, params, options)
 
+    @overload
+    async def list_resources(
+        self,
+        cursor: str | None = ...,
+        *,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ListResourcesResult: ...
+    @overload
     async def list_resources(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListResourcesResult:
+    ) -> m.ListResourcesResult: ...
+    async def list_resources(self, *given: Any, **options: Any) -> Any:
         """List the resources a server offers (`resources/list`).
 
         Needs the capability `resources`.
         """
+        params = params_of(methods.LIST_RESOURCES, given, options, ("cursor",))
         return await self.request(methods.LIST_RESOURCES, params, **options)
 
+    @overload
+    def iter_resources(
+        self,
+        cursor: str | None = ...,
+        *,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> AsyncIterator[m.Resource]: ...
+    @overload
     def iter_resources(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Resource]:
+    ) -> AsyncIterator[m.Resource]: ...
+    def iter_resources(self, *given: Any, **options: Any) -> Any:
         """Yield the items of `resources/list`, page by page, as one list."""
+        params = params_of(methods.LIST_RESOURCES, given, options, ("cursor",))
         return all_items(
             self, methods.LIST_RESOURCES, lambda result: result.resources, params, options
         )
 
+    @overload
+    async def read_resource(
+        self,
+        uri: str,
+        *,
+        input_responses: m.InputResponses | None = ...,
+        request_state: str | None = ...,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ReadResourceResult: ...
+    @overload
     async def read_resource(
         self, params: m.ReadResourceRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ReadResourceResult:
+    ) -> m.ReadResourceResult: ...
+    async def read_resource(self, *given: Any, **options: Any) -> Any:
         """Read the contents of a resource (`resources/read`).
 
         Needs the capability `resources`.
         """
-        result: m.ReadResourceResult = await self.__mcp_runtime__.complete(
-            methods.READ_RESOURCE, params, options
-        )
-        return result
+        params = params_of(methods.READ_RESOURCE, given, options, ("uri",))
+        return await self.__mcp_runtime__.complete(methods.READ_RESOURCE, params, options)
 
+    @overload
+    async def list_resource_templates(
+        self,
+        cursor: str | None = ...,
+        *,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ListResourceTemplatesResult: ...
+    @overload
     async def list_resource_templates(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListResourceTemplatesResult:
+    ) -> m.ListResourceTemplatesResult: ...
+    async def list_resource_templates(self, *given: Any, **options: Any) -> Any:
         """List the resource templates a server offers (`resources/templates/list`).
 
         Needs the capability `resources`.
         """
+        params = params_of(methods.LIST_RESOURCE_TEMPLATES, given, options, ("cursor",))
         return await self.request(methods.LIST_RESOURCE_TEMPLATES, params, **options)
 
+    @overload
+    def iter_resource_templates(
+        self,
+        cursor: str | None = ...,
+        *,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> AsyncIterator[m.ResourceTemplate]: ...
+    @overload
     def iter_resource_templates(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.ResourceTemplate]:
+    ) -> AsyncIterator[m.ResourceTemplate]: ...
+    def iter_resource_templates(self, *given: Any, **options: Any) -> Any:
         """Yield the items of `resources/templates/list`, page by page, as one list."""
+        params = params_of(methods.LIST_RESOURCE_TEMPLATES, given, options, ("cursor",))
         return all_items(
             self,
             methods.LIST_RESOURCE_TEMPLATES,
@@ -171,43 +285,143 @@ class Client(ClientBase):
             options,
         )
 
+    @overload
+    async def discover(
+        self, *, meta: m.RequestMetaObject = ..., **options: Unpack[CallOptions]
+    ) -> m.DiscoverResult: ...
+    @overload
     async def discover(
         self, params: m.RequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.DiscoverResult:
+    ) -> m.DiscoverResult: ...
+    async def discover(self, *given: Any, **options: Any) -> Any:
         """Find out which versions and features a server supports (`server/discover`)."""
+        params = params_of(methods.DISCOVER, given, options, ())
         return await self.request(methods.DISCOVER, params, **options)
 
+    @overload
+    async def subscriptions_listen(
+        self,
+        notifications: m.SubscriptionFilter,
+        *,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.SubscriptionsListenResult: ...
+    @overload
     async def subscriptions_listen(
         self, params: m.SubscriptionsListenRequestParams, **options: Unpack[CallOptions]
-    ) -> m.SubscriptionsListenResult:
+    ) -> m.SubscriptionsListenResult: ...
+    async def subscriptions_listen(self, *given: Any, **options: Any) -> Any:
         """Open a stream of the notifications asked for (`subscriptions/listen`)."""
+        params = params_of(methods.SUBSCRIPTIONS_LISTEN, given, options, ("notifications",))
         return await self.request(methods.SUBSCRIPTIONS_LISTEN, params, **options)
 
+    @overload
     async def call_tool(
-        self, params: m.CallToolRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CallToolResult:
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = ...,
+        *,
+        input_responses: m.InputResponses | None = ...,
+        request_state: str | None = ...,
+        meta: m.RequestMetaObject = ...,
+        check: bool = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.CallToolResult: ...
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = ...,
+        *,
+        input_responses: m.InputResponses | None = ...,
+        request_state: str | None = ...,
+        meta: m.RequestMetaObject = ...,
+        as_: ReadAs[T],
+        check: Literal[True] = ...,
+        **options: Unpack[CallOptions],
+    ) -> T: ...
+    @overload
+    async def call_tool(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = ...,
+        *,
+        input_responses: m.InputResponses | None = ...,
+        request_state: str | None = ...,
+        meta: m.RequestMetaObject = ...,
+        as_: ReadAs[T],
+        check: bool,
+        **options: Unpack[CallOptions],
+    ) -> T | m.CallToolResult: ...
+    @overload
+    async def call_tool(
+        self, params: m.CallToolRequestParams, *, check: bool = ..., **options: Unpack[CallOptions]
+    ) -> m.CallToolResult: ...
+    @overload
+    async def call_tool(
+        self,
+        params: m.CallToolRequestParams,
+        *,
+        as_: ReadAs[T],
+        check: Literal[True] = ...,
+        **options: Unpack[CallOptions],
+    ) -> T: ...
+    @overload
+    async def call_tool(
+        self,
+        params: m.CallToolRequestParams,
+        *,
+        as_: ReadAs[T],
+        check: bool,
+        **options: Unpack[CallOptions],
+    ) -> T | m.CallToolResult: ...
+    async def call_tool(
+        self, *given: Any, as_: Any = None, check: bool | None = None, **options: Any
+    ) -> Any:
         """Run a tool (`tools/call`).
 
         Needs the capability `tools`.
         """
-        result: m.CallToolResult = await self.__mcp_runtime__.complete(
-            methods.CALL_TOOL, params, options
-        )
-        return result
+        params = params_of(methods.CALL_TOOL, given, options, ("name", "arguments"))
+        read = reader(methods.CALL_TOOL, params, as_, check) if as_ is not None or check else None
+        result = await self.__mcp_runtime__.complete(methods.CALL_TOOL, params, options)
+        return read(result) if read else result
 
+    @overload
+    async def list_tools(
+        self,
+        cursor: str | None = ...,
+        *,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ListToolsResult: ...
+    @overload
     async def list_tools(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListToolsResult:
+    ) -> m.ListToolsResult: ...
+    async def list_tools(self, *given: Any, **options: Any) -> Any:
         """List the tools a server offers (`tools/list`).
 
         Needs the capability `tools`.
         """
+        params = params_of(methods.LIST_TOOLS, given, options, ("cursor",))
         return await self.request(methods.LIST_TOOLS, params, **options)
 
+    @overload
+    def iter_tools(
+        self,
+        cursor: str | None = ...,
+        *,
+        meta: m.RequestMetaObject = ...,
+        **options: Unpack[CallOptions],
+    ) -> AsyncIterator[m.Tool]: ...
+    @overload
     def iter_tools(
         self, params: m.PaginatedRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> AsyncIterator[m.Tool]:
+    ) -> AsyncIterator[m.Tool]: ...
+    def iter_tools(self, *given: Any, **options: Any) -> Any:
         """Yield the items of `tools/list`, page by page, as one list."""
+        params = params_of(methods.LIST_TOOLS, given, options, ("cursor",))
         return all_items(self, methods.LIST_TOOLS, lambda result: result.tools, params, options)
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:

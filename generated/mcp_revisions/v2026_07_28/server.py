@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
 
 from .._runtime.core.errors import MethodNotFound
 from .._runtime.core.options import CallOptions
+from .._runtime.rpc.peer import params_of
 from .._runtime.server.base import ServerBase, SessionBase
+from .._runtime.server.questions import Answer, Form, ask_form, is_question
 from .._runtime.core.spec import NotificationSpec, RequestSpec
 from . import methods
 from . import models as m
 
 __all__ = ["Server", "Session"]
+
+T = TypeVar("T")
 
 
 class Session(SessionBase):
@@ -46,81 +50,207 @@ class Session(SessionBase):
         """
         return m.InputRequiredResult(**self.__mcp_runtime__.ask(requests, state))
 
+    @overload
+    async def elicit(
+        self,
+        message: str,
+        requested_schema: m.ElicitRequestFormParamsRequestedSchema,
+        *,
+        mode: Literal["form"] | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.ElicitResult: ...
+    @overload
+    async def elicit(
+        self, message: str, *, url: str, **options: Unpack[CallOptions]
+    ) -> m.ElicitResult: ...
+    @overload
     async def elicit(
         self, params: m.ElicitRequestParams, **options: Unpack[CallOptions]
-    ) -> m.ElicitResult:
+    ) -> m.ElicitResult: ...
+    @overload
+    async def elicit(
+        self, message: str, form: type[T] | Form[T], /, **options: Unpack[CallOptions]
+    ) -> Answer[T]: ...
+    async def elicit(self, *given: Any, **options: Any) -> Any:
         """Ask the user for input (`elicitation/create`).
 
         Needs the capability `elicitation`.
         Needs the capability `elicitation.form` if `mode` is `form` or absent.
         Needs the capability `elicitation.url` if `mode` is `url`.
         """
+        if is_question(*given):
+            return await ask_form(self, methods.ELICIT, *given, **options)
+        params = params_of(methods.ELICIT, given, options, ("message", "requested_schema"))
         return await self.request(methods.ELICIT, params, **options)
 
-    async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None:
+    @overload
+    async def notify_cancelled(
+        self,
+        request_id: m.RequestId,
+        reason: str | None = ...,
+        *,
+        meta: m.NotificationMetaObject | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_cancelled(self, params: m.CancelledNotificationParams) -> None: ...
+    async def notify_cancelled(self, *given: Any, **options: Any) -> Any:
         """Give up a request; from a server, end a listen stream (`notifications/cancelled`)."""
+        params = params_of(methods.CANCELLED, given, options, ("request_id", "reason"))
         await self.notify(methods.CANCELLED, params)
 
-    async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None:
+    @overload
+    async def notify_logging_message(
+        self,
+        level: m.LoggingLevel,
+        data: Any,
+        logger: str | None = ...,
+        *,
+        meta: m.NotificationMetaObject | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_logging_message(self, params: m.LoggingMessageNotificationParams) -> None: ...
+    async def notify_logging_message(self, *given: Any, **options: Any) -> Any:
         """Send a log entry to a request that asked for entries (`notifications/message`).
         Deprecated.
 
         Needs the capability `logging` of its sender.
         """
+        params = params_of(methods.LOGGING_MESSAGE, given, options, ("level", "data", "logger"))
         await self.notify(methods.LOGGING_MESSAGE, params)
 
-    async def notify_progress(self, params: m.ProgressNotificationParams) -> None:
+    @overload
+    async def notify_progress(
+        self,
+        progress_token: m.ProgressToken,
+        progress: int | float,
+        total: int | float | None = ...,
+        message: str | None = ...,
+        *,
+        meta: m.NotificationMetaObject | None = ...,
+    ) -> None: ...
+    @overload
+    async def notify_progress(self, params: m.ProgressNotificationParams) -> None: ...
+    async def notify_progress(self, *given: Any, **options: Any) -> Any:
         """Report how far a request has come (`notifications/progress`)."""
+        params = params_of(
+            methods.PROGRESS, given, options, ("progress_token", "progress", "total", "message")
+        )
         await self.notify(methods.PROGRESS, params)
 
-    async def notify_prompt_list_changed(self, params: m.NotificationParams | None = None) -> None:
+    @overload
+    async def notify_prompt_list_changed(
+        self, *, meta: m.NotificationMetaObject | None = ...
+    ) -> None: ...
+    @overload
+    async def notify_prompt_list_changed(
+        self, params: m.NotificationParams | None = None
+    ) -> None: ...
+    async def notify_prompt_list_changed(self, *given: Any, **options: Any) -> Any:
         """Report, on a listen stream, a changed list (`notifications/prompts/list_changed`).
 
         Needs the capability `prompts.listChanged` of its sender.
         """
+        params = params_of(methods.PROMPT_LIST_CHANGED, given, options, ())
         await self.notify(methods.PROMPT_LIST_CHANGED, params)
 
+    @overload
+    async def notify_resource_list_changed(
+        self, *, meta: m.NotificationMetaObject | None = ...
+    ) -> None: ...
+    @overload
     async def notify_resource_list_changed(
         self, params: m.NotificationParams | None = None
-    ) -> None:
+    ) -> None: ...
+    async def notify_resource_list_changed(self, *given: Any, **options: Any) -> Any:
         """Report, on a listen stream, a changed list (`notifications/resources/list_changed`).
 
         Needs the capability `resources.listChanged` of its sender.
         """
+        params = params_of(methods.RESOURCE_LIST_CHANGED, given, options, ())
         await self.notify(methods.RESOURCE_LIST_CHANGED, params)
 
-    async def notify_resource_updated(self, params: m.ResourceUpdatedNotificationParams) -> None:
+    @overload
+    async def notify_resource_updated(
+        self, uri: str, *, meta: m.NotificationMetaObject | None = ...
+    ) -> None: ...
+    @overload
+    async def notify_resource_updated(
+        self, params: m.ResourceUpdatedNotificationParams
+    ) -> None: ...
+    async def notify_resource_updated(self, *given: Any, **options: Any) -> Any:
         """Report, on a listen stream, a changed resource (`notifications/resources/updated`).
 
         Needs the capability `resources.subscribe` of its sender.
         """
+        params = params_of(methods.RESOURCE_UPDATED, given, options, ("uri",))
         await self.notify(methods.RESOURCE_UPDATED, params)
 
+    @overload
+    async def notify_subscriptions_acknowledged(
+        self, notifications: m.SubscriptionFilter, *, meta: m.NotificationMetaObject | None = ...
+    ) -> None: ...
+    @overload
     async def notify_subscriptions_acknowledged(
         self, params: m.SubscriptionsAcknowledgedNotificationParams
-    ) -> None:
+    ) -> None: ...
+    async def notify_subscriptions_acknowledged(self, *given: Any, **options: Any) -> Any:
         """Confirm a subscription and its terms (`notifications/subscriptions/acknowledged`)."""
+        params = params_of(methods.SUBSCRIPTIONS_ACKNOWLEDGED, given, options, ("notifications",))
         await self.notify(methods.SUBSCRIPTIONS_ACKNOWLEDGED, params)
 
-    async def notify_tool_list_changed(self, params: m.NotificationParams | None = None) -> None:
+    @overload
+    async def notify_tool_list_changed(
+        self, *, meta: m.NotificationMetaObject | None = ...
+    ) -> None: ...
+    @overload
+    async def notify_tool_list_changed(
+        self, params: m.NotificationParams | None = None
+    ) -> None: ...
+    async def notify_tool_list_changed(self, *given: Any, **options: Any) -> Any:
         """Report, on a listen stream, a changed list (`notifications/tools/list_changed`).
 
         Needs the capability `tools.listChanged` of its sender.
         """
+        params = params_of(methods.TOOL_LIST_CHANGED, given, options, ())
         await self.notify(methods.TOOL_LIST_CHANGED, params)
 
+    @overload
+    async def list_roots(
+        self, *, meta: m.MetaObject | None = ..., **options: Unpack[CallOptions]
+    ) -> m.ListRootsResult: ...
+    @overload
     async def list_roots(
         self, params: m.ListRootsRequestParams | None = None, **options: Unpack[CallOptions]
-    ) -> m.ListRootsResult:
+    ) -> m.ListRootsResult: ...
+    async def list_roots(self, *given: Any, **options: Any) -> Any:
         """List the directories and files the server may work on (`roots/list`). Deprecated.
 
         Needs the capability `roots`.
         """
+        params = params_of(methods.LIST_ROOTS, given, options, ())
         return await self.request(methods.LIST_ROOTS, params, **options)
 
+    @overload
+    async def create_message(
+        self,
+        messages: list[m.SamplingMessage],
+        max_tokens: int,
+        *,
+        include_context: Literal["none", "thisServer", "allServers"] | None = ...,
+        metadata: m.JSONObject | None = ...,
+        model_preferences_: m.ModelPreferences | None = ...,
+        stop_sequences: list[str] | None = ...,
+        system_prompt: str | None = ...,
+        temperature: int | float | None = ...,
+        tool_choice: m.ToolChoice | None = ...,
+        tools: list[m.Tool] | None = ...,
+        **options: Unpack[CallOptions],
+    ) -> m.CreateMessageResult: ...
+    @overload
     async def create_message(
         self, params: m.CreateMessageRequestParams, **options: Unpack[CallOptions]
-    ) -> m.CreateMessageResult:
+    ) -> m.CreateMessageResult: ...
+    async def create_message(self, *given: Any, **options: Any) -> Any:
         """Sample a model through the client (`sampling/createMessage`). Deprecated.
 
         Needs the capability `sampling`.
@@ -128,6 +258,7 @@ class Session(SessionBase):
         `allServers`.
         Needs the capability `sampling.tools` if `tools` is given or `toolChoice` is given.
         """
+        params = params_of(methods.CREATE_MESSAGE, given, options, ("messages", "max_tokens"))
         return await self.request(methods.CREATE_MESSAGE, params, **options)
 
 

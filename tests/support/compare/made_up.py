@@ -38,6 +38,7 @@ ASK = MethodIR(
     params=ClassName("AskRequestParams"),
     params_required=False,
     params_given=False,
+    order=(),
     results=(ClassName("AskResult"),),
     requires=(),
     phase="ready",

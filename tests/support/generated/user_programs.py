@@ -264,6 +264,87 @@ if __name__ == "__main__":
     run_http(Slow(), port=8001, http=OPTIONS)
 """
 
+CALLS = """
+from typing import Any, assert_type
+
+from mcp_revisions import ToolFailed, v2024_11_05, v2025_06_18, v2026_07_28
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25 import models as m
+from pydantic import BaseModel, TypeAdapter
+
+
+class Point(BaseModel):
+    x: int
+
+
+async def use(client: mcp.Client, session: mcp.Session) -> None:
+    plain = await client.call_tool("greet", {"name": "Ada"}, timeout=5)
+    assert_type(plain, m.CallToolResult)
+    assert_type(plain.text, str)
+    assert_type(plain.data, Any)
+    assert_type(await client.call_tool(name="greet", check=True), m.CallToolResult)
+    either = await client.call_tool("greet", task=m.TaskMetadata(ttl=3))
+    assert_type(either, m.CallToolResult | m.CreateTaskResult)
+    whole = m.CallToolRequestParams(name="greet")
+    assert_type(await client.call_tool(whole), m.CallToolResult | m.CreateTaskResult)
+    assert_type(await client.call_tool(params=whole, as_=Point), Point)
+    assert_type(await client.call_tool("greet", as_=Point), Point)
+    assert_type(await client.call_tool("greet", {}, as_=list[int]), list[int])
+    adapter = TypeAdapter[int | str](int | str)
+    assert_type(await client.call_tool("greet", as_=adapter), int | str)
+    unchecked = await client.call_tool("greet", as_=Point, check=False)
+    assert_type(unchecked, Point | m.CallToolResult)
+    assert_type(await client.read_resource("file:///a"), m.ReadResourceResult)
+    assert_type(await client.get_prompt("hello", {"name": "Ada"}), m.GetPromptResult)
+    assert_type(await client.set_level("info"), m.EmptyResult)
+    assert_type(await client.subscribe("file:///a"), m.EmptyResult)
+    assert_type(await client.list_tools("cursor"), m.ListToolsResult)
+    assert_type([tool async for tool in client.iter_tools(cursor="cursor")], list[m.Tool])
+    ref, argument = m.PromptReference(name="hello"), m.CompleteRequestParamsArgument(
+        name="name", value="A"
+    )
+    assert_type(await client.complete(ref, argument), m.CompleteResult)
+    await client.notify_progress("token", 0.5, total=1)
+    form = m.ElicitRequestFormParamsRequestedSchema(properties={})
+    assert_type(await session.elicit("How old?", form), m.ElicitResult)
+    page = await session.elicit("Sign in", url="https://example.com", elicitation_id="1")
+    assert_type(page, m.ElicitResult)
+    later = await session.elicit("How old?", form, task=m.TaskMetadata())
+    assert_type(later, m.ElicitResult | m.CreateTaskResult)
+    question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
+    answer = await session.create_message([question], max_tokens=100)
+    assert_type(answer, m.CreateMessageResult)
+    await session.notify_logging_message("info", ["any"], logger="mine")
+    try:
+        await client.ping()
+    except ToolFailed as failed:
+        print(failed.result.text)
+
+
+async def use_others(
+    first: v2024_11_05.Client, third: v2025_06_18.Session, last: v2026_07_28.Client
+) -> None:
+    assert_type(await first.call_tool("greet"), v2024_11_05.models.CallToolResult)
+    form = v2025_06_18.models.ElicitRequestParamsRequestedSchema(properties={})
+    assert_type(await third.elicit("How old?", form), v2025_06_18.models.ElicitResult)
+    assert_type(await last.call_tool("greet", {}), v2026_07_28.models.CallToolResult)
+    assert_type(await last.call_tool("greet", as_=int), int)
+
+
+async def misuse(client: mcp.Client, session: mcp.Session) -> None:
+    await client.call_tool()  # wrong
+    await client.call_tool(1)  # wrong
+    await client.call_tool("greet", arguments=[1])  # wrong
+    await client.call_tool("greet", {}, "third")  # wrong
+    await client.call_tool("greet", patience=5)  # wrong
+    await client.call_tool(m.CallToolRequestParams(name="greet"), arguments={})  # wrong
+    await client.call_tool("greet", task=m.TaskMetadata(), as_=Point)  # wrong
+    await client.set_level("loud")  # wrong
+    await client.notify_progress("token", 0.5, timeout=1)  # wrong
+    await session.elicit("How old?")  # wrong
+    await session.create_message([])  # wrong
+"""
+
 WRONG = """
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25 import methods
@@ -396,6 +477,68 @@ async def use() -> None:
 @tool(structure=False)  # wrong
 def wrong(x: str) -> str:
     return x
+"""
+
+ASKING = """
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from typing import Annotated, Any, Literal, assert_type
+
+from mcp_revisions import Accepted, Answer, Cancelled, Declined, Form, form
+from mcp_revisions import v2025_06_18 as first
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions.v2025_11_25 import models as m
+from pydantic import BaseModel, Field
+
+
+class Person(BaseModel):
+    age: int
+
+
+@dataclass
+class Point:
+    x: float
+
+
+class Size(Enum):
+    SMALL = "s"
+
+
+PERSON = form(Person)
+CHOICE: Form[Literal["a", "b"]] = form(Literal["a", "b"])
+
+
+async def ask(session: mcp.Session, old: first.Session, new: stateless.Session) -> str:
+    assert_type(PERSON, Form[Person])
+    answer = await session.elicit("Who?", PERSON, timeout=5)
+    assert_type(answer, Accepted[Person] | Declined | Cancelled)
+    print(answer.value)  # wrong
+    match answer:
+        case Accepted(person):
+            assert_type(person, Person)
+        case Declined() | Cancelled():
+            return ""
+    assert_type(await old.elicit("Where?", Point), Answer[Point])
+    assert_type(await new.elicit("When?", date), Answer[date])
+    assert_type(await session.elicit("Which?", Size), Answer[Size])
+    assert_type(await session.elicit("Which?", list[Size]), Answer[list[Size]])
+    assert_type(await session.elicit("Sure?", bool), Answer[bool])
+    assert_type(await session.elicit("Which?", CHOICE), Answer[Literal["a", "b"]])
+    assert_type(form(Annotated[int, Field(ge=1)]), Form[Any])
+    started = await session.elicit("Who?", Person, task=m.TaskMetadata(ttl=5))
+    assert_type(started, Answer[Person] | m.CreateTaskResult)
+    assert_type(PERSON.read(m.ElicitResult(action="cancel")), Answer[Person])
+    params = m.ElicitRequestURLParams(message="", url="a:b", elicitation_id="1")
+    assert_type(await session.elicit(params), m.ElicitResult | m.CreateTaskResult)
+    await session.elicit("Who?")  # wrong
+    await session.elicit("Who?", 3)  # wrong
+    await session.elicit("Who?", Person(age=3))  # wrong
+    await session.elicit(Person, "Who?")  # wrong
+    await session.elicit("Who?", Person, timeout="soon")  # wrong
+    await new.elicit("Who?", Person, task=m.TaskMetadata(ttl=5))  # wrong
+    return str(person.age)
 """
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from pydantic_core import to_json
 
 from ..core.errors import Untranslatable
+from ..core.form_fields import labels_beside, several_as_text
 from ..core.json import JSONObject, is_array, is_object, read_json
 from ..core.losses import Place, Report, What, pointer_of
 
@@ -228,15 +229,14 @@ def elicitation_id(params: JSONObject, here: Here) -> JSONObject:
 def plain_fields(field: JSONObject, here: Here) -> JSONObject:
     """Return a form field as the first forms have it: without defaults, titles beside an enum."""
     if field["type"] == "array":
-        return _free_list(field, here)
-    out = dict(fields_without_defaults(field, here))
+        here.lose("replaced")
+        return several_as_text(field)
+    out = fields_without_defaults(field, here)
     choices = out.get("oneOf", ())
     is_titled = is_array(choices) and all(map(_is_choice, choices))
     if field["type"] == "string" and is_titled and "enum" not in out:
-        del out["oneOf"]
-        out["enum"] = [choice["const"] for choice in choices]
-        out["enumNames"] = [choice["title"] for choice in choices]
         here.lose("moved", "oneOf", harmless=True)
+        return labels_beside(out)
     return out
 
 
@@ -251,18 +251,6 @@ def fields_without_defaults(field: JSONObject, here: Here) -> JSONObject:
     if field["type"] == "boolean" or "default" not in field:
         return field
     return here.without(field, "default")
-
-
-def _free_list(field: JSONObject, here: Here) -> JSONObject:
-    here.lose("replaced")
-    items: JSONObject = field["items"]
-    choices = ", ".join(items["enum"] if "enum" in items else (c["const"] for c in items["anyOf"]))
-    hint = f"Any of these, separated by commas: {choices}"
-    description = f"{field['description']} {hint}" if field.get("description") else hint
-    plain: JSONObject = {"type": "string", "description": description}
-    if "title" in field:
-        plain["title"] = field["title"]
-    return plain
 
 
 @_listed

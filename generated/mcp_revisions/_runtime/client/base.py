@@ -201,9 +201,7 @@ class ClientRuntime(HandlerSet):
     def peer_info(self) -> Mapping[str, Any] | None:
         return self.endpoint.connection.identity.get("server")
 
-    async def complete(
-        self, spec: RequestSpec[P, Any], params: P | None, options: CallOptions
-    ) -> Any:
+    async def complete(self, spec: RequestSpec[P, Any], params: P | None, options: Any) -> Any:
         """Make a request, and go on as `ClientConnection.complete` does."""
         result = await self.client.request(spec, params, **options)
         if not isinstance(result, spec.results[-1]):

@@ -2,6 +2,7 @@
 
 from .base import SUPPLIED, WireModel, validator_of
 from .core_schema import Implied, Nullable
+from .outcome import Outcome
 from .types import Exact, Integer, Number, OpenUnion, UnknownContent
 from .validation_errors import Problem, problems
 
@@ -13,6 +14,7 @@ __all__ = [
     "Nullable",
     "Number",
     "OpenUnion",
+    "Outcome",
     "Problem",
     "UnknownContent",
     "WireModel",

@@ -1,0 +1,105 @@
+"""Results of tools, read as types of the caller."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from ..core.errors import InvalidAnswer, LocalError, ProtocolError
+from ..core.json import is_object
+from ..core.models.base import declared
+from ..core.models.outcome import Outcome
+from ..core.models.validation_errors import problems
+from ..core.spec import RequestSpec
+
+T = TypeVar("T")
+
+ReadAs: TypeAlias = type[T] | TypeAdapter[T]
+"""A type that Pydantic can validate, or its adapter."""
+
+# Where the schema of a tool describes a value that is no object, servers wrap it.
+_WRAPPED: Final = "result"
+
+
+class ToolFailed(ProtocolError):
+    """A tool has failed; `result` says why."""
+
+    def __init__(self, method: str, result: Any) -> None:
+        super().__init__(f"{method}: {result.text or 'the tool failed and did not say why'}")
+        self.result: Final = result
+
+
+def reader(
+    spec: RequestSpec[Any, Any], params: Any, as_: Any, check: bool | None
+) -> Callable[[Any], Any]:
+    """Return a function that reads a result as the type `as_`, if there is one.
+
+    It raises `ToolFailed` for a failure, unless `check` is false, and `InvalidAnswer` for what does
+    not fit. Raise `LocalError` for a call as a task, whose first result is the task.
+    """
+    if as_ is not None and declared(params, "task") is not None:
+        raise LocalError(f"{spec.method} with `task` returns a task, which `as_` cannot read")
+    adapter = None if as_ is None else _adapter(as_)
+
+    def read(result: Any) -> Any:
+        failed = declared(result, "is_error")
+        if failed and check is not False:
+            raise ToolFailed(spec.method, result)
+        return result if failed or adapter is None else _read(spec.method, result, adapter)
+
+    return read
+
+
+def _adapter(as_: Any) -> TypeAdapter[Any]:
+    if _is_adapter(as_):
+        return as_
+    try:
+        return _kept_adapter(as_)
+    except TypeError:  # It cannot be hashed, or is no type.
+        return TypeAdapter(as_)
+
+
+def _is_adapter(as_: object) -> TypeGuard[TypeAdapter[Any]]:
+    return isinstance(as_, TypeAdapter)
+
+
+@lru_cache
+def _kept_adapter(as_: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(as_)
+
+
+def _read(method: str, result: Outcome, adapter: TypeAdapter[Any]) -> Any:
+    """Return the structured content of a result, or else its text, which need not be JSON."""
+    candidates = [*_candidates(result)]
+    first: InvalidAnswer | None = None
+    for pointer, value in candidates:
+        try:
+            return adapter.validate_json(to_json(value))
+        except ValidationError as error:
+            found = problems(error, value, pointer)
+            first = first or InvalidAnswer(f"the result of {method} does not fit", found)
+    assert first is not None
+    raise first
+
+
+def _candidates(result: Outcome) -> Iterator[tuple[str, Any]]:
+    """Yield what may be meant, with pointers.
+
+    Whether a value was wrapped, only the type that is wanted can tell: it does not fit the wrapper.
+    """
+    structured = "structured_content" in result.model_fields_set
+    at, value = ("/result/structuredContent", result.data) if structured else _parsed(result.text)
+    yield at, value
+    if is_object(value) and value.keys() == {_WRAPPED}:
+        yield f"{at}/{_WRAPPED}", value[_WRAPPED]
+    if not structured:
+        yield at, result.text
+
+
+def _parsed(text: str) -> tuple[str, Any]:
+    try:
+        return "/result/content", from_json(text, allow_inf_nan=False)
+    except ValueError:
+        return "/result/content", text

@@ -1,0 +1,21 @@
+"""Results of what may fail, as programs want them."""
+
+from typing import Any
+
+from .base import WireModel, declared
+
+
+class Outcome(WireModel):
+    """A result with content, and perhaps with structured content."""
+
+    @property
+    def text(self) -> str:
+        """All blocks of text, joined by line breaks."""
+        content: list[Any] = declared(self, "content") or []
+        blocks = (block for block in content if declared(block, "type") == "text")
+        return "\n".join(str(block.text) for block in blocks)
+
+    @property
+    def data(self) -> Any:
+        """The structured content as it came, or None."""
+        return declared(self, "structured_content")

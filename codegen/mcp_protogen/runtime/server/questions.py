@@ -1,0 +1,363 @@
+"""Questions with types: a Python type becomes a form, and the answer a value of the type.
+
+Pydantic says what the type looks like in JSON Schema. A form has less than that: flat members that
+are texts, numbers, yes or no, or choices (client/elicitation, "Requested Schema"). What it cannot
+show but Pydantic can check, such as a pattern, is left out of the form and checked in the answer.
+A type that is no object is asked for in a form with one member.
+
+A form is made once for all revisions, and fitted to one by its models: they know which kinds of
+fields the revision has, and which keywords these have.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, Generic, Never, TypeAlias, TypeGuard, TypeVar, Unpack, overload
+
+from pydantic import TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
+from pydantic_core import CoreSchema, SchemaError
+
+from ..core.errors import InvalidParams, LocalError, RemoteError
+from ..core.form_fields import labels_beside, several_as_text
+from ..core.forms import FORM, as_asked, faults_of, problems_of
+from ..core.json import JSONObject, json_text, read_json
+from ..core.models.base import BUILDING, WireModel, validator_of
+from ..core.models.validation_errors import problems
+from ..core.options import CallOptions
+from ..core.spec import RequestSpec
+from ..rpc.peer import Peer
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+_DEFS: Final = "#/$defs/"
+_ONLY: Final = "value"  # the member of a form for a type that is no object
+_FORMATS: Final = ("email", "uri", "date", "date-time")
+_IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializable-default"}
+_NO_SCHEMA: Final = (
+    *(PydanticUserError, PydanticInvalidForJsonSchema, SchemaError),
+    *(NameError, TypeError, ValueError),
+)
+# What a field is about: without these keywords it would be another field.
+_CHOICES: Final = frozenset({"oneOf", "enum", "items"})
+_KEYWORDS: Final[Mapping[Any, tuple[str, ...]]] = {
+    "array": ("minItems", "maxItems"),
+    "boolean": (),
+    "integer": ("minimum", "maximum"),
+    "number": ("minimum", "maximum"),
+    "string": ("minLength", "maxLength"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(Generic[T_co]):
+    """The user has sent the form; `value` is what it says."""
+
+    value: T_co
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The user has refused to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The user has closed the form without a decision."""
+
+
+Answer: TypeAlias = Accepted[T_co] | Declined | Cancelled
+
+
+class Form(Generic[T_co]):
+    """A type that a user can be asked for; `form` makes it."""
+
+    def __init__(self, kind: Any) -> None:
+        what = kind.__qualname__ if isinstance(kind, type) else repr(kind)
+        where = what.replace("<locals>.", "")
+        self._adapter, schema = _described(kind, where)
+        self._is_single = schema.get("type") != "object" or "properties" not in schema
+        if self._is_single:
+            only: Any = create_model("Form", value=kind)
+            self._adapter, schema = _described(only, where)
+        definitions: JSONObject = schema.get("$defs", {})
+        fields: JSONObject = {}
+        required: list[str] = []
+        self._nulls: JSONObject = {}
+        for name, member in schema["properties"].items():
+            at = where if self._is_single else f"{where}.{name}"
+            plain, may_be_null = _plain(member, definitions)
+            fields[name] = _field(plain, definitions, at)
+            if name in schema.get("required", ()):
+                # A form has no null: a member that may be null is left out instead.
+                if may_be_null:
+                    self._nulls[name] = None
+                else:
+                    required.append(name)
+        self._asked: Final[JSONObject] = {FORM: _form(fields, required)}
+        self._as_text: Final[JSONObject] = {FORM: _form({name: {} for name in fields}, [])}
+        self._fitted: Final[dict[RequestSpec[Any, Any], JSONObject]] = {}
+
+    def fitted(self, spec: RequestSpec[Any, Any], revision: str) -> JSONObject:
+        """Return the form in the words of a revision, whose request for it is `spec`.
+
+        Raise `LocalError` for a member that the revision cannot show.
+        """
+        if spec not in self._fitted:
+            form: JSONObject = self._asked[FORM]
+            fields = {
+                name: _fitted(name, field, spec, revision)
+                for name, field in form["properties"].items()
+            }
+            self._fitted[spec] = {**form, "properties": fields}
+        return self._fitted[spec]
+
+    def read(self, result: WireModel) -> Answer[T_co]:
+        """Return what the user answered: an `ElicitResult`, or the payload of a task with one.
+
+        Raise `InvalidParams` if it does not fit the form or the type.
+        """
+        # A revision without multiple choice gives a text, with commas between the choices.
+        answer = as_asked(result.to_wire(), self._asked, self._as_text)
+        if answer.get("action") != "accept":
+            return Declined() if answer.get("action") == "decline" else Cancelled()
+        at = "/result"
+        found = faults_of(answer, self._asked, at)
+        content = {**self._nulls, **answer.get("content", {})} if not found else {}
+        if not found:
+            try:
+                value: Any = self._adapter.validate_json(json_text(content))
+                return Accepted(value.value if self._is_single else value)
+            except ValidationError as error:
+                found = problems(error, content, f"{at}/content")
+        raise InvalidParams("Invalid answers", found)
+
+
+@overload
+def form(kind: type[T]) -> Form[T]: ...
+@overload
+def form(kind: object) -> Form[Any]: ...
+def form(kind: object) -> Form[Any]:
+    """Return the form for a type, to be asked for any number of times.
+
+    For type checkers, a class says which type it is, and `Literal["s", "l"]` and other expressions
+    do not: `SIZE: Form[Literal["s", "l"]] = form(Literal["s", "l"])` does. Raise `TypeError` for a
+    type that no form can show, with the name of the member.
+    """
+    if _is_form(kind):
+        return kind
+    # Expressions may be equal and have their choices in another order.
+    return _of_class(kind) if isinstance(kind, type) else Form(kind)
+
+
+def _is_form(kind: object) -> TypeGuard[Form[Any]]:
+    return isinstance(kind, Form)
+
+
+@lru_cache(maxsize=256)
+def _of_class(kind: type[T]) -> Form[T]:
+    return Form(kind)
+
+
+def is_question(*given: Any) -> bool:
+    """Return whether a call gives a message and a type, and not params or their members."""
+    if len(given) != 2 or not isinstance(given[0], str):
+        return False
+    return not isinstance(given[1], (WireModel, dict))
+
+
+async def ask_form(
+    session: Peer,
+    spec: RequestSpec[Any, Any],
+    message: str,
+    kind: Any,
+    task: WireModel | None = None,
+    **options: Unpack[CallOptions],
+) -> Any:
+    """Ask the user for a value of a type; return the `Answer`, or the task that was asked for.
+
+    Raise what a request raises, `TypeError` for a type that no form can show, and `InvalidParams`
+    for an answer that does not fit.
+    """
+    asked = form(kind)
+    wire: JSONObject = {"message": message, FORM: asked.fitted(spec, session.TABLE.revision)}
+    if task is not None:
+        wire["task"] = task.to_wire()
+    answer = await session.request(spec, validator_of(spec.params)(wire), **options)
+    plain: type[WireModel] = spec.results[0]
+    if isinstance(answer, plain):
+        return asked.read(answer)
+    if task is None:
+        raise RemoteError(f"{spec.method} was answered with a task that nobody asked for")
+    return answer
+
+
+class _Plain(GenerateJsonSchema):
+    """Pydantic's generator, without titles that only repeat a name."""
+
+    ignored_warning_kinds: set[JsonSchemaWarningKind] = _IGNORED
+
+    def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
+        return False
+
+
+def _described(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:
+    try:
+        with BUILDING:
+            adapter: TypeAdapter[Any] = TypeAdapter(kind)
+            adapter.rebuild()
+            described = adapter.json_schema(schema_generator=_Plain)
+            # An infinity, which JSON does not have, becomes null here and is left out.
+            schema: JSONObject = read_json(json_text(described))
+    except _NO_SCHEMA as error:
+        reason = str(error).split("\n", 1)[0]
+        raise TypeError(f"{where} cannot be asked for in a form: {reason}") from error
+    return adapter, {**schema, **_referred(schema, schema.get("$defs", {}))}
+
+
+def _form(fields: JSONObject, required: list[str]) -> JSONObject:
+    named = {"required": required} if required else {}
+    return {"type": "object", "properties": fields, **named}
+
+
+def _referred(schema: JSONObject, definitions: JSONObject) -> JSONObject:
+    """Return a schema in which no reference is left outside of members and items."""
+    while "$ref" in schema:
+        target: JSONObject = definitions[schema["$ref"].removeprefix(_DEFS)]
+        # The title of a definition is the name of a class.
+        named = {key: value for key, value in target.items() if key != "title"}
+        schema = {**named, **{key: value for key, value in schema.items() if key != "$ref"}}
+    return schema
+
+
+def _plain(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObject, bool]:
+    """Return the schema of a member without null and references, and whether it may be null."""
+    may_be_null = False
+    while True:
+        schema = _referred(schema, definitions)
+        arms = schema.get("anyOf", [])
+        left = [arm for arm in arms if arm.get("type") != "null"]
+        may_be_null |= len(left) < len(arms)
+        if len(left) == 1:
+            rest = {key: value for key, value in schema.items() if key != "anyOf"}
+            schema = {**left[0], **rest}
+        elif left:
+            return {**schema, "anyOf": left}, may_be_null
+        else:
+            return schema, may_be_null
+
+
+def _field(schema: JSONObject, definitions: JSONObject, where: str) -> JSONObject:
+    """Return the field for a member; raise `TypeError` if no form can have it."""
+    options = _options(schema, definitions)
+    kind = schema.get("type")
+    if options is not None:
+        field = {"type": "string", **_choice(options, "oneOf", where)}
+    elif kind == "array":
+        field = {"type": "array", "items": _items(schema, definitions, where)}
+    elif kind not in _KEYWORDS:
+        _refuse(schema, where)
+    elif schema.get("writeOnly"):
+        raise _no_form(where, "is a secret", "send the user to a URL for it")
+    else:
+        field = {"type": kind}
+    field |= {key: schema[key] for key in ("title", "description") if key in schema}
+    if options is None:
+        field |= {key: schema[key] for key in _KEYWORDS[kind] if key in schema}
+    if kind in ("integer", "number"):
+        field |= _bounds(schema)
+    if schema.get("format") in _FORMATS:
+        field["format"] = schema["format"]
+    default = {"default": schema.get("default")}
+    if not problems_of(default, _form({"default": field}, []), ""):
+        field |= default
+    return field
+
+
+def _bounds(schema: JSONObject) -> JSONObject:
+    """Return the bounds that a field has in place of exclusive ones."""
+    whole = schema["type"] == "integer"
+    bounds: JSONObject = {}
+    if "exclusiveMinimum" in schema:
+        least = schema["exclusiveMinimum"]
+        bounds["minimum"] = math.floor(least) + 1 if whole else least
+    if "exclusiveMaximum" in schema:
+        most = schema["exclusiveMaximum"]
+        bounds["maximum"] = math.ceil(most) - 1 if whole else most
+    return bounds
+
+
+def _options(schema: JSONObject, definitions: JSONObject) -> list[JSONObject] | None:
+    """Return the values to choose from, some with titles; None if the schema has others, too."""
+    if "const" in schema:
+        return [{"const": schema["const"]}]
+    if "enum" in schema and "oneOf" not in schema:
+        return [{"const": value} for value in schema["enum"]]
+    found: list[JSONObject] = []
+    arms: list[JSONObject] = schema.get("oneOf") or schema.get("anyOf") or []
+    for arm in arms:
+        one = _referred(arm, definitions)
+        inner = _options(one, definitions)
+        if inner is None:
+            return None
+        label = {"title": one["title"]} if "const" in one and "title" in one else {}
+        found += ({**option, **label} for option in inner)
+    return found or None
+
+
+def _choice(options: list[JSONObject], titled: str, where: str) -> JSONObject:
+    values = [option["const"] for option in options]
+    if not all(isinstance(value, str) for value in values):
+        raise _no_form(where, "has choices that are not strings", "make each of them a string")
+    if not any("title" in option for option in options):
+        return {"enum": values}
+    return {titled: [{"title": option["const"], **option} for option in options]}
+
+
+def _items(schema: JSONObject, definitions: JSONObject, where: str) -> JSONObject:
+    items, may_be_null = _plain(schema.get("items") or {}, definitions)
+    options = None if may_be_null else _options(items, definitions)
+    if options is None:
+        why = "is a list of other things than choices"
+        raise _no_form(where, why, "make it a list of an Enum or a Literal, or a text")
+    choice = _choice(options, "anyOf", where)
+    return {"type": "string", **choice} if "enum" in choice else choice
+
+
+def _refuse(schema: JSONObject, where: str) -> Never:
+    if schema.get("type") == "object":
+        raise _no_form(where, "is an object", "a form is flat: ask for its members one by one")
+    if "anyOf" in schema or "oneOf" in schema:
+        raise _no_form(where, "has several types", "choose one of them")
+    if schema.get("type") == "null":
+        raise _no_form(where, "is always null", "leave it out")
+    raise _no_form(where, "may be anything", "give it a type")
+
+
+def _no_form(where: str, why: str, cure: str) -> TypeError:
+    return TypeError(f"{where} cannot be asked for in a form: it {why}; {cure}")
+
+
+def _fitted(name: str, field: JSONObject, spec: RequestSpec[Any, Any], revision: str) -> JSONObject:
+    for candidate in _ways(field):
+        wire = {"message": "", FORM: _form({name: candidate}, [])}
+        try:
+            read = validator_of(spec.params)(wire)
+        except ValidationError:
+            continue
+        # The models keep what they do not know; so that is what the revision does not have.
+        unknown: JSONObject = read.requested_schema.properties[name].model_extra
+        if not unknown.keys() & _CHOICES:
+            return {key: value for key, value in candidate.items() if key not in unknown}
+    raise LocalError(f"{spec.method}: {revision} has no field of a form for the member {name}")
+
+
+def _ways(field: JSONObject) -> Iterator[JSONObject]:
+    yield field
+    if "oneOf" in field:
+        yield labels_beside(field)
+    if field["type"] == "array":
+        yield several_as_text(field)

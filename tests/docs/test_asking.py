@@ -1,0 +1,116 @@
+"""What the page about questions shows: a server in a process of its own and over HTTP, and more."""
+
+import asyncio
+import re
+import shutil
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.folders import ROOT
+from support.http.serving import booted
+from support.json_types import JsonObject
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import client, content_of, models, named, pkg, tools
+from support.tables import case
+
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "asking.md").read_text(), re.DOTALL)
+FIRST = "2025-06-18"
+BOOKED = "today: 3 for Ada, fish"
+
+
+def user(revision: str, **entered: Any) -> Any:
+    """A client whose user fills in the page's forms."""
+    mine = models(revision)
+    contents: JsonObject = {
+        "Which table would you like?": {"name": "Ada", "guests": 3},
+        "On which day?": {"value": "today"},
+        "Book for 3?": {"value": True},
+        **entered,
+    }
+
+    async def on_elicit(self: object, params: Any) -> object:
+        content = contents[params.message]
+        if isinstance(content, str):
+            return mine.ElicitResult(action=content)
+        return mine.ElicitResult(action="accept", content=content)
+
+    return client(revision, on_elicit=on_elicit)
+
+
+async def booked(connecting: Any, revision: str) -> str:
+    """What the server says when a table is to be booked."""
+    async with connecting as connected:
+        result = await connected.call_tool(named(revision, "book"))
+        return str(content_of(result)[0].text)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The server of the page, beside the package and nothing else."""
+    hidden = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(ROOT / "generated" / "mcp_revisions", tmp_path / "pkg", ignore=hidden)
+    (tmp_path / "tables.py").write_text(BLOCKS[0])
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield import_module("tables")
+    for name in [one for one in sys.modules if one.partition(".")[0] in ("pkg", "tables")]:
+        del sys.modules[name]
+
+
+@pytest.mark.long
+def test_the_server_of_the_page_asks_in_every_era_over_every_transport(server: Any) -> None:
+    async def talk() -> None:
+        app = import_module("pkg").http_app(server.Tables(), revisions=server.REVISIONS)
+        async with booted(app) as port:
+            for revision in (FIRST, OLD, STATELESS):
+                opening = pkg.stdio_client([sys.executable, server.__file__])
+                ways = {
+                    "stdio": pkg.connect(opening, user(revision)),
+                    "http": pkg.connect_http(f"http://127.0.0.1:{port}/mcp", user(revision)),
+                }
+                for way, connecting in ways.items():
+                    with case((way, revision)):
+                        assert await booked(connecting, revision) == BOOKED
+            await app.close()
+
+    asyncio.run(talk())
+
+
+async def test_the_server_of_the_page_takes_no_for_an_answer(server: Any) -> None:
+    rows = [
+        ("Which table would you like?", "decline", "Then not."),
+        ("Which table would you like?", "cancel", "Ask me again when you know."),
+        ("On which day?", "cancel", "Nothing was booked."),
+        ("Book for 3?", {"value": False}, "Nothing was booked."),
+    ]
+    for question, answer, expected in rows:
+        with case((question, answer)):
+            opening = pkg.stdio_client([sys.executable, server.__file__])
+            connecting = pkg.connect(opening, user(OLD, **{question: answer}))
+            assert await booked(connecting, OLD) == expected
+
+
+async def test_the_other_blocks_of_the_page_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pkg", pkg)
+    monkeypatch.setitem(sys.modules, "pkg.v2025_11_25", pkg.load(OLD))
+    found: JsonObject = {}
+    for block in BLOCKS[1:]:
+        exec(block, found)
+    asked: list[str] = []
+
+    async def on_elicit(self: object, params: Any) -> object:
+        asked.append(params.message)
+        return m.ElicitResult(action="accept", content={"value": "OSL" if asked[1:] else "Oslo"})
+
+    async def call(session: Any, params: Any) -> str:
+        return str((await found["airport"](session)).value)
+
+    m: Any = models(OLD)
+    async with pkg.connect_in_memory(client(OLD, on_elicit=on_elicit), tools(OLD, call)) as ours:
+        assert content_of(await ours.call_tool(named(OLD, "x")))[0].text == "OSL"
+    wrong = "String should match pattern '^[A-Z]{3}$'. Which airport?"
+    assert asked == ["Which airport?", wrong]
+    shown = found["SIZE"].fitted(pkg.load(OLD).methods.ELICIT, OLD)["properties"]["value"]
+    assert [one["title"] for one in shown["oneOf"]] == ["Small", "Large"]
