@@ -19,11 +19,19 @@ if TYPE_CHECKING:
     from . import v2025_06_18 as v2025_06_18
     from . import v2025_11_25 as v2025_11_25
     from . import v2026_07_28 as v2026_07_28
+    from ._runtime.client.cache import (
+        Cache as Cache,
+    )
     from ._runtime.client.checked_results import (
         CheckedResults as CheckedResults,
     )
-    from ._runtime.client.connect import (
-        connect as connect,
+    from ._runtime.client.config import (
+        ConfigError as ConfigError,
+        ConnectConfig as ConnectConfig,
+        Servers as Servers,
+    )
+    from ._runtime.client.targets import (
+        Connect as Connect,
     )
     from ._runtime.core.connection_errors import (
         Disconnected as Disconnected,
@@ -98,6 +106,7 @@ if TYPE_CHECKING:
     )
     from ._runtime.testing import (
         connect_in_memory as connect_in_memory,
+        in_memory as in_memory,
     )
     from ._runtime.toolkit.decorators import (
         prompt as prompt,
@@ -135,7 +144,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Authentication",
     "Bridge",
+    "Cache",
     "CheckedResults",
+    "ConfigError",
+    "Connect",
+    "ConnectConfig",
     "Disconnected",
     "EventStore",
     "HttpApp",
@@ -165,6 +178,7 @@ __all__ = [
     "RemoteError",
     "RequestTimeout",
     "ResourceNotFound",
+    "Servers",
     "SessionRecord",
     "SessionStore",
     "StoredEvent",
@@ -175,10 +189,12 @@ __all__ = [
     "Untranslatable",
     "UriTemplate",
     "connect",
+    "connect_config",
     "connect_http",
     "connect_in_memory",
     "handles",
     "http_app",
+    "in_memory",
     "load",
     "open_http",
     "open_stdio",
@@ -209,6 +225,16 @@ REVISIONS: tuple[Revision, ...] = (
 )
 """The revisions in this package, oldest first."""
 
+connect: Connect[v2026_07_28.Client]
+"""Connects to a server: a command, a file, a URL, a server in this process, or an opener."""
+
+connect_config: ConnectConfig[
+    v2026_07_28.Client,
+    v2026_07_28.models.Tool,
+    v2026_07_28.models.CallToolResult,
+]
+"""Connects to all servers of a configuration file, such as `mcp.json`."""
+
 
 def load(revision: str) -> ModuleType:
     """Return the package of a revision, imported on first use; raise `LookupError` without one."""
@@ -221,8 +247,12 @@ def load(revision: str) -> ModuleType:
 
 # Loaded on first use: importing the package imports neither models nor Pydantic.
 _MODULES = {
+    "Cache": "client.cache",
     "CheckedResults": "client.checked_results",
-    "connect": "client.connect",
+    "ConfigError": "client.config",
+    "ConnectConfig": "client.config",
+    "Servers": "client.config",
+    "Connect": "client.targets",
     "Disconnected": "core.connection_errors",
     "HttpError": "core.connection_errors",
     "MissingClientCapability": "core.connection_errors",
@@ -263,6 +293,7 @@ _MODULES = {
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
     "connect_in_memory": "testing",
+    "in_memory": "testing",
     "prompt": "toolkit.decorators",
     "resource": "toolkit.decorators",
     "tool": "toolkit.decorators",
@@ -279,6 +310,12 @@ _MODULES = {
     "stdio_client": "transports.subprocess",
 }
 
+_INSTANCES = {
+    "connect": "Connect",
+    "connect_config": "ConnectConfig",
+}
+"""What is made for this package, because packages may share a runtime."""
+
 # Type checkers see what is above, and nothing else.
 if not TYPE_CHECKING:
 
@@ -287,6 +324,9 @@ if not TYPE_CHECKING:
 
         if name in _MODULES:
             return getattr(import_module(f"{__name__}._runtime.{_MODULES[name]}"), name)
+        if name in _INSTANCES:
+            made = __getattr__(_INSTANCES[name])(__name__)
+            return globals().setdefault(name, made)
         if name == "Bridge":
             return import_module(f"{__name__}.bridge").Bridge
         if name == "translate":
