@@ -22,6 +22,7 @@ PROGRAMS = {
     "stateless.py": user_programs.STATELESS,
     "between.py": user_programs.BETWEEN,
     "over_http.py": user_programs.HTTP,
+    "connecting.py": user_programs.CONNECTING,
     "wrong.py": user_programs.WRONG,
     "server.py": user_programs.shown_in("toolkit.md"),
     "toolkit.py": user_programs.TOOLKIT,

@@ -41,11 +41,16 @@ class _KnownTools:
         if changes != self._changes:
             self.checks, self._changes = RecentNames(), changes
 
-    async def hold(self, name: str, result: Any, call: Pending) -> None:
-        """Raise `InvalidAnswer` for a result that does not fit what the tool now says."""
+    async def hold(self, name: str, result: Any, call: Pending | None) -> None:
+        """Raise `InvalidAnswer` for a result that does not fit what the tool now says.
+
+        `call` has the time to list the tools again; None if they have just been listed.
+        """
         try:
             self._check(name, result)
         except InvalidAnswer as unfit:
+            if call is None:
+                raise
             call.renew(_now())
             if self._client.cache is not None:
                 self._client.cache.clear(_LIST)
@@ -116,13 +121,14 @@ class CheckedResults:
         known.keep_up(runtime.tool_lists_changed)
         patience = runtime.endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_now())
-        if name not in known.checks:
+        new = name not in known.checks
+        if new:
             if not await known.is_listed(name, call):
                 known.checks.learn(name, None, None)
             options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
-            await known.hold(name, result, call)
+            await known.hold(name, result, None if new else call)
         return result
 
 
