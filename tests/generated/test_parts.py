@@ -192,6 +192,23 @@ def test_a_package_gives_what_it_has_and_says_what_would_bring_the_rest(
             _ = of.nothing_at_all
 
 
+TARGETS: tuple[tuple[str, str, str], ...] = (
+    ("default", "https://example.com/mcp", "open_http: generate it with --with http-client"),
+    ("http-client", "python server.py", "stdio_client: generate it with --with stdio"),
+)
+
+
+def test_connect_names_the_part_that_would_bring_the_transport(
+    made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, target, message in TARGETS:
+        with tables.case(name):
+            package = loaded(made(name), monkeypatch)
+            with pytest.raises(ImportError, match=message):
+                package.connect(target)
+            assert package.connect is package.connect
+
+
 WRONG = "from {0} import http_app, Bridge\nprint(http_app, Bridge)\n"
 UNKNOWN = "reportAttributeAccessIssue"
 
