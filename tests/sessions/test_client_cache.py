@@ -174,6 +174,25 @@ async def test_what_was_on_its_way_during_a_change_is_not_kept() -> None:
     assert changing.asked == ["a://1", "a://1"]
 
 
+async def test_pages_of_a_list_whose_cursor_is_refused_are_dropped() -> None:
+    async def listing(
+        self: Library, session: mcp.Session, params: m.PaginatedRequestParams
+    ) -> m.ListToolsResult:
+        if params.cursor and "refused" not in self.asked:
+            self.asked.append("refused")
+            raise pkg.InvalidParams("There is no such page")
+        return await Library.on_list_tools(self, session, params)
+
+    server = type("Changing", (Library,), {"on_list_tools": listing})()
+    async with pkg.connect(server) as client:
+        client.cache = pkg.Cache()
+        with pytest.raises(pkg.McpError, match="no such page"):
+            assert [tool async for tool in client.iter_tools()]
+        for _ in range(2):
+            assert [tool.name async for tool in client.iter_tools()] == ["tool", "tool2"]
+    assert server.asked == ["tools None", "refused", "tools None", "tools 2"]
+
+
 async def test_the_size_is_bounded_and_the_oldest_makes_room() -> None:
     server = Library()
     async with pkg.connect(server) as client:

@@ -8,7 +8,7 @@ from importlib import import_module
 from logging import getLogger
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, Unpack, overload
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, Unpack, cast, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -96,10 +96,10 @@ class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
                 given = {} if arguments is None else {"arguments": dict(arguments)}
                 params = spec.params(name=name.removeprefix(prefix), **given)
                 call: Any = client
-                result: ResultT = await call.call_tool(params, **options)
-                if type(result) is not spec.results[0]:
-                    raise InvalidAnswer(f"{name} was answered with a task, which was not asked for")
-                return result
+                result = await call.call_tool(params, **options)
+                if isinstance(result, spec.results[0]):
+                    return cast(ResultT, result)
+                raise InvalidAnswer(f"{name} was answered with a task, which was not asked for")
         raise LookupError(f"no server for the tool {name}; there are {', '.join(self)}")
 
     async def iter_tools(self, **options: Unpack[CallOptions]) -> AsyncIterator[ToolT]:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
+from ..core.errors import McpError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import declared
 from ..core.spec import RequestSpec
@@ -69,12 +70,19 @@ class Cache:
         if _ANSWERS & given.keys():
             return await request()
         public = _Key(spec.method, result, json_text(given), given.get("uri"), None)
-        for key in (public, private := public._replace(owner=owner)):
+        private = public._replace(owner=owner)
+        for key in (public, private):
             kept = self._kept.get(key)
             if kept is not None and monotonic() < kept.until:
                 return result.from_json(kept.result)
         changes = self._changes
-        received = await request()
+        try:
+            received = await request()
+        except McpError:
+            # A cursor that is refused is of a list that is there no more.
+            if "cursor" in given:
+                self.clear(spec.method)
+            raise
         seconds = min(declared(received, "ttl_ms") or 0, _LONGEST) / 1000
         # What was on its way when something changed may be from before that.
         if seconds > 0 and changes == self._changes:
