@@ -8,7 +8,19 @@ from importlib import import_module
 from logging import getLogger
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, Unpack, cast, overload
+from typing import (
+    Any,
+    Final,
+    Generic,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -31,6 +43,7 @@ ResultT = TypeVar("ResultT", covariant=True)
 _log: Final = getLogger(__name__)
 
 _CALL: Final = "tools/call"
+_SEPARATOR: Final = "_"
 _MEMBERS: Final = ("mcpServers", "servers")
 """Where hosts have the servers; the second one is that of VS Code."""
 
@@ -38,6 +51,18 @@ _MEMBERS: Final = ("mcpServers", "servers")
 _PLACEHOLDER: Final = re.compile(
     r"\$\{(?:(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?|[^}]*)\}"
 )
+
+
+Config: TypeAlias = str | PathLike[str] | Mapping[str, Any]
+"""A file, or the decoded JSON of one."""
+
+
+class ConfigOptions(TypedDict, total=False):
+    """Options of the connections to several servers; see `ConnectConfig`."""
+
+    separator: str
+    skip_failed: bool
+    options: Options
 
 
 class ConfigError(ValueError):
@@ -121,34 +146,19 @@ class ConnectConfig(Generic[C_co, ToolT, ResultT]):
 
     @overload
     def __call__(
-        self,
-        config: str | PathLike[str] | Mapping[str, Any],
-        /,
-        *,
-        separator: str = "_",
-        skip_failed: bool = False,
-        options: Options = USUAL,
+        self, config: Config, /, **settings: Unpack[ConfigOptions]
     ) -> AbstractAsyncContextManager[Servers[C_co, ToolT, ResultT]]: ...
     @overload
     def __call__(
-        self,
-        config: str | PathLike[str] | Mapping[str, Any],
-        /,
-        *,
-        client: Callable[[], C],
-        separator: str = "_",
-        skip_failed: bool = False,
-        options: Options = USUAL,
+        self, config: Config, /, *, client: Callable[[], C], **settings: Unpack[ConfigOptions]
     ) -> AbstractAsyncContextManager[Servers[C, ToolT, ResultT]]: ...
     def __call__(
         self,
-        config: str | PathLike[str] | Mapping[str, Any],
+        config: Config,
         /,
         *,
         client: Callable[[], ClientBase] | None = None,
-        separator: str = "_",
-        skip_failed: bool = False,
-        options: Options = USUAL,
+        **settings: Unpack[ConfigOptions],
     ) -> AbstractAsyncContextManager[Servers[Any, Any, Any]]:
         """Connect to all servers of a file, or of what was read from one.
 
@@ -167,18 +177,18 @@ class ConnectConfig(Generic[C_co, ToolT, ResultT]):
             except ValueError as error:
                 raise ConfigError(f"{source} is not JSON: {error}") from None
         entries = dict(_entries(source, read))
-        _check_names(source, entries, separator)
+        _check_names(source, entries, settings.get("separator", _SEPARATOR))
         make = client or import_module(self._package).REVISIONS[-1].load().Client
-        return self._connected(entries, make, separator, skip_failed, options)
+        return self._connected(entries, make, **settings)
 
     @asynccontextmanager
     async def _connected(
         self,
         entries: Mapping[str, _Found],
         make: Callable[[], ClientBase],
-        separator: str,
-        skip_failed: bool,
-        options: Options,
+        separator: str = _SEPARATOR,
+        skip_failed: bool = False,
+        options: Options = USUAL,
     ) -> AsyncGenerator[Servers[Any, Any, Any], None]:
         revisions = import_module(self._package).REVISIONS
         clients: dict[str, ClientBase] = {}
@@ -201,7 +211,7 @@ class ConnectConfig(Generic[C_co, ToolT, ResultT]):
 
     def _opener(self, entry: _Entry) -> Opener:
         part = self._connect.part
-        if entry.url is not None:
+        if entry.url:
             return part("open_http", entry.url, headers=entry.headers)
         return part("stdio_client", [entry.command, *entry.args], cwd=entry.cwd, env=entry.env)
 
