@@ -55,7 +55,7 @@ def call_of(client: Any, kind: str) -> Callable[[], Awaitable[Any]]:
 async def connected(stack: AsyncExitStack, revision: str, own: str) -> Any:
     """A client of one revision at a server class of another."""
     client: Any = pkg.load(revision).Client()
-    talk = pkg.connect_in_memory(client, server_of(own), revisions=pkg.REVISIONS)
+    talk = pkg.connect_in_memory(server_of(own), client, revisions=pkg.REVISIONS)
     return await stack.enter_async_context(talk)
 
 

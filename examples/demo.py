@@ -54,7 +54,7 @@ async def converse() -> None:
     """List the tools, and call one."""
     server, client = WeatherServer(), mcp.Client()
     print(f"\nThe server declares {server.capabilities().to_wire()}. The messages:")
-    async with pkg.connect_in_memory(client, server, tap=show_message):
+    async with pkg.connect_in_memory(server, client, tap=show_message):
         listed = await client.list_tools()
         result = await client.call_tool(
             m.CallToolRequestParams(name=listed.tools[0].name, arguments={"place": "Lisbon"})

@@ -39,6 +39,8 @@ _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "translate": ("translate",),
 }
 """The names that a package, or each of its revisions, has of a generated module."""
+INSTANCES: Final[Mapping[str, str]] = {"Connect": "connect", "ConnectConfig": "connect_config"}
+"""The names that a package has of one instance of an exported class, made for this package."""
 OF_REVISIONS: Final = frozenset({*_GENERATED["client"], *_GENERATED["server"]})
 """Those that are in the revisions."""
 
@@ -136,14 +138,19 @@ CONTENTS: Final = (
     Contents(
         frozenset({"client"}),
         {
-            "client": ("base", "checked_results", "connect", "outcomes"),
-            "core": ("recent_names", "schema_validation"),
+            "client": (
+                *("base", "cache", "checked_results", "config", "connect", "outcomes"),
+                "targets",
+            ),
+            "core": ("recent_names", "schema_validation", "subscriptions"),
             "rules": ("client_negotiation",),
         },
         (
+            ("client.cache", ("Cache",)),
             ("client.checked_results", ("CheckedResults",)),
-            ("client.connect", ("connect",)),
+            ("client.config", ("ConfigError", "ConnectConfig", "Servers")),
             ("client.outcomes", ("ToolFailed",)),
+            ("client.targets", ("Connect",)),
             ("rules.client_negotiation", ("NegotiatedRevision",)),
         ),
         ("client",),
@@ -166,7 +173,6 @@ CONTENTS: Final = (
         frozenset({_SEVERAL, "client"}),
         {
             "client": ("era_adapter", "listen_stream"),
-            "core": ("subscriptions",),
         },
     ),
     Contents(
@@ -221,13 +227,13 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"bridge"}),
-        {"bridge": (), "client": ("listen_stream",), "core": ("subscriptions",)},
+        {"bridge": (), "client": ("listen_stream",)},
         modules=("bridge",),
     ),
     Contents(
         frozenset({"testing"}),
         {"testing": (), "transports": ("memory",)},
-        (("testing", ("connect_in_memory",)),),
+        (("testing", ("connect_in_memory", "in_memory")),),
     ),
 )
 
@@ -279,6 +285,7 @@ def missing_names(selection: Selection) -> dict[str, str]:
 
 def _names(selection: Selection) -> set[str]:
     exported = {name for _, names in selection.exports for name in names}
+    exported |= {INSTANCES[name] for name in exported & INSTANCES.keys()}
     return exported.union(*(_GENERATED.get(module, ()) for module in selection.modules))
 
 

@@ -23,6 +23,7 @@ PROGRAMS = {
     "between.py": user_programs.BETWEEN,
     "over_http.py": user_programs.HTTP,
     "calls.py": user_programs.CALLS,
+    "connecting.py": user_programs.CONNECTING,
     "wrong.py": user_programs.WRONG,
     "server.py": user_programs.shown_in("toolkit.md"),
     "toolkit.py": user_programs.TOOLKIT,

@@ -245,7 +245,7 @@ _HANDLING = {"DECLARES", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS", "ROLE", 
 PUBLIC: dict[str, set[str]] = {
     "Client": _OF_BOTH_SIDES
     | _HANDLING
-    | {"capabilities", "info", "instructions", "negotiated"}
+    | {"cache", "capabilities", "info", "instructions", "negotiated"}
     | {"server_capabilities", "server_info"},
     "Server": _HANDLING
     | {"SESSION", "capabilities", "info", "instructions", "sessions"}

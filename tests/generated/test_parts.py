@@ -39,10 +39,10 @@ KB = 1024  # bytes
 TERMS = {PACKAGE / "_runtime" / name for name in ("LICENSE", "NOTICE")}
 # What a package carries of the runtime, without its terms; some have several revisions.
 LARGEST = {
-    ("none", False): 81 * KB,
-    ("default", False): 450 * KB,
-    ("all", False): 668 * KB,
-    ("all", True): 716 * KB,
+    ("none", False): 82 * KB,
+    ("default", False): 520 * KB,
+    ("all", False): 740 * KB,
+    ("all", True): 790 * KB,
 }
 
 
@@ -190,6 +190,23 @@ def test_a_package_gives_what_it_has_and_says_what_would_bring_the_rest(
                     exec(f"from {of.__name__} import {one}")
         with pytest.raises(AttributeError):
             _ = of.nothing_at_all
+
+
+TARGETS: tuple[tuple[str, str, str], ...] = (
+    ("default", "https://example.com/mcp", "open_http: generate it with --with http-client"),
+    ("http-client", "python server.py", "stdio_client: generate it with --with stdio"),
+)
+
+
+def test_connect_names_the_part_that_would_bring_the_transport(
+    made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, target, message in TARGETS:
+        with tables.case(name):
+            package = loaded(made(name), monkeypatch)
+            with pytest.raises(ImportError, match=message):
+                package.connect(target)
+            assert package.connect is package.connect
 
 
 WRONG = "from {0} import http_app, Bridge\nprint(http_app, Bridge)\n"

@@ -256,3 +256,52 @@ async def test_what_a_toolkit_says_passes() -> None:
     async with pkg.connect_in_memory(checking(), Adder()) as ours:
         params = m.CallToolRequestParams(name="add", arguments={"a": 1, "b": 2})
         assert (await ours.call_tool(params)).structured_content == {"result": 3}
+
+
+async def test_after_a_change_of_the_list_results_are_held_to_the_new_schemas() -> None:
+    fits: JsonObject = {"tool": {"structured_content": {"n": 1}}}
+    for ours, theirs, cached in ((OLD, OLD, False), (STATELESS, STATELESS, True)):
+        with case(f"{ours} to {theirs}"):
+            m = pkg.load(ours).models
+            schemas: JsonObject = {"tool": SCHEMA}
+            server = serving(theirs, fits, schemas)
+            type(server).SENDS = frozenset({"notifications/tools/list_changed"})
+            client = checking(ours)
+            async with pkg.connect(server, client):
+                if cached:
+                    client.cache = pkg.Cache()
+                    wanted = m.SubscriptionFilter(tools_list_changed=True)
+                    params = m.SubscriptionsListenRequestParams(notifications=wanted)
+                    listening = asyncio.create_task(client.subscriptions_listen(params))
+                await client.call_tool(m.CallToolRequestParams(name="tool"))
+                schemas["tool"] = {"type": "object", "required": ["z"]}
+                await server.tools_list_changed()
+                await asyncio.sleep(0.05)
+                for listed in (2, 3):
+                    with pytest.raises(RemoteError, match="'z' is a required property"):
+                        await client.call_tool(m.CallToolRequestParams(name="tool"))
+                    assert server.listed == listed
+                if cached:
+                    listening.cancel()
+
+
+async def test_a_list_that_is_kept_is_not_what_a_result_is_held_to_again() -> None:
+    m = pkg.load(STATELESS).models
+    schemas: JsonObject = {"tool": {"type": "object", "required": ["z"]}}
+    server = serving(STATELESS, {"tool": {"structured_content": {"n": 1}}}, schemas)
+    listing = type(server).on_list_tools
+
+    async def kept(self: object, session: Session, params: PaginatedRequestParams) -> object:
+        result: Any = await listing(self, session, params)
+        result.ttl_ms = 60_000
+        return result
+
+    type(server).on_list_tools = kept
+    client = checking(STATELESS)
+    async with pkg.connect(server, client):
+        client.cache = pkg.Cache()
+        assert [tool.name async for tool in client.iter_tools()] == ["tool"]
+        schemas["tool"] = SCHEMA
+        result = await client.call_tool(m.CallToolRequestParams(name="tool"))
+        assert result.structured_content == {"n": 1}
+        assert server.listed == 2

@@ -61,7 +61,15 @@ class UnsafeName(ValueError):
 _RESERVED_STUBS = frozenset(
     {"answer", "ask", "capabilities", "client_capabilities", "client_info", "close_stream"}
     | {"info", "inputs", "instructions", "log", "notify", "once", "principal", "progress"}
-    | {"negotiated", "request", "request_id", "revision", "server_capabilities", "server_info"}
+    | {
+        "cache",
+        "negotiated",
+        "request",
+        "request_id",
+        "revision",
+        "server_capabilities",
+        "server_info",
+    }
 )
 
 # ASCII only: Python folds other letters (NFKC), so two different wire names could meet.

@@ -14,7 +14,7 @@ from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.ir import ROLES, RevisionIR
 from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile
-from mcp_protogen.parts import OF_REVISIONS, Selection, missing_names
+from mcp_protogen.parts import INSTANCES, OF_REVISIONS, Selection, missing_names
 from mcp_protogen.plans.tables import PairTables
 
 # Module of a revision's folder → template; the models are not among them.
@@ -122,6 +122,7 @@ def package_module(
     exports = [name for _, names in selection.exports for name in names]
     own = {"bridge": "Bridge", "translate": "translate"}
     there = [name for module, name in own.items() if module in selection.modules]
+    instances = {made: name for name, made in INSTANCES.items() if name in exports}
     runtime = renderer.runtime_in("__init__.py")
     context: Mapping[str, Any] = {
         "revisions": revisions,
@@ -129,7 +130,8 @@ def package_module(
         "copied": runtime.startswith("."),
         "made_for": __version__,
         "runtime_exports": selection.exports,
-        "package_exported": sorted(["REVISIONS", "load", *there, *exports]) + modules,
+        "package_exported": sorted(["REVISIONS", "load", *there, *exports, *instances]) + modules,
+        "instances": instances,
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
     return _rendered("__init__.py", PACKAGE_TEMPLATE, context, renderer)

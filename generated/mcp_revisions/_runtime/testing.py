@@ -2,7 +2,7 @@
 
 from asyncio import create_task
 from collections.abc import Iterable
-from typing import Final, TypeVar
+from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
 
 from .client.base import ClientBase
 from .client.connect import Connecting, connect
@@ -15,6 +15,14 @@ from .transports.memory import Tap, memory_pair
 ClientT = TypeVar("ClientT", bound=ClientBase)
 
 _USUAL: Final = Options()
+
+
+class InMemorySettings(TypedDict, total=False):
+    """Settings of a server in this process, and of the connection to it; see `serve`."""
+
+    revisions: Iterable[Revision] | None
+    options: Options
+    tap: Tap | None
 
 
 def in_memory(
@@ -37,14 +45,29 @@ def in_memory(
     return open
 
 
+@overload
 def connect_in_memory(
-    client: ClientT,
-    server: Server,
-    *,
-    revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
-    tap: Tap | None = None,
-) -> Connecting[ClientT]:
-    """Connect `client` to `server` with `connect`, and the server to it with `serve`."""
-    opener = in_memory(server, revisions=revisions, options=options, tap=tap)
-    return connect(opener, client, options=options)
+    server: Server, client: ClientT, /, **settings: Unpack[InMemorySettings]
+) -> Connecting[ClientT]: ...
+@overload
+def connect_in_memory(
+    client: ClientT, server: Server, /, **settings: Unpack[InMemorySettings]
+) -> Connecting[ClientT]: ...
+def connect_in_memory(
+    server: Server | ClientBase,
+    client: ClientBase | Server,
+    /,
+    **settings: Unpack[InMemorySettings],
+) -> Connecting[Any]:
+    """Connect a server and a client with `serve` and `connect`, the server first.
+
+    The order of earlier versions, with the client first, is also taken. `connect` takes a server
+    too; this has settings for it. Raises `TypeError` for two clients, two servers or a class of
+    clients.
+    """
+    if isinstance(server, ClientBase):
+        server, client = client, server
+    if isinstance(server, ClientBase) or not isinstance(client, ClientBase):
+        raise TypeError("connect_in_memory takes a server, then a client, which is an object")
+    opener = in_memory(server, **settings)
+    return connect(opener, client, options=settings.get("options", _USUAL))

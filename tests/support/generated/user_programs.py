@@ -345,6 +345,57 @@ async def misuse(client: mcp.Client, session: mcp.Session) -> None:
     await session.create_message([])  # wrong
 """
 
+CONNECTING = """
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import assert_type
+
+from mcp_revisions import Cache, Servers, connect, connect_config, connect_in_memory, in_memory
+from mcp_revisions import v2025_11_25 as old
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28 import models as m
+
+
+class Mine(mcp.Client):
+    pass
+
+
+async def each(server: mcp.Server, older: type[old.Server]) -> None:
+    async with connect("python server.py") as by_line, connect(Path("server.py")) as by_path:
+        assert_type(by_line, mcp.Client)
+        assert_type(by_path, mcp.Client)
+        by_line.cache = Cache(max_bytes=1000)
+    async with connect(["python", Path("server.py")], old.Client()) as by_list:
+        assert_type(by_list, old.Client)
+    async with connect(server) as near, connect(older, as_=old) as as_old:
+        assert_type(near, mcp.Client)
+        assert_type(as_old, old.Client)
+    async with connect(in_memory(server, tap=print), Mine()) as mine:
+        assert_type(mine, Mine)
+        mine.cache = 3  # wrong
+    async with connect("server.py", old.Client(), Mine()) as either:
+        assert_type(either, old.Client | Mine)
+    async with connect_in_memory(server, Mine()) as one, connect_in_memory(Mine(), older) as two:
+        assert_type((one, two), tuple[Mine, Mine])
+    connect(3)  # wrong
+    connect("server.py", older)  # wrong
+    connect("server.py", mcp.Client)  # wrong
+    connect_in_memory(server, older)  # wrong
+
+
+async def several(config: dict[str, object]) -> AsyncIterator[str]:
+    async with connect_config("mcp.json") as all_of:
+        assert_type(all_of, Servers[mcp.Client, m.Tool, m.CallToolResult])
+        assert_type(all_of["weather"], mcp.Client)
+        result = await all_of.call_tool("weather_forecast", {"a": 1}, timeout=3)
+        assert_type(result, m.CallToolResult)
+        async for tool in all_of.iter_tools():
+            yield tool.name
+        await all_of.call_tool(3)  # wrong
+    async with connect_config(config, client=Mine, separator="/", skip_failed=True) as ours:
+        assert_type(ours["weather"], Mine)
+"""
+
 WRONG = """
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25 import methods

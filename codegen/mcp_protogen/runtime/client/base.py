@@ -8,10 +8,11 @@ from ..connection import Connection
 from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, RemoteError
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
-from ..core.models.base import WireModel
+from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import escaped
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..core.subscriptions import is_change
 from ..core.tasks import Tasks, together
 from ..messages import jsonrpc
 from ..messages.method_table import Notification
@@ -24,6 +25,9 @@ from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from ..translation.revision_view import RevisionView
 from ..transports.base import Received, Unanswered
+from .cache import Cache
+
+_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -58,6 +62,8 @@ class ClientConnection:
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.instructions = instructions
+        self.mark: Final = object()
+        """What stands for this connection in a cache, and does not keep it alive."""
 
     async def open(self) -> None:
         """Say what holds for the whole connection."""
@@ -153,8 +159,11 @@ class ClientConnection:
         return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
-        handler = self.handlers.get(notification.spec.method)
-        return None if handler is None else handler(notification.params)
+        method, params = notification.spec.method, notification.params
+        if is_change(method):
+            self.view.handlers.__mcp_runtime__.changed(method, params)
+        handler = self.handlers.get(method)
+        return None if handler is None else handler(params)
 
 
 def unfit_question(key: str, problem: str) -> InvalidAnswer:
@@ -168,6 +177,9 @@ class ClientRuntime(HandlerSet):
         super().__init__(owner)
         self.client: Final = owner
         self._connection: ClientConnection | None = None
+        self.cache: Cache | None = None
+        self.tool_lists_changed = 0
+        """How often the server has notified of that."""
 
     def adopt(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -189,8 +201,19 @@ class ClientRuntime(HandlerSet):
         return self.connection.endpoint
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        result: R = await self.connection.request(spec, params, options)
+        connection = self.connection
+        if self.cache is None:
+            result: R = await connection.request(spec, params, options)
+        else:
+            request = partial(connection.request, spec, params, options)
+            result = await self.cache.request(connection.mark, spec, params, request)
         return result
+
+    def changed(self, notification: str, params: Any) -> None:
+        """Take note of a change at the server, whether or not there is a handler for it."""
+        self.tool_lists_changed += notification == _TOOLS_CHANGED
+        if self.cache is not None:
+            self.cache.changed(notification, declared(params, "uri"))
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self.endpoint.notify(spec, params)
@@ -237,6 +260,21 @@ class ClientBase(Peer, Handlers):
     def revision(self) -> str:
         """The revision that was agreed on with the server; the client's own before that."""
         return self.__mcp_runtime__.revision
+
+    @property
+    def cache(self) -> Cache | None:
+        """The results that the server says may be kept; none are kept without a cache.
+
+        Setting it raises `LocalError` in a revision that has no hints for caches.
+        """
+        return self.__mcp_runtime__.cache
+
+    @cache.setter
+    def cache(self, cache: Cache | None) -> None:
+        results: list[Any] = [one.results[0] for one in self.TABLE.requests.values()]
+        if not any("ttl_ms" in one.model_fields for one in results):
+            raise LocalError(f"results say nothing about caches in revision {self.TABLE.revision}")
+        self.__mcp_runtime__.cache = cache
 
     @property
     def negotiated(self) -> NegotiatedRevision:

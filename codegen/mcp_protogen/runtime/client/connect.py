@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from importlib import import_module
 from itertools import count
 from logging import getLogger
-from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
 from pydantic_core import to_json
 
@@ -34,15 +34,12 @@ from .base import ClientBase, ClientConnection
 
 C = TypeVar("C", bound=ClientBase)
 C_co = TypeVar("C_co", bound=ClientBase, covariant=True)
-C1 = TypeVar("C1", bound=ClientBase)
-C2 = TypeVar("C2", bound=ClientBase)
-C3 = TypeVar("C3", bound=ClientBase)
 
 Connecting: TypeAlias = AbstractAsyncContextManager[C]
 """A connection that is open inside `async with`, which gives the client."""
 
 _log: Final = getLogger(__name__)
-_USUAL: Final = Options()
+USUAL: Final = Options()
 
 
 class RevisionModule(Protocol[C_co]):
@@ -64,50 +61,23 @@ class ConnectOptions(TypedDict, total=False):
     negotiated: NegotiatedRevision | None
 
 
-@overload
-def connect(open: Opener, client: C, /, **settings: Unpack[ConnectOptions]) -> Connecting[C]: ...
-@overload
-def connect(
-    open: Opener, /, *, as_: RevisionModule[C], **settings: Unpack[ConnectOptions]
-) -> Connecting[C]: ...
-@overload
-def connect(
-    open: Opener, one: C1, two: C2, /, **settings: Unpack[ConnectOptions]
-) -> Connecting[C1 | C2]: ...
-@overload
-def connect(
-    open: Opener, one: C1, two: C2, three: C3, /, **settings: Unpack[ConnectOptions]
-) -> Connecting[C1 | C2 | C3]: ...
-@overload
-def connect(
-    open: Opener, /, *clients: ClientBase, **settings: Unpack[ConnectOptions]
-) -> Connecting[ClientBase]: ...
 def connect(
     open: Opener,
     /,
     *clients: ClientBase,
     as_: RevisionModule[ClientBase] | None = None,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
+    options: Options = USUAL,
     negotiated: NegotiatedRevision | None = None,
-) -> Connecting[ClientBase]:
-    """Connect to a server, with the one of `clients` whose revision is agreed on.
-
-    Only their revisions are ever agreed to, or else `revisions`, if these are given. One without a
-    client is translated for the client of the next newer one, or else of the newest;
-    `options.on_loss` gets what cannot be translated. `as_`, the module of a revision, is short for
-    its plain client in all revisions of the package. `negotiated` is the `client.negotiated` of an
-    earlier connection to the same server: it spares the probe, and is put aside if it proves wrong.
-
-    Raises `NegotiationError` if there is no common revision, `RemoteError` or `McpError` if the
-    server breaks off the handshake, `RequestTimeout` if it does not answer, `Disconnected` if it
-    cannot be reached, and `ValueError` without a client or with two of the same revision. On
-    leaving, calls without an answer raise `Disconnected`, and the transport is closed.
-    """
+) -> Connecting[Any]:
+    """Connect through `open`; see `Connect` for the rest."""
     if as_ is not None:
         clients = (*clients, as_.Client())
         if revisions is None:
             revisions = import_module(as_.__name__.rpartition(".")[0]).REVISIONS
+    for client in clients:
+        if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"after the target come clients, as objects, and {client!r} is none")
     by_revision = {client.TABLE.revision: client for client in clients}
     if len(by_revision) < len(clients) or not clients:
         raise ValueError("connect needs at least one client, and one for a revision at most")

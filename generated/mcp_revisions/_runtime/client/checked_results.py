@@ -34,13 +34,26 @@ class _KnownTools:
     def __init__(self, client: Any) -> None:
         self._client = client
         self.checks: RecentNames[Check | None] = RecentNames()
+        self._changes = 0
 
-    async def hold(self, name: str, result: Any, call: Pending) -> None:
-        """Raise `InvalidAnswer` for a result that does not fit what the tool now says."""
+    def keep_up(self, changes: int) -> None:
+        """Forget all if the server has notified of changes since, of which it counts so many."""
+        if changes != self._changes:
+            self.checks, self._changes = RecentNames(), changes
+
+    async def hold(self, name: str, result: Any, call: Pending | None) -> None:
+        """Raise `InvalidAnswer` for a result that does not fit what the tool now says.
+
+        `call` has the time to list the tools again; None if they have just been listed.
+        """
         try:
             self._check(name, result)
         except InvalidAnswer as unfit:
+            if call is None:
+                raise
             call.renew(_now())
+            if self._client.cache is not None:
+                self._client.cache.clear(_LIST)
             try:
                 listed = await self.is_listed(name, call)
             except (RequestTimeout, Disconnected):
@@ -87,8 +100,8 @@ class CheckedResults:
 
     It needs the package jsonschema. A result that does not fit raises `InvalidAnswer`. The client
     lists the tools again before it calls one that it does not know, and after a result that does
-    not fit, because the schema may have changed; the timeout of the call includes this. A schema
-    that cannot be used is ignored, and the log says so.
+    not fit or a notification, because the schema may have changed; the timeout of the call includes
+    this. A schema that cannot be used is ignored, and the log says so.
     """
 
     async def request(
@@ -104,16 +117,18 @@ class CheckedResults:
                 known.learn(result)
             return result
         name: str = cast(Any, params).name
-        endpoint = cast(ClientBase, self).__mcp_runtime__.endpoint
-        patience = endpoint.options.patience(spec, options)
+        runtime = cast(ClientBase, self).__mcp_runtime__
+        known.keep_up(runtime.tool_lists_changed)
+        patience = runtime.endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_now())
-        if name not in known.checks:
+        new = name not in known.checks
+        if new:
             if not await known.is_listed(name, call):
                 known.checks.learn(name, None, None)
             options = {**options, **call.left(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
-            await known.hold(name, result, call)
+            await known.hold(name, result, None if new else call)
         return result
 
 

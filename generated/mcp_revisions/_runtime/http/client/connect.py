@@ -51,6 +51,8 @@ def open_http(
     Raises `ImportError` if httpx2 is not installed, and `ValueError` if the URL is not one of HTTP.
     """
     package = httpx2()
+    if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"the URL comes first, as text, then the client; {url!r:.80} is no URL")
     try:
         target = package.URL(url)
     except package.InvalidURL as error:

@@ -1,0 +1,140 @@
+"""Connecting to what people have: a command, a file, a URL, or a server in this process."""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, Generic, TypeAlias, TypeVar, Unpack, cast, overload
+
+from ..core.options import Options
+from ..rules.handlers import Handlers
+from ..transports.base import Opener
+from .base import ClientBase
+from .connect import USUAL, Connecting, ConnectOptions, RevisionModule, connect
+
+C = TypeVar("C", bound=ClientBase)
+C1 = TypeVar("C1", bound=ClientBase)
+C2 = TypeVar("C2", bound=ClientBase)
+C3 = TypeVar("C3", bound=ClientBase)
+Newest = TypeVar("Newest", bound=ClientBase, covariant=True)
+
+_Program: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
+Target: TypeAlias = _Program | Handlers | type[Handlers] | Opener
+"""A command line, a file, a URL, a server or its class, or what opens a connection."""
+
+_URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
+
+
+class Connect(Generic[Newest]):
+    """Connects to a server, whatever it is reached by; `connect` of a package."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+
+    @overload
+    def __call__(
+        self, target: Target, /, **settings: Unpack[ConnectOptions]
+    ) -> Connecting[Newest]: ...
+    @overload
+    def __call__(
+        self, target: Target, client: C, /, **settings: Unpack[ConnectOptions]
+    ) -> Connecting[C]: ...
+    @overload
+    def __call__(
+        self, target: Target, /, *, as_: RevisionModule[C], **settings: Unpack[ConnectOptions]
+    ) -> Connecting[C]: ...
+    @overload
+    def __call__(
+        self, target: Target, one: C1, two: C2, /, **settings: Unpack[ConnectOptions]
+    ) -> Connecting[C1 | C2]: ...
+    @overload
+    def __call__(
+        self, target: Target, one: C1, two: C2, three: C3, /, **settings: Unpack[ConnectOptions]
+    ) -> Connecting[C1 | C2 | C3]: ...
+    @overload
+    def __call__(
+        self, target: Target, /, *clients: ClientBase, **settings: Unpack[ConnectOptions]
+    ) -> Connecting[ClientBase]: ...
+    def __call__(
+        self,
+        target: Target,
+        /,
+        *clients: ClientBase,
+        as_: RevisionModule[ClientBase] | None = None,
+        **settings: Unpack[ConnectOptions],
+    ) -> Connecting[ClientBase]:
+        """Connect to `target`, with the one of `clients` whose revision is agreed on.
+
+        Without a client it is the plain one of the package's newest revision, in all revisions of
+        the package; `as_`, the module of a revision, takes that of another one. The target is a
+        command line or a list (a server as a process; a file of Python runs with this Python), a
+        URL, a server or its class (in memory), or an `Opener`, which may have settings of its own.
+
+        Only the clients' revisions are ever agreed to, or else `revisions`, if these are given. One
+        without a client is translated for the client of the next newer one, or else of the newest;
+        `options.on_loss` gets what cannot be translated. `negotiated` is the `client.negotiated` of
+        an earlier connection to the same server: it spares the probe, and is put aside if it proves
+        wrong.
+
+        Raises `NegotiationError` if there is no common revision, `RemoteError` or `McpError` if the
+        server breaks off the handshake, `RequestTimeout` if it does not answer, `Disconnected` if
+        it cannot be reached, `ValueError` and `TypeError` for wrong arguments, and `ImportError` if
+        the package has no part for such a target. On leaving, calls without an answer raise
+        `Disconnected`, and the transport is closed.
+        """
+        opener = self.opener(target, settings.get("options", USUAL))
+        if not clients and as_ is None:
+            as_ = import_module(self._package).REVISIONS[-1].load()
+        return connect(opener, *clients, as_=as_, **settings)
+
+    def opener(self, target: Target, options: Options = USUAL) -> Opener:
+        """Return what opens connections to `target`; see `connect` for errors."""
+        made = target if isinstance(target, type) else type(target)
+        if issubclass(made, ClientBase):
+            raise TypeError("the target comes first, then the client: connect(target, client)")
+        if issubclass(made, Handlers):
+            return self.part("in_memory", target, options=options)
+        given: Any = target
+        if isinstance(target, str) and _URL.match(target):
+            return self.part("open_http", target)
+        if isinstance(given, (str, PathLike, Sequence)):
+            return self.part("stdio_client", _program(cast(_Program, given)))
+        if not callable(given):
+            raise TypeError(f"{given!r:.80} is no command, file, URL, server or opener")
+        return cast(Opener, given)
+
+    def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
+        """Call what makes openers; the package says which part would bring it if it lacks it."""
+        opener: Opener = getattr(import_module(self._package), name)(*arguments, **options)
+        return opener
+
+
+def _program(target: _Program) -> list[str]:
+    if isinstance(target, str) and not Path(target).is_file():
+        program = _words(target)
+    elif isinstance(target, (str, PathLike)):
+        program = [os.fspath(target)]
+    else:
+        program = [os.fspath(part) for part in target]
+    first = program[0] if program else ""
+    if first.endswith(".json"):
+        raise ValueError(f"{first} is no program; connect_config connects to the servers in it")
+    if first.endswith(".py"):
+        if not Path(first).is_file():
+            raise FileNotFoundError(f"there is no file {first} in {Path.cwd()}")
+        program.insert(0, sys.executable)
+    return program
+
+
+def _words(line: str) -> list[str]:
+    posix = sys.platform != "win32"
+    try:
+        words = shlex.split(line, posix=posix)
+    except ValueError as error:
+        raise ValueError(f"{line!r:.80} is no command line: {error}") from None
+    # There a backslash separates folders, and quotes are left around a word.
+    return words if posix else [word.strip('"') for word in words]

@@ -1,0 +1,119 @@
+"""A cache of what servers say may be kept (2026-07-28, server/utilities/caching)."""
+
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+from ..core.errors import McpError
+from ..core.json import JSONObject, json_text
+from ..core.models.base import declared
+from ..core.spec import RequestSpec
+from ..core.subscriptions import RESOURCE_UPDATED
+
+_READ: Final = "resources/read"
+_STALE: Final = {
+    "notifications/tools/list_changed": ("tools/list",),
+    "notifications/prompts/list_changed": ("prompts/list",),
+    "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
+    RESOURCE_UPDATED: (_READ,),
+}
+"""What a notification of a change makes stale."""
+
+# Members of a request that answers the server: they do not follow from what is asked.
+_ANSWERS: Final = {"inputResponses", "requestState"}
+
+_LARGEST: Final = 8 * 1024 * 1024
+
+# No hint holds for longer; milliseconds.
+_LONGEST: Final = 24 * 60 * 60 * 1000
+
+
+class _Key(NamedTuple):
+    method: str
+    result: type[Any]
+    params: bytes
+    uri: str | None
+    owner: object
+    """What stands for the connection that a private result is for; None for a public one."""
+
+
+class _Kept(NamedTuple):
+    until: float
+    result: bytes
+
+
+class Cache:
+    """Results that are fresh, for `client.cache`; those kept longest make room for new ones.
+
+    Clients of one server may share a cache: they share what the server calls public. What is
+    private is only for the connection that asked for it. `max_bytes` is the size of all results.
+    """
+
+    def __init__(self, max_bytes: int = _LARGEST) -> None:
+        self._max_bytes = max_bytes
+        self._kept: dict[_Key, _Kept] = {}
+        self._size = 0
+        self._changes = 0
+
+    async def request(
+        self,
+        owner: object,
+        spec: RequestSpec[Any, Any],
+        params: Any,
+        request: Callable[[], Awaitable[Any]],
+    ) -> Any:
+        """Return a fresh result that is kept, or else that of `request`; keep it if it may be."""
+        result: Any = spec.results[0]
+        if "ttl_ms" not in result.model_fields:
+            return await request()
+        given: JSONObject = {} if params is None else params.to_wire()
+        if _ANSWERS & given.keys():
+            return await request()
+        public = _Key(spec.method, result, json_text(given), given.get("uri"), None)
+        private = public._replace(owner=owner)
+        for key in (public, private):
+            kept = self._kept.get(key)
+            if kept is not None and monotonic() < kept.until:
+                return result.from_json(kept.result)
+        changes = self._changes
+        try:
+            received = await request()
+        except McpError:
+            # A cursor that is refused is of a list that is there no more.
+            if "cursor" in given:
+                self.clear(spec.method)
+            raise
+        seconds = min(declared(received, "ttl_ms") or 0, _LONGEST) / 1000
+        # What was on its way when something changed may be from before that.
+        if seconds > 0 and changes == self._changes:
+            key = public if received.cache_scope == "public" else private
+            self._keep(key, _Kept(monotonic() + seconds, received.to_json()))
+        return received
+
+    def _keep(self, key: _Key, kept: _Kept) -> None:
+        self._drop(key)
+        self._kept[key] = kept
+        self._size += _size(key, kept)
+        while self._size > self._max_bytes:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, key: _Key) -> None:
+        kept = self._kept.pop(key, None)
+        if kept is not None:
+            self._size -= _size(key, kept)
+
+    def changed(self, notification: str, uri: str | None) -> None:
+        """Drop what a notification makes stale."""
+        for method in _STALE.get(notification, ()):
+            self.clear(method, uri)
+
+    def clear(self, method: str | None = None, uri: str | None = None) -> None:
+        """Drop all results, or those of a method, or of a resource and what it is a part of."""
+        self._changes += 1
+        for key in list(self._kept):
+            if method in (None, key.method) and (uri is None or uri.startswith(key.uri or "")):
+                self._drop(key)
+
+
+def _size(key: _Key, kept: _Kept) -> int:
+    return len(key.params) + len(kept.result)

@@ -1,0 +1,250 @@
+"""The cache of a client: what the server says may be kept is not asked for again."""
+
+import asyncio
+from typing import Any, ClassVar
+
+import pytest
+from mcp_revisions import v2025_11_25 as old
+from mcp_revisions import v2026_07_28 as mcp
+from support.http.serving import serving
+from support.revisions import HANDSHAKE
+from support.sessions.talking import pkg, runtime, stub
+from support.tables import case
+
+m = mcp.models
+MINUTE = 60_000
+
+
+class Library(mcp.Server):
+    """A server that counts what it is asked, and says how long that holds."""
+
+    SENDS = frozenset({"notifications/tools/list_changed", "notifications/resources/updated"})
+    DECLARES: ClassVar = {"resources": {"subscribe": True}}
+    ttl = MINUTE
+    scope: Any = "private"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def on_list_tools(
+        self, session: mcp.Session, params: m.PaginatedRequestParams
+    ) -> m.ListToolsResult:
+        self.asked.append(f"tools {params.cursor}")
+        one = m.Tool(name=f"tool{params.cursor or ''}", input_schema={"type": "object"})
+        more = None if params.cursor else "2"
+        return m.ListToolsResult(
+            tools=[one], next_cursor=more, ttl_ms=self.ttl, cache_scope=self.scope
+        )
+
+    async def on_read_resource(
+        self, session: mcp.Session, params: m.ReadResourceRequestParams
+    ) -> m.ReadResourceResult:
+        self.asked.append(params.uri)
+        text = m.TextResourceContents(uri=params.uri, text="x" * 100)
+        return m.ReadResourceResult(contents=[text], ttl_ms=self.ttl, cache_scope=self.scope)
+
+    async def on_call_tool(
+        self, session: mcp.Session, params: m.CallToolRequestParams
+    ) -> m.CallToolResult:
+        self.asked.append("call")
+        return m.CallToolResult(content=[])
+
+
+def reading(uri: str) -> m.ReadResourceRequestParams:
+    return m.ReadResourceRequestParams(uri=uri)
+
+
+async def twice(client: mcp.Client) -> None:
+    for _ in range(2):
+        assert [tool.name async for tool in client.iter_tools()]
+        for uri in ("a://1", "a://2"):
+            assert (await client.read_resource(reading(uri))).contents[0].uri == uri
+        await client.call_tool(m.CallToolRequestParams(name="tool"))
+
+
+EACH = ["tools None", "tools 2", "a://1", "a://2", "call"]
+
+
+async def test_results_are_kept_as_long_as_the_server_says_and_only_with_a_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, cache, ttl, asked in (
+        ("no cache", None, MINUTE, EACH * 2),
+        ("a cache", pkg.Cache(), MINUTE, [*EACH, "call"]),
+        ("stale at once", pkg.Cache(), 0, EACH * 2),
+        ("very long", pkg.Cache(), 10**400, [*EACH, "call"]),
+    ):
+        server = Library()
+        server.ttl = ttl
+        with case(name):
+            async with pkg.connect(server) as client:
+                client.cache = cache
+                await twice(client)
+                assert server.asked == asked
+            server.asked.clear()
+            async with (
+                serving(server) as site,
+                pkg.connect(f"http://127.0.0.1:{site.port}/mcp") as client,
+            ):
+                client.cache = None if cache is None else pkg.Cache()
+                await twice(client)
+                # Over HTTP the server lists its tools too, to check header fields of calls.
+                reads = [one for one in server.asked if one.startswith("a:")]
+                assert reads == [one for one in asked if one.startswith("a:")]
+    now = [0.0]
+    monkeypatch.setattr(runtime("client.cache"), "monotonic", lambda: now[0])
+    server = Library()
+    async with pkg.connect(server) as client:
+        client.cache = pkg.Cache()
+        for seconds, asked_so_far in ((59.9, 1), (60, 2), (61, 2)):
+            await client.read_resource(reading("a://1"))
+            now[0] = seconds
+            await client.read_resource(reading("a://1"))
+            assert len(server.asked) == asked_so_far
+
+
+async def test_what_is_kept_is_not_what_the_caller_changes() -> None:
+    async with pkg.connect(Library()) as client:
+        client.cache = pkg.Cache()
+        for _ in range(3):
+            listed = await client.list_tools()
+            assert [tool.name for tool in listed.tools] == ["tool"]
+            listed.tools.clear()
+
+
+async def test_private_results_are_only_for_the_connection_that_asked() -> None:
+    for scope, asked in (("private", ["a://1", "a://1"]), ("public", ["a://1"])):
+        with case(scope):
+            server, cache = Library(), pkg.Cache()
+            server.scope = scope
+            async with pkg.connect(server) as one, pkg.connect(server) as two:
+                one.cache = two.cache = cache
+                for client in (one, two, one, two):
+                    await client.read_resource(reading("a://1"))
+            assert server.asked == asked
+            async with pkg.connect(server) as one:
+                one.cache = cache
+                await one.read_resource(reading("a://1"))
+            assert len(server.asked) == (3 if scope == "private" else 1)
+
+
+async def test_a_change_makes_stale_what_it_is_about() -> None:
+    server = Library()
+    async with pkg.connect(server) as client:
+        client.cache = pkg.Cache()
+        wanted = m.SubscriptionFilter(
+            tools_list_changed=True, resource_subscriptions=["a://1", "a://1/part"]
+        )
+        params = m.SubscriptionsListenRequestParams(notifications=wanted)
+        listening = asyncio.create_task(client.subscriptions_listen(params))
+        await twice(client)
+        for change, asked in (
+            (server.tools_list_changed(), ["tools None", "tools 2", "call"]),
+            (server.resource_updated("a://1"), ["a://1", "call"]),
+            (server.resource_updated("a://1/part"), ["a://1", "call"]),
+        ):
+            server.asked.clear()
+            await change
+            await asyncio.sleep(0.05)
+            await twice(client)
+            assert [one for one in server.asked if one != "call"] == asked[:-1]
+        server.asked.clear()
+        client.cache.clear("tools/list")
+        await twice(client)
+        assert server.asked == ["tools None", "tools 2", "call", "call"]
+        client.cache.clear()
+        await twice(client)
+        assert server.asked[4:] == [*EACH, "call"]
+        listening.cancel()
+
+
+async def test_what_was_on_its_way_during_a_change_is_not_kept() -> None:
+    cache = pkg.Cache()
+
+    async def read(self: Library, session: mcp.Session, params: Any) -> m.ReadResourceResult:
+        result = await Library.on_read_resource(self, session, params)
+        cache.clear("resources/read")
+        return result
+
+    changing = type("Changing", (Library,), {"on_read_resource": read})()
+    async with pkg.connect(changing) as client:
+        client.cache = cache
+        for _ in range(2):
+            await client.read_resource(reading("a://1"))
+    assert changing.asked == ["a://1", "a://1"]
+
+
+async def test_pages_of_a_list_whose_cursor_is_refused_are_dropped() -> None:
+    async def listing(
+        self: Library, session: mcp.Session, params: m.PaginatedRequestParams
+    ) -> m.ListToolsResult:
+        if params.cursor and "refused" not in self.asked:
+            self.asked.append("refused")
+            raise pkg.InvalidParams("There is no such page")
+        return await Library.on_list_tools(self, session, params)
+
+    server = type("Changing", (Library,), {"on_list_tools": listing})()
+    async with pkg.connect(server) as client:
+        client.cache = pkg.Cache()
+        with pytest.raises(pkg.McpError, match="no such page"):
+            assert [tool async for tool in client.iter_tools()]
+        for _ in range(2):
+            assert [tool.name async for tool in client.iter_tools()] == ["tool", "tool2"]
+    assert server.asked == ["tools None", "refused", "tools None", "tools 2"]
+
+
+async def test_the_size_is_bounded_and_the_oldest_makes_room() -> None:
+    server = Library()
+    async with pkg.connect(server) as client:
+        client.cache = pkg.Cache(max_bytes=800)
+        for number in range(20):
+            await client.read_resource(reading(f"a://{number}"))
+        server.asked.clear()
+        await client.read_resource(reading("a://19"))
+        assert server.asked == []
+        await client.read_resource(reading("a://0"))
+        assert server.asked == ["a://0"]
+        client.cache = pkg.Cache(max_bytes=10)
+        for _ in range(2):
+            await client.read_resource(reading("a://1"))
+        assert server.asked == ["a://0", "a://1", "a://1"]
+
+
+async def test_a_result_that_follows_from_answers_is_never_kept() -> None:
+    async def read(self: Library, session: mcp.Session, params: Any) -> Any:
+        await session.list_roots()
+        return await Library.on_read_resource(self, session, params)
+
+    asking = type("Asking", (Library,), {"on_read_resource": read})()
+
+    async def roots(self: object, *_: object) -> m.ListRootsResult:
+        return m.ListRootsResult(roots=[])
+
+    client: Any = stub(mcp.Client, on_list_roots=roots)
+    async with pkg.connect(asking, client):
+        client.cache = pkg.Cache()
+        for _ in range(2):
+            await client.read_resource(reading("a://1"))
+    assert asking.asked == ["a://1", "a://1"]
+
+
+async def test_a_revision_without_hints_says_so_and_an_older_server_gives_none() -> None:
+    for revision in HANDSHAKE:
+        with case(revision), pytest.raises(pkg.LocalError, match=revision):
+            pkg.load(revision).Client().cache = pkg.Cache()
+
+    class Older(old.Server):
+        listed = 0
+
+        async def on_list_tools(
+            self, session: old.Session, params: old.models.PaginatedRequestParams
+        ) -> old.models.ListToolsResult:
+            self.listed += 1
+            return old.models.ListToolsResult(tools=[])
+
+    server = Older()
+    async with pkg.connect(server) as client:
+        client.cache = pkg.Cache()
+        for _ in range(2):
+            await client.list_tools()
+    assert server.listed == 2

@@ -1,0 +1,265 @@
+"""Connecting to what people have: commands, files, URLs, servers, and whole configurations."""
+
+import json
+import logging
+import shutil
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_revisions import v2025_11_25 as old
+from mcp_revisions import v2026_07_28 as mcp
+from support.folders import ROOT
+from support.http.serving import serving
+from support.revisions import HANDSHAKE, OLD, STATELESS
+from support.sessions.talking import pkg
+from support.tables import case
+
+m = mcp.models
+
+PROGRAM = """
+import os
+from pkg import Toolkit, run_stdio, tool
+from pkg import {module} as mcp
+
+
+class Weather(Toolkit, mcp.Server):
+    @tool
+    def forecast(self, city: str) -> str:
+        return f"{{city}}: {{os.environ.get('WEATHER', 'sun')}}"
+
+
+if __name__ == "__main__":
+    run_stdio(Weather)
+"""
+CALL = m.CallToolRequestParams(name="forecast", arguments={"city": "Ulm"})
+
+
+class Weather(pkg.Toolkit, old.Server):
+    @pkg.tool
+    def forecast(self, city: str) -> str:
+        return f"{city}: sun"
+
+
+class Newer(pkg.Toolkit, mcp.Server):
+    @pkg.tool
+    def forecast(self, city: str) -> str:
+        return f"{city}: rain"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose name has a space, with the package and a server of each era."""
+    place = tmp_path_factory.mktemp("with space")
+    hidden = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(ROOT / "generated" / "mcp_revisions", place / "pkg", ignore=hidden)
+    for name, module in (("old.py", "v2025_11_25"), ("new.py", "v2026_07_28")):
+        (place / name).write_text(PROGRAM.format(module=module))
+    return place
+
+
+async def weather(client: mcp.Client) -> str:
+    (block,) = (await client.call_tool(CALL)).content
+    assert isinstance(block, m.TextContent)
+    return block.text
+
+
+async def test_whatever_a_server_is_reached_by_it_is_called_in_the_newest_revision(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    python = sys.executable
+    targets: list[tuple[Any, str]] = [
+        (folder / "old.py", OLD),
+        (str(folder / "old.py"), OLD),
+        ("new.py", STATELESS),
+        (f"{python} new.py", STATELESS),
+        (f"{python} '{folder / 'old.py'}'", OLD),
+        ([python, folder / "old.py"], OLD),
+        (Weather, OLD),
+        (Newer(), STATELESS),
+        (pkg.stdio_client([python, "old.py"]), OLD),
+        (pkg.in_memory(Newer, revisions=pkg.REVISIONS), STATELESS),
+    ]
+    for target, revision in targets:
+        with case(repr(target)[:60]):
+            async with pkg.connect(target) as client:
+                assert type(client) is mcp.Client
+                assert client.revision == revision
+                assert await weather(client) in ("Ulm: sun", "Ulm: rain")
+    async with serving(Weather) as site, pkg.connect(f"http://127.0.0.1:{site.port}/mcp") as client:
+        assert (client.revision, await weather(client)) == (OLD, "Ulm: sun")
+
+
+async def test_a_client_that_is_given_speaks_its_revision_alone() -> None:
+    for revision in (*HANDSHAKE, STATELESS):
+        with case(revision):
+            server: Any = type("Any", (pkg.Toolkit, pkg.load(revision).Server), {})
+            async with pkg.connect(server, pkg.load(revision).Client()) as client:
+                assert client.revision == revision
+    with pytest.raises(pkg.NegotiationError):
+        async with pkg.connect(Weather, mcp.Client()):
+            pass
+
+
+WRONG: list[tuple[Any, type[Exception], str]] = [
+    ((mcp.Client(), Weather), TypeError, r"connect\(target, client\)"),
+    ((mcp.Client, "server.py"), TypeError, r"connect\(target, client\)"),
+    ((Weather, mcp.Client), TypeError, "as objects"),
+    ((Weather, "server.py"), TypeError, "as objects"),
+    ((3,), TypeError, "3 is no command, file, URL, server or opener"),
+    (("nothing.py",), FileNotFoundError, "no file nothing.py"),
+    (("say 'it",), ValueError, "no command line"),
+    (("mcp.json",), ValueError, "connect_config"),
+    (("ws://example.com",), ValueError, "http:// or https://"),
+    (("",), ValueError, "no program"),
+    (([],), ValueError, "no program"),
+]
+
+
+def test_what_cannot_be_connected_to_is_refused_at_once() -> None:
+    for arguments, error, message in WRONG:
+        with case(repr(arguments)), pytest.raises(error, match=message):
+            pkg.connect(*arguments)
+    wrong: Any = mcp.Client()
+    with pytest.raises(TypeError, match="the URL comes first"):
+        pkg.connect_http(wrong, wrong)
+
+
+async def test_in_memory_the_server_comes_first_and_the_order_of_before_is_taken() -> None:
+    async with pkg.connect_in_memory(Newer, mcp.Client()) as client:
+        assert await weather(client) == "Ulm: rain"
+    async with pkg.connect_in_memory(mcp.Client(), Newer()) as client:
+        assert await weather(client) == "Ulm: rain"
+    wrong: list[Any] = [(Newer, Newer), (mcp.Client(), mcp.Client()), (Newer, mcp.Client)]
+    for pair in wrong:
+        with case(repr(pair)), pytest.raises(TypeError, match="a server, then a client"):
+            pkg.connect_in_memory(*pair)
+
+
+# Configurations.
+
+
+@asynccontextmanager
+async def configured(folder: Path) -> AsyncGenerator[dict[str, Any], None]:
+    """A configuration of a server of each era as a process, and of one over HTTP."""
+    async with serving(Newer) as site:
+        yield {
+            "old": {"command": sys.executable, "args": ["old.py"], "cwd": str(folder)},
+            "new": {
+                "type": "stdio",
+                "command": "${PYTHON_HERE}",
+                "args": ["new.py"],
+                "cwd": "${NOWHERE:-" + str(folder) + "}",
+                "env": {"WEATHER": "${env:SNOW}"},
+                "autoApprove": ["forecast"],
+            },
+            "far": {"type": "http", "url": f"http://127.0.0.1:{site.port}/mcp", "headers": {}},
+            "off": {"command": "nothing", "disabled": True},
+        }
+
+
+async def test_all_servers_of_a_file_are_one_each_in_its_revision(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON_HERE", sys.executable)
+    monkeypatch.setenv("SNOW", "snow")
+    async with configured(folder) as servers:
+        for member in ("mcpServers", "servers"):
+            file = tmp_path / "mcp.json"
+            file.write_text(json.dumps({member: servers, "inputs": []}))
+            async with pkg.connect_config(file) as several:
+                assert list(several) == ["old", "new", "far"]
+                found = {name: client.revision for name, client in several.items()}
+                assert found == {"old": OLD, "new": STATELESS, "far": STATELESS}
+                names = [tool.name async for tool in several.iter_tools()]
+                assert names == ["old_forecast", "new_forecast", "far_forecast"]
+                said = [await several.call_tool(name, {"city": "Ulm"}) for name in names]
+                texts = [one.content[0].to_wire()["text"] for one in said]
+                assert texts == ["Ulm: sun", "Ulm: snow", "Ulm: rain"]
+                assert await weather(several["new"]) == "Ulm: snow"
+                with pytest.raises(LookupError, match="there are old, new, far"):
+                    await several.call_tool("forecast")
+
+
+async def test_names_of_tools_have_a_separator_and_clients_a_class() -> None:
+    class Mine(mcp.Client):
+        """A client with handlers, perhaps."""
+
+    async with serving(Newer) as site:
+        servers = {"a": {"url": f"http://127.0.0.1:{site.port}/mcp"}}
+        servers["a_b"] = servers["a"]
+        with pytest.raises(pkg.ConfigError, match="another separator than '_'"):
+            pkg.connect_config({"mcpServers": servers})
+        joined = pkg.connect_config({"mcpServers": servers}, client=Mine, separator=".")
+        async with joined as several:
+            assert [tool.name async for tool in several.iter_tools()] == [
+                "a.forecast",
+                "a_b.forecast",
+            ]
+            assert type(several["a"]) is Mine
+
+
+BAD: list[tuple[object, str]] = [
+    ([], ": there is no object mcpServers or servers"),
+    ({"mcpServers": []}, ": there is no object mcpServers or servers"),
+    ({"servers": {"a/b": 3}}, "#/servers/a~1b: of the server a/b: Input should be an object"),
+    ({"mcpServers": {"a": {"command": "x", "args": "y"}}}, "#/mcpServers/a/args: of the server a"),
+    ({"mcpServers": {"a": {"command": "x", "env": {"N": 1}}}}, "#/mcpServers/a/env/N: of the"),
+    ({"mcpServers": {"a": {"type": "ws", "url": "x"}}}, "#/mcpServers/a/type: of the server a"),
+    ({"mcpServers": {"a": {}}}, "#/mcpServers/a: the server a needs either a command or a url"),
+    (
+        {"mcpServers": {"a": {"command": "x", "url": "http://x"}}},
+        "#/mcpServers/a: the server a needs either a command or a url",
+    ),
+    (
+        {"mcpServers": {"a": {"command": "x", "args": ["", "-${NOT_THERE}-"]}}},
+        "#/mcpServers/a/args/1: ${NOT_THERE} of the server a: there is no such variable",
+    ),
+    (
+        {"servers": {"a": {"command": "x", "env": {"K": "${input:key}"}}}},
+        "#/servers/a/env/K: ${input:key} of the server a: only a host can fill it in",
+    ),
+]
+
+
+def test_a_configuration_that_is_wrong_is_refused_with_the_place(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    for config, message in BAD:
+        with case(message):
+            file.write_text(json.dumps(config))
+            with pytest.raises(pkg.ConfigError) as raised:
+                pkg.connect_config(file)
+            assert str(raised.value).startswith(f"{file}{message}")
+    file.write_text("{")
+    with pytest.raises(pkg.ConfigError, match="is not JSON"):
+        pkg.connect_config(str(file))
+    with pytest.raises(FileNotFoundError):
+        pkg.connect_config(tmp_path / "nothing.json")
+
+
+async def test_a_server_that_does_not_start_is_one_error_or_is_left_out(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = {"command": sys.executable, "args": [str(folder / "old.py")]}
+    for name, bad, message in (
+        ("program", {"command": "no-such-program"}, "cannot start no-such-program"),
+        ("code", {"command": sys.executable, "args": ["-c", "exit(3)"]}, "ended with code 3"),
+        ("url", {"url": "ftp://example.com"}, "begins with http://"),
+    ):
+        with case(name):
+            config = {"mcpServers": {"good": good, name: bad}}
+            at = f"the configuration#/mcpServers/{name}: the server {name} does not start: "
+            with pytest.raises(pkg.ConfigError) as raised:
+                async with pkg.connect_config(config):
+                    pass
+            assert str(raised.value).startswith(at)
+            assert message in str(raised.value)
+            caplog.clear()
+            with caplog.at_level(logging.WARNING):
+                async with pkg.connect_config(config, skip_failed=True) as several:
+                    assert list(several) == ["good"]
+            assert any(line.startswith(at) for line in caplog.messages)
