@@ -24,6 +24,7 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "toolkit": frozenset({"server"}),
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
+    "telemetry": frozenset(),
 }
 """The parts that can be asked for, and the roles that each of them needs."""
 
@@ -99,8 +100,8 @@ CONTENTS: Final = (
         {
             "connection": (),
             "core": (
-                *("connection_errors", "forms", "losses", "options", "pagination", "tasks"),
-                "throttle",
+                *("connection_errors", "forms", "losses", "middleware", "options"),
+                *("pagination", "tasks", "throttle"),
             ),
             "messages": (),
             "rpc": (),
@@ -111,6 +112,7 @@ CONTENTS: Final = (
         (
             *_LOSSES,
             ("core.connection_errors", _CONNECTION_ERRORS),
+            ("core.middleware", ("CallNext", "MethodCall", "Middleware")),
             ("core.options", ("Options", "Progress")),
             ("core.pagination", ("page",)),
             ("rules.handlers", ("handles",)),
@@ -207,6 +209,7 @@ CONTENTS: Final = (
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
             ("toolkit.items", ("ResourceNotFound", "ToolError")),
+            ("toolkit.middleware", ("RateLimit", "ResultCache", "Timing")),
             ("toolkit.server", ("Toolkit",)),
             ("toolkit.uri_templates", ("UriTemplate",)),
         ),
@@ -215,6 +218,11 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {"bridge": (), "client": ("listen_stream",), "core": ("subscriptions",)},
         modules=("bridge",),
+    ),
+    Contents(
+        frozenset({"telemetry"}),
+        {"core": ("connection_errors", "middleware", "telemetry")},
+        (("core.telemetry", ("Telemetry",)),),
     ),
     Contents(
         frozenset({"testing"}),

@@ -48,12 +48,20 @@ if TYPE_CHECKING:
         Loss as Loss,
         Translated as Translated,
     )
+    from ._runtime.core.middleware import (
+        CallNext as CallNext,
+        MethodCall as MethodCall,
+        Middleware as Middleware,
+    )
     from ._runtime.core.options import (
         Options as Options,
         Progress as Progress,
     )
     from ._runtime.core.pagination import (
         page as page,
+    )
+    from ._runtime.core.telemetry import (
+        Telemetry as Telemetry,
     )
     from ._runtime.http.client.connect import (
         connect_http as connect_http,
@@ -108,6 +116,11 @@ if TYPE_CHECKING:
         ResourceNotFound as ResourceNotFound,
         ToolError as ToolError,
     )
+    from ._runtime.toolkit.middleware import (
+        RateLimit as RateLimit,
+        ResultCache as ResultCache,
+        Timing as Timing,
+    )
     from ._runtime.toolkit.server import (
         Toolkit as Toolkit,
     )
@@ -135,6 +148,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Authentication",
     "Bridge",
+    "CallNext",
     "CheckedResults",
     "Disconnected",
     "EventStore",
@@ -148,7 +162,9 @@ __all__ = [
     "Loss",
     "McpError",
     "MemoryEventStore",
+    "MethodCall",
     "MethodNotFound",
+    "Middleware",
     "MissingCapability",
     "MissingClientCapability",
     "NegotiatedRevision",
@@ -160,14 +176,18 @@ __all__ = [
     "ProtectedResource",
     "ProtocolError",
     "REVISIONS",
+    "RateLimit",
     "Received",
     "Reconnection",
     "RemoteError",
     "RequestTimeout",
     "ResourceNotFound",
+    "ResultCache",
     "SessionRecord",
     "SessionStore",
     "StoredEvent",
+    "Telemetry",
+    "Timing",
     "ToolError",
     "Toolkit",
     "Translated",
@@ -238,9 +258,13 @@ _MODULES = {
     "Untranslatable": "core.errors",
     "Loss": "core.losses",
     "Translated": "core.losses",
+    "CallNext": "core.middleware",
+    "MethodCall": "core.middleware",
+    "Middleware": "core.middleware",
     "Options": "core.options",
     "Progress": "core.options",
     "page": "core.pagination",
+    "Telemetry": "core.telemetry",
     "connect_http": "http.client.connect",
     "open_http": "http.client.connect",
     "Reconnection": "http.client.state",
@@ -268,6 +292,9 @@ _MODULES = {
     "tool": "toolkit.decorators",
     "ResourceNotFound": "toolkit.items",
     "ToolError": "toolkit.items",
+    "RateLimit": "toolkit.middleware",
+    "ResultCache": "toolkit.middleware",
+    "Timing": "toolkit.middleware",
     "Toolkit": "toolkit.server",
     "UriTemplate": "toolkit.uri_templates",
     "Opener": "transports.base",
