@@ -25,6 +25,8 @@ PROGRAMS = {
     "wrong.py": user_programs.WRONG,
     "server.py": user_programs.shown_in("toolkit.md"),
     "toolkit.py": user_programs.TOOLKIT,
+    "middleware.py": user_programs.MIDDLEWARE,
+    "hooks.py": user_programs.shown_in("hooks.md"),
 }
 EXPECTED = {
     (name, line)

@@ -53,8 +53,8 @@ class MethodCall:
     def with_meta(self, members: Mapping[str, Any]) -> "MethodCall":
         """Return the call with `members` beside the others in the `_meta` of its params."""
         model = cast(type[WireModel], type(self.params))
-        read = validator_of(model.model_fields["meta"].annotation)
-        meta = read({**meta_of(self.params), **members})
+        annotation: Any = model.model_fields["meta"].annotation
+        meta = validator_of(annotation)({**meta_of(self.params), **members})
         params = self.params.model_copy(update={"meta": meta})
         return replace(self, params=params, meta={**self.meta, **members})
 

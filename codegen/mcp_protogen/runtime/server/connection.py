@@ -24,8 +24,8 @@ from ..core.tasks import Tasks
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.jsonrpc import Call
 from ..messages.method_table import Notification, Request
-from ..rpc.endpoint import Endpoint
-from ..rpc.jobs import Job
+from ..rpc.endpoint import Endpoint, OnNotification
+from ..rpc.jobs import Job, Serve
 from ..rpc.send_queue import MessageSink
 from ..rules.capabilities import OpenNeeds
 from ..rules.lifecycle import State
@@ -164,10 +164,11 @@ class ServerConnection:
         self.seal = state.seal
         self.audience = bound_server.audience
         connection.ids = state.ids
-        work = (self._serve_through, self._notify_through)
-        if not bound_server.middleware:
-            work = (self.serve, self._on_notification)
-        self.endpoint = Endpoint(connection, sink, state.tasks, state.options, *work)
+        serve: Serve = self.serve
+        notified: OnNotification = self._on_notification
+        if bound_server.middleware:
+            serve, notified = self._serve_through, self._notify_through
+        self.endpoint = Endpoint(connection, sink, state.tasks, state.options, serve, notified)
         self.level: str = "debug"
         self.handlers = bound_server.handlers
         # Most connections, of which there may be many, need neither.
