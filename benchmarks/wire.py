@@ -51,6 +51,9 @@ def rows(rounds: int) -> Iterator[Row]:
     tool, handler = taken["handle toolkit"], taken["handle by hand"]
     what, peer = "a tool of the toolkit, without the wire", "on_call_tool by hand"
     yield Row(TOPIC, what, tool, peer, handler, _TOOLKIT_TARGET, "µs")
+    through, alone = taken["call three middleware"], taken["call no middleware"]
+    what = "a call in memory through three middleware, processor time"
+    yield Row(TOPIC, what, through, "without middleware", alone, None, "µs")
 
 
 def _measure(rounds: int) -> dict[str, float]:

@@ -3,7 +3,9 @@
 Runs on the interpreter of the peers, with a generated package on its path.
 """
 
-from collections.abc import Callable
+from asyncio import Runner
+from collections.abc import Callable, Generator
+from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from typing import Any, Literal, cast
@@ -83,6 +85,34 @@ def _answered(server: Any, params: Any) -> Any:
     except StopIteration as done:
         return done.value
     raise RuntimeError("an echo has nothing to wait for")
+
+
+@contextmanager
+def calls_in_memory() -> Generator[dict[str, Action], None, None]:
+    """A whole call in one process, by how much middleware the server has."""
+
+    async def pass_on(call: Any, next: Any) -> Any:
+        return await next(call)
+
+    class Echo(_package.Server):  # type: ignore[misc]
+        async def on_call_tool(self, session: Any, params: Any) -> Any:
+            return _models.CallToolResult(content=[])
+
+    params = _models.CallToolRequestParams(name="echo", arguments={"text": "hello"})
+    with Runner() as runner:
+        found, opened = dict[str, Action](), AsyncExitStack()
+        for name, middleware in (("no middleware", ()), ("three middleware", (pass_on,) * 3)):
+            server = Echo()
+            server.middleware = middleware
+            connecting = _revisions.connect_in_memory(_package.Client(), server)
+            client = runner.run(opened.enter_async_context(connecting))
+            found[f"call {name}"] = partial(_completed, runner, client, params)
+        yield found
+        runner.run(opened.aclose())
+
+
+def _completed(runner: Runner, client: Any, params: Any) -> Any:
+    return runner.get_loop().run_until_complete(client.call_tool(params))
 
 
 def pydantic_alone() -> dict[str, Action]:

@@ -24,6 +24,7 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "toolkit": frozenset({"server"}),
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
+    "telemetry": frozenset(),
 }
 """The parts that can be asked for, and the roles that each of them needs."""
 
@@ -101,8 +102,8 @@ CONTENTS: Final = (
         {
             "connection": (),
             "core": (
-                *("connection_errors", "forms", "losses", "options", "pagination", "tasks"),
-                "throttle",
+                *("connection_errors", "forms", "losses", "middleware", "options"),
+                *("pagination", "tasks", "throttle"),
             ),
             "messages": (),
             "rpc": (),
@@ -113,6 +114,7 @@ CONTENTS: Final = (
         (
             *_LOSSES,
             ("core.connection_errors", _CONNECTION_ERRORS),
+            ("core.middleware", ("CallNext", "MethodCall", "Middleware")),
             ("core.options", ("Options", "Progress")),
             ("core.pagination", ("page",)),
             ("rpc.peer", ("WrongCall",)),
@@ -221,6 +223,7 @@ CONTENTS: Final = (
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
             ("toolkit.items", ("ResourceNotFound", "ToolError")),
+            ("toolkit.middleware", ("RateLimit", "ResultCache", "Timing")),
             ("toolkit.server", ("Toolkit",)),
             ("toolkit.uri_templates", ("UriTemplate",)),
         ),
@@ -229,6 +232,11 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {"bridge": (), "client": ("listen_stream",)},
         modules=("bridge",),
+    ),
+    Contents(
+        frozenset({"telemetry"}),
+        {"core": ("connection_errors", "middleware", "telemetry")},
+        (("core.telemetry", ("Telemetry",)),),
     ),
     Contents(
         frozenset({"testing"}),

@@ -29,6 +29,8 @@ PROGRAMS = {
     "toolkit.py": user_programs.TOOLKIT,
     "tables.py": user_programs.shown_in("asking.md"),
     "asking.py": user_programs.ASKING,
+    "middleware.py": user_programs.MIDDLEWARE,
+    "hooks.py": user_programs.shown_in("hooks.md"),
 }
 EXPECTED = {
     (name, line)

@@ -592,6 +592,61 @@ async def ask(session: mcp.Session, old: first.Session, new: stateless.Session) 
     return str(person.age)
 """
 
+MIDDLEWARE = """
+from logging import getLogger
+from typing import Any, assert_type
+
+from mcp_revisions import CallNext, MethodCall, Middleware, RateLimit, ResultCache, Telemetry
+from mcp_revisions import Timing, connect_in_memory
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25 import models as m
+
+
+def named(name: str) -> Middleware:
+    async def note(call: MethodCall, next: CallNext) -> Any:
+        print(name, call.method, call.target, call.principal, call.request_id)
+        return await next(call)
+
+    return note
+
+
+def per_tool(call: MethodCall) -> str | None:
+    assert_type(call.meta.get("a"), Any | None)
+    return call.target
+
+
+async def not_next(call: MethodCall) -> Any:
+    return None
+
+
+class Ours(mcp.Server):
+    middleware = [Timing(logger=getLogger("calls")), named("one"), ResultCache(5, size=10)]
+
+    async def around(self, call: MethodCall, next: CallNext) -> m.CallToolResult | None:
+        result: Any = await next(call.with_meta({"a": 1}))
+        call.revision = ""  # wrong
+        call.replace(method="")  # wrong
+        return m.CallToolResult(content=[]) if call.method == "tools/call" else result
+
+
+class Mine(mcp.Client):
+    middleware = (Telemetry(arguments=True), named("two"))
+
+    async def around(self, call: MethodCall, next: CallNext) -> Any:
+        return await next(call.replace(params=call.params)) if call.is_sent else await next(call)
+
+
+class Wrong(mcp.Server):
+    middleware = (not_next,)  # wrong
+
+
+async def main() -> None:
+    server = Ours()
+    server.middleware = [*server.middleware, RateLimit(2, key=per_tool)]
+    async with connect_in_memory(Mine(), server) as client:
+        assert_type(await client.list_tools(), m.ListToolsResult)
+"""
+
 
 def wrong_lines(program: str) -> set[int]:
     """The numbers of the lines marked as wrong, from 1."""

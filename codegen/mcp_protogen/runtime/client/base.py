@@ -1,13 +1,16 @@
 """The client: one connection to a server, its calls and its handlers in one class."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+
+from pydantic import ValidationError
 
 from ..connection import Connection
 from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, RemoteError
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
+from ..core.middleware import MethodCall, Middleware, meta_of, through
 from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import escaped
 from ..core.options import CallOptions, Options
@@ -180,9 +183,63 @@ class ClientRuntime(HandlerSet):
         self.cache: Cache | None = None
         self.tool_lists_changed = 0
         """How often the server has notified of that."""
+        self._request: Callable[..., Awaitable[Any]] = self._unconnected
+        self._notify: Callable[..., Awaitable[None]] = self._unconnected
 
     def adopt(self, connection: ClientConnection) -> None:
         self._connection = connection
+        self._request, self._notify = connection.request, connection.endpoint.notify
+        if middleware := self.middleware():
+            self._request = partial(self._through, middleware, connection.request)
+            self._notify = partial(self._through, middleware, connection.endpoint.notify)
+
+    async def _unconnected(self, *_: object) -> Any:
+        raise LocalError("not connected")
+
+    async def _through(
+        self,
+        middleware: Sequence[Middleware],
+        send: Callable[..., Awaitable[Any]],
+        spec: RequestSpec[Any, Any] | NotificationSpec[Any],
+        params: Any,
+        *options: CallOptions,
+    ) -> Any:
+        """Send a message through the middleware."""
+        try:
+            given = spec.params() if params is None else params
+        except (TypeError, ValidationError):
+            return await send(spec, params, *options)  # which says that it needs params
+
+        async def sent(call: MethodCall) -> Any:
+            changed = params if call.params is given else call.params
+            return await send(spec, changed, *options)
+
+        return await through(middleware, sent, self._call(spec.method, given, is_sent=True))
+
+    def _call(self, method: str, params: Any, *, is_sent: bool) -> MethodCall:
+        return MethodCall(
+            method=method,
+            params=params,
+            revision=self.revision,
+            session=self.client,
+            meta=meta_of(params),
+            is_request=not method.startswith("notifications/"),
+            is_sent=is_sent,
+        )
+
+    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        handlers, middleware = super().bound(revision), self.middleware()
+        if not middleware:
+            return handlers
+
+        def handled(method: str, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+            async def handle(params: Any) -> Any:
+                call = self._call(method, params, is_sent=False)
+                return await through(middleware, lambda call: handler(call.params), call)
+
+            return handle
+
+        return {method: handled(method, handler) for method, handler in handlers.items()}
 
     @property
     def connection(self) -> ClientConnection:
@@ -201,12 +258,12 @@ class ClientRuntime(HandlerSet):
         return self.connection.endpoint
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        connection = self.connection
         if self.cache is None:
-            result: R = await connection.request(spec, params, options)
+            result: R = await self._request(spec, params, options)
         else:
-            request = partial(connection.request, spec, params, options)
-            result = await self.cache.request(connection.mark, spec, params, request)
+            # What is kept is not sent, so that no middleware sees it.
+            request = partial(self._request, spec, params, options)
+            result = await self.cache.request(self.connection.mark, spec, params, request)
         return result
 
     def changed(self, notification: str, params: Any) -> None:
@@ -216,7 +273,7 @@ class ClientRuntime(HandlerSet):
             self.cache.changed(notification, declared(params, "uri"))
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        await self.endpoint.notify(spec, params)
+        await self._notify(spec, params)
 
     def peer_declared(self) -> Mapping[str, Any]:
         return self.endpoint.connection.declared["server"]

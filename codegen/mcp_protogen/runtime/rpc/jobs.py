@@ -24,14 +24,10 @@ from sys import getrefcount
 from typing import Any, Final, Protocol, TypeAlias
 
 from ..connection import Connection
-from ..core.connection_errors import Disconnected, MissingClientCapability
+from ..core.connection_errors import CHOSEN, Disconnected, MissingClientCapability
 from ..core.errors import (
     INTERNAL_ERROR,
-    InvalidParams,
-    InvalidRequest,
     LocalError,
-    McpError,
-    MethodNotFound,
     MissingCapability,
     ProtocolError,
     RemoteError,
@@ -54,16 +50,6 @@ def _fault(message: str, data: Any = None) -> ProtocolError:
 
 BUSY: Final = _fault("Too many requests at once")
 _STOPPED: Final = _fault("The server is shutting down")
-
-# The answers that a handler may choose; any other exception is a fault whose text stays here.
-_CHOSEN: Final = (
-    McpError,
-    Untranslatable,
-    InvalidRequest,
-    MethodNotFound,
-    InvalidParams,
-    MissingClientCapability,
-)
 
 _NO_TASKS: Final = frozenset[Task[None]]()
 
@@ -295,7 +281,7 @@ class Jobs:
         await self._give(job, data, error)
 
     def _error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
-        if isinstance(error, _CHOSEN):
+        if isinstance(error, CHOSEN):
             # Its traceback holds on to a frame that holds it.
             return error.with_traceback(None)
         peer = self._connection.peer

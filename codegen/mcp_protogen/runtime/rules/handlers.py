@@ -4,10 +4,11 @@ A generated base class has one method per message, and tables that say which is 
 handles what it overrides, and from that follows what it has to declare.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from ..core.json import JSONObject, is_object
+from ..core.middleware import CallNext, MethodCall, Middleware, check
 from ..core.models.base import WireModel
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..messages.method_table import MethodTable
@@ -64,6 +65,13 @@ class HandlerSet:
         names = _names(type(owner), revision).items()
         return {method: getattr(owner, name) for method, name in names if method in answered}
 
+    def middleware(self) -> tuple[Middleware, ...]:
+        """Return what stands around each message, outermost first; raise `TypeError`."""
+        owner = self.owner
+        check(type(owner).__name__, owner.middleware)
+        has_own = type(owner).around is not Handlers.around
+        return (*owner.middleware, owner.around) if has_own else tuple(owner.middleware)
+
     def identity(self) -> JSONObject:
         """Return what the object calls itself: its `info`, or else the name of its class."""
         info: WireModel | None = getattr(self.owner, "info", None)
@@ -90,18 +98,29 @@ class Handlers:
     """Wire names of the notifications that a subclass sends; they may need a capability."""
     DECLARES: ClassVar[Mapping[str, Any]] = {}
     """Capabilities to declare beside those, as a JSON object: modes, extensions, experiments."""
+    middleware: Sequence[Middleware] = ()
+    """What stands around each message, outermost first; it counts from the first connection on."""
     __mcp_reads_marks__: ClassVar[bool] = False
     """Whether there is a toolkit among the bases."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Raise `TypeError` for marked functions that nothing would ever call."""
         super().__init_subclass__(**options)
+        check(cls.__name__, cls.middleware)
         if not cls.__mcp_reads_marks__:
             _refuse_marked(cls)
 
     @property
     def __mcp_runtime__(self) -> HandlerSet:
         return runtime_of(self, HandlerSet)
+
+    async def around(self, call: MethodCall, next: CallNext, /) -> Any:
+        """Return the result of a message: override it to do something around `await next(call)`.
+
+        It stands within `middleware`. A server's is around what it handles; a client's also around
+        what it sends (`call.is_sent`).
+        """
+        return await next(call)
 
 
 _RUNTIME: Final = "__mcp_runtime__"

@@ -199,6 +199,11 @@ class RequestContext:
         return self._connection.server.TABLE
 
     @property
+    def changes(self) -> int:
+        """The number of changes that the server has published."""
+        return sum(self._connection.server.__mcp_runtime__.changes.values())
+
+    @property
     def spoken(self) -> MethodTable:
         """The messages of the revision that the client speaks."""
         return self.endpoint.connection.table

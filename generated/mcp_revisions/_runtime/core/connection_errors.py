@@ -6,10 +6,15 @@ from typing import Any, Final
 from .errors import (
     MISSING_CLIENT_CAPABILITY,
     UNSUPPORTED_VERSION,
+    InvalidParams,
+    InvalidRequest,
     LocalError,
+    McpError,
+    MethodNotFound,
     ProtocolError,
     RemoteError,
     RequestId,
+    Untranslatable,
 )
 
 
@@ -63,3 +68,14 @@ class MissingClientCapability(RemoteError):
     ) -> None:
         super().__init__(message, id=id, data={"requiredCapabilities": dict(required)})
         self.required: Final = required
+
+
+CHOSEN: Final = (
+    McpError,
+    Untranslatable,
+    InvalidRequest,
+    MethodNotFound,
+    InvalidParams,
+    MissingClientCapability,
+)
+"""The answers that a handler may choose; any other exception is a fault, whose text stays here."""

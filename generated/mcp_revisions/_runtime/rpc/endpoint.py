@@ -10,7 +10,7 @@ which they came, and before the answers that came after them.
 
 from collections.abc import Awaitable, Callable
 from logging import getLogger
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ..connection import Cancelled, Connection, Ended, Event, Failure, Ignored, Progressed, Refusal
 from ..core.connection_errors import Disconnected
@@ -39,15 +39,14 @@ from .send_queue import MessageSink
 P = TypeVar("P")
 R = TypeVar("R")
 
+OnNotification: TypeAlias = Callable[[Notification[Any]], Awaitable[None] | None]
+"""Gives the work that a notification makes; None without a handler."""
+
 _log: Final = getLogger(__name__)
 
 
 class Endpoint:
-    """One end of a connection in one revision.
-
-    `serve` gives the result of a request; `on_notification` gives the work that a notification
-    makes, or None if there is no handler for it.
-    """
+    """One end of a connection in one revision."""
 
     __slots__ = (
         "_aborted",
@@ -70,7 +69,7 @@ class Endpoint:
         tasks: Tasks,
         options: Options,
         serve: Serve,
-        on_notification: Callable[[Notification[Any]], Awaitable[None] | None],
+        on_notification: OnNotification,
     ) -> None:
         self.connection = connection
         self.sink = sink

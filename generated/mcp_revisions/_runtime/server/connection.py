@@ -4,7 +4,7 @@ Some methods the runtime answers itself, unless the server does. The log level a
 of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
 """
 
-from asyncio import Future, get_running_loop
+from asyncio import Future, current_task, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
@@ -15,6 +15,7 @@ from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, RequestId
 from ..core.json import JSONObject, json_text
+from ..core.middleware import MethodCall, through
 from ..core.models.base import WireModel
 from ..core.options import Options
 from ..core.spec import Role
@@ -23,8 +24,8 @@ from ..core.tasks import Tasks
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.jsonrpc import Call
 from ..messages.method_table import Notification, Request
-from ..rpc.endpoint import Endpoint
-from ..rpc.jobs import Job
+from ..rpc.endpoint import Endpoint, OnNotification
+from ..rpc.jobs import Job, Serve
 from ..rpc.send_queue import MessageSink
 from ..rules.capabilities import OpenNeeds
 from ..rules.lifecycle import State
@@ -38,7 +39,7 @@ class BoundServer:
     """One server in one revision: its handlers, and what all of its connections share."""
 
     __slots__ = (
-        *("audience", "changes", "declared", "handlers", "needs"),
+        *("audience", "changes", "declared", "handlers", "middleware", "needs"),
         *("server", "signature", "strategies", "view"),
     )
 
@@ -49,6 +50,7 @@ class BoundServer:
         self.server = server
         self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
         """By wire name."""
+        self.middleware = own.middleware()
         self.changes: Final = own.changes
         self.strategies: Mapping[str, Strategy] = strategies(server.TABLE, view.table)
         """How the handlers of some methods are run."""
@@ -162,9 +164,11 @@ class ServerConnection:
         self.seal = state.seal
         self.audience = bound_server.audience
         connection.ids = state.ids
-        self.endpoint = Endpoint(
-            connection, sink, state.tasks, state.options, self.serve, self._on_notification
-        )
+        serve: Serve = self.serve
+        notified: OnNotification = self._on_notification
+        if bound_server.middleware:
+            serve, notified = self._serve_through, self._notify_through
+        self.endpoint = Endpoint(connection, sink, state.tasks, state.options, serve, notified)
         self.level: str = "debug"
         self.handlers = bound_server.handlers
         # Most connections, of which there may be many, need neither.
@@ -203,7 +207,41 @@ class ServerConnection:
     def session(self) -> Any:
         return RequestContext(self).session()
 
-    async def serve(self, job: Job) -> Any:
+    async def _serve_through(self, job: Job) -> Any:
+        """Serve a request through the middleware."""
+        request = job.request
+        context = RequestContext(self, request, job.reply)
+
+        async def answer(call: MethodCall) -> Any:
+            changed = request
+            if call.params is not request.params:
+                changed = request._replace(params=call.params)
+            # Middleware may go on in another task.
+            inner = Job(changed, job.reply, task=current_task())
+            return await self.serve(inner, context)
+
+        call = self._call(request, context)
+        try:
+            return await through(self.bound_server.middleware, answer, call)
+        finally:
+            if context.reports is not None:
+                await context.report()
+
+    def _call(
+        self, message: Request[Any] | Notification[Any], context: RequestContext
+    ) -> MethodCall:
+        return MethodCall(
+            method=message.spec.method,
+            params=message.params,
+            revision=context.spoken.revision,
+            session=context.session(),
+            meta=message.meta,
+            principal=context.principal,
+            request_id=context.request_id,
+            is_request=isinstance(message, Request),
+        )
+
+    async def serve(self, job: Job, context: RequestContext | None = None) -> Any:
         request = job.request
         method = request.spec.method
         built_in = _BUILT_IN.get(method)
@@ -211,7 +249,8 @@ class ServerConnection:
             built_in.check(self, request)
         handler = self.handlers.get(method)
         if handler is not None:
-            context = RequestContext(self, request, job.reply)
+            if context is None:
+                context = RequestContext(self, request, job.reply)
             strategy = self.bound_server.strategies.get(method)
             try:
                 if strategy is None:
@@ -229,16 +268,33 @@ class ServerConnection:
             built_in.keep(self, request)
         return result
 
+    def _notify_through(self, notification: Notification[Any]) -> Awaitable[None]:
+        """Return what handles a notification through the middleware."""
+        if notification.spec.method == INITIALIZED:
+            # The requests that follow do not wait for middleware.
+            self._enter_open()
+
+        async def handle(call: MethodCall) -> None:
+            work = self._on_notification(notification._replace(params=call.params))
+            if work is not None:
+                await work
+
+        context = RequestContext(self, meta=notification.meta)
+        return through(self.bound_server.middleware, handle, self._call(notification, context))
+
     def _on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method = notification.spec.method
         if method == INITIALIZED:
-            connection = self.endpoint.connection
-            if connection.state is State.OPEN_PENDING:
-                connection.enter(State.OPEN)
+            self._enter_open()
         handler = self.handlers.get(method)
         if handler is None:
             return None
         return handler(RequestContext(self, meta=notification.meta).session(), notification.params)
+
+    def _enter_open(self) -> None:
+        connection = self.endpoint.connection
+        if connection.state is State.OPEN_PENDING:
+            connection.enter(State.OPEN)
 
     async def listed(self, method: str, cursor: str | None, call: Job) -> Mapping[str, Any]:
         """Return a page of what the server lists to the sender of a call, as a JSON object."""

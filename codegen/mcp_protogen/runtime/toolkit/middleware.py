@@ -1,0 +1,159 @@
+"""Middleware for any server: times in the log, a limit to the rate of requests, kept results."""
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from logging import INFO, Logger, getLogger
+from math import ceil
+from time import monotonic
+from typing import Any, Final, NamedTuple, cast
+
+from ..core.errors import McpError
+from ..core.json import json_text
+from ..core.middleware import CallNext, MethodCall, failure
+from ..core.models.base import WireModel, declared
+
+_log: Final = getLogger(__name__)
+
+RATE_LIMITED: Final = -32000
+"""The code of a request that comes too soon; no revision gives it another meaning."""
+
+# Keys that one object remembers; the one that was used longest ago makes room.
+_MOST: Final = 10_000
+
+
+class Timing:
+    """Logs the method, target, outcome and seconds of each message."""
+
+    def __init__(self, *, logger: Logger = _log, level: int = INFO) -> None:
+        self._logger = logger
+        self._level = level
+
+    async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
+        begun, outcome = monotonic(), None
+        try:
+            result = await next(call)
+            outcome = failure(result)
+            return result
+        except BaseException as error:
+            outcome = failure(error)
+            raise
+        finally:
+            about = "" if call.target is None else f" {call.target!r:.100}"
+            said = call.method, about, outcome or "ok", monotonic() - begun
+            self._logger.log(self._level, "%s%s: %s in %.6f s", *said)
+
+
+def _principal(call: MethodCall) -> Hashable:
+    return call.principal
+
+
+def _oldest(kept: Mapping[Hashable, object]) -> Hashable:
+    return next(iter(kept))
+
+
+class RateLimit:
+    """Refuses requests that come faster than `rate` in a second, after a `burst` of them.
+
+    Each principal has a limit of its own, or each value of `key`; all clients that are not
+    authenticated have one together. Without `methods` all requests count but `ping`. The error has
+    the code -32000, and the seconds to wait as `retryAfter` in its data. Raises `ValueError` for a
+    rate or burst that lets nothing through.
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        burst: int | None = None,
+        *,
+        methods: Collection[str] | None = None,
+        key: Callable[[MethodCall], Hashable] = _principal,
+    ) -> None:
+        self._rate = rate
+        self._burst = max(1, ceil(rate)) if burst is None else burst
+        if rate <= 0 or self._burst < 1:
+            raise ValueError(f"RateLimit({rate}, {burst}) lets nothing through: begin at 1")
+        self._methods = methods
+        self._key = key
+        self._buckets: dict[Hashable, tuple[float, float]] = {}
+        """The requests that are left, and when that was, by key."""
+
+    async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
+        methods = self._methods
+        counts = call.method != "ping" if methods is None else call.method in methods
+        if counts and call.is_request and not call.is_sent:
+            self._take(self._key(call))
+        return await next(call)
+
+    def _take(self, key: Hashable) -> None:
+        now = monotonic()
+        left, at = self._buckets.pop(key, (self._burst, now))
+        left = min(self._burst, left + (now - at) * self._rate)
+        self._buckets[key] = max(left - 1, 0) if left >= 1 else left, now
+        if len(self._buckets) > _MOST:
+            del self._buckets[_oldest(self._buckets)]
+        if left < 1:
+            seconds = ceil((1 - left) / self._rate * 1000) / 1000
+            text = f"Too many requests: try again in {seconds:g} s"
+            raise McpError(RATE_LIMITED, text, {"retryAfter": seconds})
+
+
+class _Kept(NamedTuple):
+    result: Any
+    until: float
+    version: int
+    """How much had changed on the server when the result was made."""
+
+
+class ResultCache:
+    """Keeps the results of lists and reads for `seconds`, for each principal and revision.
+
+    Where a result has `ttlMs` that is what is left of the time; one that a handler has set counts
+    in place of `seconds`. Any change that the server publishes makes all results old. Questions to
+    the client and errors are not kept; at most `size` results are.
+    """
+
+    METHODS: Final = frozenset(
+        {
+            "prompts/list",
+            "resources/list",
+            "resources/read",
+            "resources/templates/list",
+            "tools/list",
+        }
+    )
+
+    def __init__(
+        self, seconds: float, *, methods: Collection[str] = METHODS, size: int = 1000
+    ) -> None:
+        self._seconds = seconds
+        self._methods = methods
+        self._size = size
+        self._kept: dict[Hashable, _Kept] = {}
+
+    def clear(self) -> None:
+        """Forget all results."""
+        self._kept.clear()
+
+    async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
+        if call.method not in self._methods or call.is_sent:
+            return await next(call)
+        wire = call.params.to_wire()
+        wire.pop("_meta", None)
+        key = call.method, call.revision, call.principal, json_text(wire)
+        version: int = call.session.__mcp_runtime__.changes
+        kept = self._kept.get(key)
+        if kept is None or kept.until <= monotonic() or kept.version != version:
+            result = await next(call)
+            if declared(result, "result_type") not in (None, "complete"):
+                return result
+            own = declared(result, "ttl_ms") or 0
+            lifetime = own / 1000 if own else self._seconds
+            kept = _Kept(result, monotonic() + lifetime, version)
+            self._kept.pop(key, None)
+            self._kept[key] = kept
+            if len(self._kept) > self._size:
+                del self._kept[_oldest(self._kept)]
+        model = cast(type[WireModel], type(kept.result))
+        if "ttl_ms" not in model.model_fields:
+            return kept.result
+        left = max(0, round((kept.until - monotonic()) * 1000))
+        return kept.result.model_copy(update={"ttl_ms": left})

@@ -1,0 +1,50 @@
+"""What the page about middleware shows works as it stands there."""
+
+import re
+from typing import Any
+
+import pytest
+from mcp_revisions import REVISIONS, McpError, connect_in_memory
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions._runtime.core import telemetry
+from mcp_revisions._runtime.core.middleware import MethodCall
+from opentelemetry.trace import get_current_span
+from support.folders import ROOT
+from support.generated.golden_package import PACKAGE
+
+PAGE = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+m = mcp.models
+
+
+def shown() -> dict[str, Any]:
+    """All that the blocks of the page define."""
+    names: dict[str, Any] = {"__name__": "shown"}
+    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(block.replace("pkg", PACKAGE.name), names)
+    return names
+
+
+async def test_the_programs_of_the_page_run() -> None:
+    names = shown()
+    async with connect_in_memory(
+        names["Patient"](), names["Weather"](), revisions=REVISIONS
+    ) as one:
+        params = m.CallToolRequestParams(name="forecast", arguments={"place": "Rome"})
+        assert "rain in Oslo" in str(await one.call_tool(params))
+        with pytest.raises(McpError, match="Only an administrator"):
+            await one.call_tool(m.CallToolRequestParams(name="reset"))
+        assert (await one.list_tools()).ttl_ms == 60_000
+    async with connect_in_memory(names["Observing"](), names["Observed"]()) as two:
+        params = m.CallToolRequestParams(name="twice", arguments={"number": 21})
+        assert "42" in str(await two.call_tool(params))
+    assert not get_current_span().is_recording()
+
+
+def test_the_tables_name_what_there_is() -> None:
+    attributes = {*telemetry.ATTRIBUTES, telemetry.ERROR_TYPE, telemetry.STATUS_CODE}
+    optional = {telemetry.ARGUMENTS, telemetry.RESULT}
+    metrics = {name for name, _ in telemetry.METRICS.values()}
+    for name in (*attributes, *optional, *metrics):
+        assert f"`{name}`" in PAGE, name
+    listed = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
+    assert {*MethodCall.__dataclass_fields__, "target"} <= listed

@@ -1,0 +1,370 @@
+"""Middleware: what stands around each message of a server or client, in each revision."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_revisions import CallNext, McpError, MethodCall
+from support.folders import GENERATED
+from support.http.serving import serving
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import (
+    client,
+    models,
+    modern,
+    named,
+    notification,
+    pkg,
+    request,
+    served,
+    server,
+    shaken,
+    tools,
+)
+from support.tables import case
+
+Called = list[tuple[Any, ...]]
+PAIRS = [(own, spoken) for own in (OLD, STATELESS) for spoken in REVISIONS]
+
+
+async def echo(session: Any, params: Any) -> str:
+    return str(params.name)
+
+
+def noting(seen: Called, name: str) -> Any:
+    async def note(call: MethodCall, next: CallNext) -> Any:
+        seen.append((name, call.method, call.target))
+        try:
+            return await next(call)
+        finally:
+            seen.append((name, "after"))
+
+    return note
+
+
+def connected(own: str, spoken: str, **members: Any) -> AbstractAsyncContextManager[Any]:
+    """A client of one revision with a server of another, whose tools give back their names."""
+    ours = tools(own, members.pop("call", echo), **members)
+    return pkg.connect_in_memory(client(spoken), ours, revisions=pkg.REVISIONS)
+
+
+async def text(caller: Any, spoken: str, name: str = "a") -> str:
+    result = await caller.call_tool(named(spoken, name))
+    return str(result.content[0].text)
+
+
+async def test_the_first_is_outermost_and_around_is_within() -> None:
+    for own, spoken in PAIRS:
+        with case((own, spoken)):
+            seen: Called = []
+            inner = staticmethod(noting(seen, "around"))
+            outer = noting(seen, "first"), noting(seen, "second")
+            async with connected(own, spoken, middleware=outer, around=inner) as caller:
+                seen.clear()
+                assert await text(caller, spoken) == "a"
+            names = ("first", "second", "around")
+            called: Called = [(name, "tools/call", "a") for name in names]
+            ended: Called = [(name, "after") for name in reversed(names)]
+            assert [one for one in seen if one[1] in ("tools/call", "after")][-6:] == called + ended
+
+
+async def test_a_call_says_what_it_is() -> None:
+    for own, spoken in PAIRS:
+        with case((own, spoken)):
+            seen: list[MethodCall] = []
+
+            async def around(self: Any, call: MethodCall, next: CallNext, seen: Any = seen) -> Any:
+                seen.append(call)
+                return await next(call)
+
+            async with connected(own, spoken, around=around) as caller:
+                await text(caller, spoken)
+            call = seen[-1]
+            assert type(call.params) is models(own).CallToolRequestParams
+            assert (call.revision, call.is_request, call.is_sent) == (spoken, True, False)
+            assert (call.session.revision, call.session.request_id) == (spoken, call.request_id)
+            with pytest.raises(AttributeError):
+                call.method = "tools/list"  # type: ignore[misc]  # pyright: ignore
+            with pytest.raises(TypeError, match="the params of tools/call are CallToolRequest"):
+                call.replace(params=None)
+
+
+async def changed(call: MethodCall, next: CallNext) -> Any:
+    given = call.params.model_copy(update={"name": "b"})
+    return await next(call.replace(params=given))
+
+
+async def twice(call: MethodCall, next: CallNext) -> Any:
+    await next(call)
+    return await next(call)
+
+
+async def in_another_task(call: MethodCall, next: CallNext) -> Any:
+    async def go_on() -> Any:
+        return await next(call)
+
+    return await asyncio.create_task(go_on())
+
+
+async def refusing(call: MethodCall, next: CallNext) -> Any:
+    raise McpError(-32000, "not today", {"until": 7})
+
+
+async def failing(call: MethodCall, next: CallNext) -> Any:
+    raise ValueError("a secret")
+
+
+async def of_nothing(call: MethodCall, next: CallNext) -> Any:
+    return {"content": []}
+
+
+def only_tools(one: Callable[[MethodCall, CallNext], Awaitable[Any]]) -> Any:
+    def around(call: MethodCall, next: CallNext) -> Awaitable[Any]:
+        return one(call, next) if call.method == "tools/call" else next(call)
+
+    return around
+
+
+OUTCOMES: dict[Any, Any] = {
+    changed: "b",
+    twice: "a",
+    in_another_task: "a",
+    refusing: (-32000, "not today"),
+    failing: (-32603, "Internal error"),
+    of_nothing: (-32603, "Internal error"),
+}
+
+
+async def test_it_may_change_answer_repeat_and_refuse() -> None:
+    for own, spoken in PAIRS:
+        for one, outcome in OUTCOMES.items():
+            with case((own, spoken, one)):
+                async with connected(own, spoken, middleware=[only_tools(one)]) as caller:
+                    if isinstance(outcome, str):
+                        assert await text(caller, spoken) == outcome
+                        continue
+                    with pytest.raises(McpError) as raised:
+                        await text(caller, spoken)
+                    assert (raised.value.code, raised.value.message) == outcome
+
+
+async def test_it_sees_what_the_runtime_answers_but_not_what_it_refuses() -> None:
+    seen: list[Any] = []
+
+    async def around(self: Any, call: MethodCall, next: CallNext) -> Any:
+        result = await next(call)
+        seen.append((call.method, type(result).__name__))
+        return result
+
+    async with shaken(tools(OLD, echo, around=around)) as hand:
+        assert (await hand.ask("ping"))["result"] == {}
+        assert (await hand.ask("prompts/list"))["error"]["code"] == -32601
+        assert (await hand.ask("tools/call"))["error"]["code"] == -32602
+    async with served(tools(STATELESS, echo, around=around)) as hand:
+        await hand.send(modern("server/discover"))
+        assert "supportedVersions" in (await hand.take())["result"]
+    answered = [("ping", "EmptyResult"), ("server/discover", "DiscoverResult")]
+    assert seen == [("notifications/initialized", "NoneType"), *answered]
+
+
+async def test_a_slow_one_around_initialized_holds_up_no_request() -> None:
+    held = asyncio.Event()
+
+    async def around(self: Any, call: MethodCall, next: CallNext) -> Any:
+        if not call.is_request:
+            await held.wait()
+        return await next(call)
+
+    async with shaken(tools(OLD, echo, around=around)) as hand:
+        assert "result" in await hand.ask("tools/call", name="a", arguments={})
+        held.set()
+
+
+async def test_members_of_a_batch_are_calls_of_their_own() -> None:
+    seen: list[Any] = []
+
+    async def around(self: Any, call: MethodCall, next: CallNext) -> Any:
+        seen.append((call.method, call.request_id))
+        return await next(call)
+
+    async with shaken(tools("2025-03-26", echo, around=around), "2025-03-26") as hand:
+        await hand.send([request("ping", 1), notification("notifications/roots/list_changed")])
+        assert [one["id"] for one in await hand.take()] == [1]
+    rest = {("ping", 1), ("notifications/roots/list_changed", None)}
+    assert set(seen) == {("notifications/initialized", None), *rest}
+
+
+async def test_it_runs_on_after_a_cancellation() -> None:
+    begun, after = asyncio.Event(), asyncio.Event()
+
+    async def forever(session: Any, params: Any) -> str:
+        begun.set()
+        await asyncio.Event().wait()
+        return ""
+
+    async def around(self: Any, call: MethodCall, next: CallNext) -> Any:
+        try:
+            return await next(call)
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            after.set()
+            raise
+
+    async with shaken(tools(OLD, forever, around=around)) as hand:
+        await hand.send(request("tools/call", 5, name="a", arguments={}))
+        await begun.wait()
+        await hand.send(notification("notifications/cancelled", requestId=5))
+        await after.wait()
+        assert (await hand.ask("ping", 6))["id"] == 6
+
+
+async def test_it_is_called_once_for_each_request_that_arrives() -> None:
+    """A handler of 2026-07-28 that asks takes several requests, one for each round."""
+
+    async def asks(session: Any, params: Any) -> str:
+        m = models(session.TABLE.revision)
+        schema: Any = {"type": "object", "properties": {}}
+        form = m.ElicitRequestFormParams(message="sure?", requested_schema=schema)
+        return str((await session.elicit(form)).action)
+
+    async def on_elicit(self: Any, params: Any) -> Any:
+        return models(self.TABLE.revision).ElicitResult(action="decline")
+
+    for own, spoken in PAIRS:
+        if not hasattr(pkg.load(spoken).Client, "on_elicit"):
+            continue
+        for extra in ((), (in_another_task,)):
+            with case((own, spoken, extra)):
+                results: list[str] = []
+
+                async def around(call: MethodCall, next: CallNext, results: Any = results) -> Any:
+                    result = await next(call)
+                    if call.method == "tools/call":
+                        results.append(type(result).__name__)
+                    return result
+
+                ours = tools(own, asks, middleware=(around, *extra))
+                asked = client(spoken, on_elicit=on_elicit)
+                async with pkg.connect_in_memory(asked, ours, revisions=pkg.REVISIONS) as caller:
+                    runtime: Any = caller.__mcp_runtime__
+                    spec = pkg.load(spoken).methods.CALL_TOOL
+                    send = runtime.complete if spoken == STATELESS else runtime.request
+                    result = await send(spec, named(spoken, "a"), {})
+                    assert result.content[0].text == "decline"
+                asking = ["InputRequiredResult"] if spoken == STATELESS else []
+                assert results == [*asking, "CallToolResult"]
+
+
+async def test_a_client_has_it_around_what_it_sends_and_handles() -> None:
+    for own, spoken in PAIRS:
+        with case((own, spoken)):
+            seen: list[Any] = []
+
+            async def around(self: Any, call: MethodCall, next: CallNext, seen: Any = seen) -> Any:
+                seen.append((call.method, call.is_sent, call.is_request, call.target))
+                return await next(call.with_meta({"traceparent": "00-1-2-01"}))
+
+            came: list[Any] = []
+
+            async def note(call: MethodCall, next: CallNext, came: Any = came) -> Any:
+                if call.method in ("tools/call", "tools/list"):
+                    came.append(call.meta["traceparent"])
+                    assert call.params.to_wire()["_meta"]["traceparent"] == "00-1-2-01"
+                return await next(call)
+
+            async def on_list_tools(self: Any, session: Any, params: Any, own: str = own) -> Any:
+                await session.log("error", "listing")
+                return models(own).ListToolsResult(tools=[])
+
+            heard = asyncio.Event()
+
+            async def on_logging_message(self: Any, params: Any, heard: Any = heard) -> None:
+                heard.set()
+
+            ours = tools(
+                own,
+                echo,
+                on_list_tools=on_list_tools,
+                middleware=[note],
+                SENDS=frozenset({"notifications/message"}),
+            )
+            mine = client(spoken, around=around, on_logging_message=on_logging_message)
+            async with pkg.connect_in_memory(mine, ours, revisions=pkg.REVISIONS) as caller:
+                assert await text(caller, spoken) == "a"
+                if spoken in HANDSHAKE:
+                    await caller.list_tools()
+                    await heard.wait()
+                    assert ("notifications/message", False, False, None) in seen
+                    assert ("tools/list", True, True, None) in seen
+            assert seen[0] == ("tools/call", True, True, "a")
+            assert set(came) == {"00-1-2-01"}
+
+
+async def test_an_unconnected_client_says_so() -> None:
+    with pytest.raises(pkg.LocalError, match="not connected"):
+        await client(OLD).call_tool(named(OLD, "a"))
+
+
+WRONG: list[tuple[Any, str]] = [
+    (changed, r"Ours.middleware is one <function changed.*write a tuple"),
+    ((dict,), r"Ours.middleware: dict is a class: write dict\(\)"),
+    (("timing",), r"Ours.middleware: 'timing' is no async def"),
+]
+
+
+def test_what_is_no_middleware_is_refused_with_the_class_or_when_it_is_bound() -> None:
+    for wrong, said in WRONG:
+        with case(said):
+            with pytest.raises(TypeError, match=said):
+                server(OLD, middleware=wrong)
+            made: Any = server(OLD)
+            made.middleware = wrong
+            with pytest.raises(TypeError, match=said):
+                made.__mcp_runtime__.middleware()
+
+
+async def test_it_is_the_same_over_http() -> None:
+    for own, spoken in ((OLD, OLD), (STATELESS, STATELESS), (OLD, STATELESS), (STATELESS, OLD)):
+        with case((own, spoken)):
+            seen: Called = []
+            ours = tools(own, echo, middleware=[only_tools(changed), noting(seen, "one")])
+            async with (
+                serving(ours, pkg.REVISIONS) as site,
+                pkg.connect_http(site.url, client(spoken), revisions=pkg.REVISIONS) as caller,
+            ):
+                assert await text(caller, spoken) == "b"
+            assert ("one", "tools/call", "b") in seen
+
+
+PROGRAM = """
+from mcp_revisions import Toolkit, run_stdio, tool
+from mcp_revisions import v2025_11_25 as mcp
+
+class Ours(Toolkit, mcp.Server):
+    @tool
+    def add(self, a: int, b: int) -> int:
+        return a + b
+
+    async def around(self, call, next):
+        if call.method == "tools/call":
+            more = {"arguments": {"a": 40, "b": 2}}
+            call = call.replace(params=call.params.model_copy(update=more))
+        return await next(call)
+
+run_stdio(Ours())
+"""
+
+
+async def test_it_is_the_same_over_stdio(tmp_path: Path) -> None:
+    program = tmp_path / "ours.py"
+    program.write_text(PROGRAM)
+    environment = {"PYTHONPATH": str(GENERATED)}
+    opener = pkg.stdio_client([sys.executable, str(program)], env=environment)
+    async with pkg.connect(opener, client(OLD)) as caller:
+        params = named(OLD, "add", arguments={"a": 1, "b": 1})
+        result = await caller.call_tool(params)
+        assert "42" in str(result)

@@ -1,0 +1,219 @@
+"""The middleware that comes with a package: times, limits, kept results, telemetry."""
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp_revisions import McpError, MethodCall, RateLimit, ResultCache, Timing, ToolError
+from support.http.serving import outcome, serving
+from support.json_types import JsonObject
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import (
+    CAPABILITIES,
+    META,
+    client,
+    models,
+    modern,
+    named,
+    pkg,
+    runtime,
+    served,
+)
+from support.tables import case
+from support.toolkit.kits import kit, resource, tool
+
+PAIRS = [(own, spoken) for own in (OLD, STATELESS) for spoken in (OLD, STATELESS)]
+CLOCK = "mcp_revisions._runtime.toolkit.middleware.monotonic"
+
+
+class Clock:
+    """A clock that is moved by hand."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        monkeypatch.setattr(CLOCK, lambda: self.now)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@tool
+def echo(self: object, text: str) -> str:
+    if text == "bad":
+        raise ToolError("bad")
+    return text
+
+
+@asynccontextmanager
+async def calling(own: str, spoken: str, *one: Any, **members: Any) -> AsyncGenerator[Any, None]:
+    ours, mine = kit(own, echo=echo, middleware=one, **members)(), client(spoken)
+    async with pkg.connect_in_memory(mine, ours, revisions=pkg.REVISIONS) as caller:
+        vars(caller)["ours"] = ours
+        yield caller
+
+
+async def say(caller: Any, spoken: str, text: str, tool: str = "echo") -> Any:
+    return await caller.call_tool(named(spoken, tool, arguments={"text": text}))
+
+
+async def test_timing_logs_method_target_and_outcome(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    for own, spoken in PAIRS:
+        with case((own, spoken)):
+            caplog.clear()
+            async with calling(own, spoken, Timing()) as caller:
+                await say(caller, spoken, "a")
+                await say(caller, spoken, "bad")
+                with pytest.raises(McpError):
+                    await say(caller, spoken, "a", "missing")
+                await caller.list_tools()
+            said = [one.message for one in caplog.records if "tools/" in one.message]
+            assert [one for one in said if " in " in one][:4] == [
+                "tools/call 'echo': ok in 0.000000 s",
+                "tools/call 'echo': tool_error in 0.000000 s",
+                "tools/call 'missing': -32602 in 0.000000 s",
+                "tools/list: ok in 0.000000 s",
+            ]
+
+
+async def test_a_rate_limit_has_a_bucket_for_each_key(clock: Clock) -> None:
+    def key(call: MethodCall) -> str:
+        return str(call.params.arguments["text"])
+
+    for own, spoken in PAIRS:
+        with case((own, spoken)):
+            limit = RateLimit(0.5, 2, methods={"tools/call"}, key=key)
+            async with calling(own, spoken, limit) as caller:
+                await say(caller, spoken, "a")
+                await say(caller, spoken, "a")
+                with pytest.raises(McpError, match="try again in 2 s") as raised:
+                    await say(caller, spoken, "a")
+                assert (raised.value.code, raised.value.data) == (-32000, {"retryAfter": 2})
+                await say(caller, spoken, "b")
+                await caller.list_tools()
+                clock.now += 2
+                await say(caller, spoken, "a")
+                with pytest.raises(McpError):
+                    await say(caller, spoken, "a")
+
+
+async def test_a_rate_limit_is_that_of_the_principal_over_http(clock: Clock) -> None:
+    one, two = "1" * 16, "2" * 16
+    tokens = pkg.static_tokens({one: pkg.Principal("1"), two: pkg.Principal("2")})
+    ours = kit(STATELESS, echo=echo, middleware=(RateLimit(1, methods={"tools/call"}),))()
+    async with serving(ours, authentication=pkg.Authentication(verify=tokens)) as site:
+        found: list[Any] = []
+        for token in (one, one, two):
+            fields = {"authorization": f"Bearer {token}"}
+            given = {"text": "a"}
+            found.append(
+                await site.modern("tools/call", name="echo", headers=fields, arguments=given)
+            )
+        assert [outcome(one) for one in found] == [(200, None), (200, -32000), (200, None)]
+
+
+def test_limits_that_let_nothing_through_are_refused() -> None:
+    for wrong in ((0, None), (-1, None), (1, 0)):
+        with pytest.raises(ValueError, match="lets nothing through"):
+            RateLimit(*wrong)
+
+
+async def test_a_rate_limit_forgets_the_keys_that_were_used_longest_ago(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime("toolkit.middleware"), "_MOST", 2)
+
+    def key(call: MethodCall) -> str:
+        return str(call.params.arguments["text"])
+
+    async with calling(OLD, OLD, RateLimit(1, methods={"tools/call"}, key=key)) as caller:
+        for text in ("a", "b", "c", "a"):
+            await say(caller, OLD, text)
+        with pytest.raises(McpError):
+            await say(caller, OLD, "c")
+
+
+async def test_results_are_kept_until_their_time_is_over_or_the_server_changes(
+    clock: Clock,
+) -> None:
+    for own, spoken in PAIRS:
+        with case((own, spoken)):
+            read = 0
+
+            @resource("note://one")
+            def note(self: object) -> str:
+                nonlocal read
+                read += 1
+                return str(read)
+
+            cache = ResultCache(10)
+            changed = frozenset({"notifications/tools/list_changed"})
+            async with calling(own, spoken, cache, note=note, SENDS=changed) as caller:
+                m: Any = models(spoken)
+
+                async def get(caller: Any = caller, m: Any = m) -> Any:
+                    return await caller.read_resource(m.ReadResourceRequestParams(uri="note://one"))
+
+                result = await get()
+                clock.now += 4
+                again = await get()
+                assert result.contents[0].text == again.contents[0].text == "1"
+                if own == spoken == STATELESS:
+                    assert (result.ttl_ms, again.ttl_ms) == (10_000, 6_000)
+                clock.now += 6
+                assert (await get()).contents[0].text == "2"
+                assert [one.name async for one in caller.iter_tools()] == ["echo"]
+                caller.ours.add_tool(echo, name="second")
+                names = [one.name async for one in caller.iter_tools()]
+                assert names == ["echo", "second"]
+                cache.clear()
+                assert (await get()).contents[0].text == "3"
+
+
+async def test_results_are_kept_for_each_page_and_as_many_as_fit(clock: Clock) -> None:
+    asked: list[Any] = []
+
+    async def on_list_tools(self: Any, session: Any, params: Any) -> Any:
+        asked.append(params.cursor)
+        more = {None: "1", "1": "2"}.get(params.cursor)
+        own = {"ttl_ms": 3_000} if params.cursor is None else {}
+        return models(STATELESS).ListToolsResult(tools=[], next_cursor=more, **own)
+
+    ours = pkg.load(STATELESS).Server
+    made: Any = type("Ours", (ours,), {"on_list_tools": on_list_tools})()
+    made.middleware = [ResultCache(10, size=2)]
+    async with pkg.connect_in_memory(client(STATELESS), made) as caller:
+        [_ async for _ in caller.iter_tools()]
+        assert asked == [None, "1", "2"]
+        # The first had to make room.
+        [_ async for _ in caller.iter_tools()]
+        assert len(asked) == 6
+        made.middleware = []
+        params = models(STATELESS).PaginatedRequestParams(cursor="2")
+        await caller.list_tools(params)
+        assert len(asked) == 6
+
+
+async def test_questions_to_the_client_are_not_kept(clock: Clock) -> None:
+    m: Any = models(STATELESS)
+    asked = 0
+
+    async def on_read_resource(self: Any, session: Any, params: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return session.ask({"a": m.ListRootsRequest()})
+
+    made: Any = type("Ours", (pkg.load(STATELESS).Server,), {"on_read_resource": on_read_resource})
+    made.middleware = (ResultCache(10),)
+    meta: JsonObject = {**META, CAPABILITIES: {"roots": {}}}
+    async with served(made()) as hand:
+        for number in (1, 2):
+            await hand.send(modern("resources/read", number, uri="note://one", _meta=meta))
+            assert (await hand.take())["result"]["resultType"] == "input_required"
+            assert asked == number
