@@ -19,14 +19,22 @@ if TYPE_CHECKING:
     from . import v2025_06_18 as v2025_06_18
     from . import v2025_11_25 as v2025_11_25
     from . import v2026_07_28 as v2026_07_28
+    from ._runtime.client.cache import (
+        Cache as Cache,
+    )
     from ._runtime.client.checked_results import (
         CheckedResults as CheckedResults,
     )
-    from ._runtime.client.connect import (
-        connect as connect,
+    from ._runtime.client.config import (
+        ConfigError as ConfigError,
+        ConnectConfig as ConnectConfig,
+        Servers as Servers,
     )
     from ._runtime.client.outcomes import (
         ToolFailed as ToolFailed,
+    )
+    from ._runtime.client.targets import (
+        Connect as Connect,
     )
     from ._runtime.core.connection_errors import (
         Disconnected as Disconnected,
@@ -51,12 +59,20 @@ if TYPE_CHECKING:
         Loss as Loss,
         Translated as Translated,
     )
+    from ._runtime.core.middleware import (
+        CallNext as CallNext,
+        MethodCall as MethodCall,
+        Middleware as Middleware,
+    )
     from ._runtime.core.options import (
         Options as Options,
         Progress as Progress,
     )
     from ._runtime.core.pagination import (
         page as page,
+    )
+    from ._runtime.core.telemetry import (
+        Telemetry as Telemetry,
     )
     from ._runtime.http.client.connect import (
         connect_http as connect_http,
@@ -112,6 +128,7 @@ if TYPE_CHECKING:
     )
     from ._runtime.testing import (
         connect_in_memory as connect_in_memory,
+        in_memory as in_memory,
     )
     from ._runtime.toolkit.decorators import (
         prompt as prompt,
@@ -121,6 +138,11 @@ if TYPE_CHECKING:
     from ._runtime.toolkit.items import (
         ResourceNotFound as ResourceNotFound,
         ToolError as ToolError,
+    )
+    from ._runtime.toolkit.middleware import (
+        RateLimit as RateLimit,
+        ResultCache as ResultCache,
+        Timing as Timing,
     )
     from ._runtime.toolkit.server import (
         Toolkit as Toolkit,
@@ -151,8 +173,13 @@ __all__ = [
     "Answer",
     "Authentication",
     "Bridge",
+    "Cache",
+    "CallNext",
     "Cancelled",
     "CheckedResults",
+    "ConfigError",
+    "Connect",
+    "ConnectConfig",
     "Declined",
     "Disconnected",
     "EventStore",
@@ -167,7 +194,9 @@ __all__ = [
     "Loss",
     "McpError",
     "MemoryEventStore",
+    "MethodCall",
     "MethodNotFound",
+    "Middleware",
     "MissingCapability",
     "MissingClientCapability",
     "NegotiatedRevision",
@@ -179,14 +208,19 @@ __all__ = [
     "ProtectedResource",
     "ProtocolError",
     "REVISIONS",
+    "RateLimit",
     "Received",
     "Reconnection",
     "RemoteError",
     "RequestTimeout",
     "ResourceNotFound",
+    "ResultCache",
+    "Servers",
     "SessionRecord",
     "SessionStore",
     "StoredEvent",
+    "Telemetry",
+    "Timing",
     "ToolError",
     "ToolFailed",
     "Toolkit",
@@ -196,11 +230,13 @@ __all__ = [
     "UriTemplate",
     "WrongCall",
     "connect",
+    "connect_config",
     "connect_http",
     "connect_in_memory",
     "form",
     "handles",
     "http_app",
+    "in_memory",
     "load",
     "open_http",
     "open_stdio",
@@ -231,6 +267,16 @@ REVISIONS: tuple[Revision, ...] = (
 )
 """The revisions in this package, oldest first."""
 
+connect: Connect[v2026_07_28.Client]
+"""Connects to a server: a command, a file, a URL, a server in this process, or an opener."""
+
+connect_config: ConnectConfig[
+    v2026_07_28.Client,
+    v2026_07_28.models.Tool,
+    v2026_07_28.models.CallToolResult,
+]
+"""Connects to all servers of a configuration file, such as `mcp.json`."""
+
 
 def load(revision: str) -> ModuleType:
     """Return the package of a revision, imported on first use; raise `LookupError` without one."""
@@ -243,9 +289,13 @@ def load(revision: str) -> ModuleType:
 
 # Loaded on first use: importing the package imports neither models nor Pydantic.
 _MODULES = {
+    "Cache": "client.cache",
     "CheckedResults": "client.checked_results",
-    "connect": "client.connect",
+    "ConfigError": "client.config",
+    "ConnectConfig": "client.config",
+    "Servers": "client.config",
     "ToolFailed": "client.outcomes",
+    "Connect": "client.targets",
     "Disconnected": "core.connection_errors",
     "HttpError": "core.connection_errors",
     "MissingClientCapability": "core.connection_errors",
@@ -261,9 +311,13 @@ _MODULES = {
     "Untranslatable": "core.errors",
     "Loss": "core.losses",
     "Translated": "core.losses",
+    "CallNext": "core.middleware",
+    "MethodCall": "core.middleware",
+    "Middleware": "core.middleware",
     "Options": "core.options",
     "Progress": "core.options",
     "page": "core.pagination",
+    "Telemetry": "core.telemetry",
     "connect_http": "http.client.connect",
     "open_http": "http.client.connect",
     "Reconnection": "http.client.state",
@@ -293,11 +347,15 @@ _MODULES = {
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
     "connect_in_memory": "testing",
+    "in_memory": "testing",
     "prompt": "toolkit.decorators",
     "resource": "toolkit.decorators",
     "tool": "toolkit.decorators",
     "ResourceNotFound": "toolkit.items",
     "ToolError": "toolkit.items",
+    "RateLimit": "toolkit.middleware",
+    "ResultCache": "toolkit.middleware",
+    "Timing": "toolkit.middleware",
     "Toolkit": "toolkit.server",
     "UriTemplate": "toolkit.uri_templates",
     "Opener": "transports.base",
@@ -309,6 +367,12 @@ _MODULES = {
     "stdio_client": "transports.subprocess",
 }
 
+_INSTANCES = {
+    "connect": "Connect",
+    "connect_config": "ConnectConfig",
+}
+"""What is made for this package, because packages may share a runtime."""
+
 # Type checkers see what is above, and nothing else.
 if not TYPE_CHECKING:
 
@@ -317,6 +381,9 @@ if not TYPE_CHECKING:
 
         if name in _MODULES:
             return getattr(import_module(f"{__name__}._runtime.{_MODULES[name]}"), name)
+        if name in _INSTANCES:
+            made = __getattr__(_INSTANCES[name])(__name__)
+            return globals().setdefault(name, made)
         if name == "Bridge":
             return import_module(f"{__name__}.bridge").Bridge
         if name == "translate":

@@ -1,17 +1,21 @@
 """The client: one connection to a server, its calls and its handlers in one class."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+
+from pydantic import ValidationError
 
 from ..connection import Connection
 from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, RemoteError
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
-from ..core.models.base import WireModel
+from ..core.middleware import MethodCall, Middleware, meta_of, through
+from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import escaped
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..core.subscriptions import is_change
 from ..core.tasks import Tasks, together
 from ..messages import jsonrpc
 from ..messages.method_table import Notification
@@ -24,6 +28,9 @@ from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from ..translation.revision_view import RevisionView
 from ..transports.base import Received, Unanswered
+from .cache import Cache
+
+_TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -58,6 +65,8 @@ class ClientConnection:
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.instructions = instructions
+        self.mark: Final = object()
+        """What stands for this connection in a cache, and does not keep it alive."""
 
     async def open(self) -> None:
         """Say what holds for the whole connection."""
@@ -153,8 +162,11 @@ class ClientConnection:
         return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
-        handler = self.handlers.get(notification.spec.method)
-        return None if handler is None else handler(notification.params)
+        method, params = notification.spec.method, notification.params
+        if is_change(method):
+            self.view.handlers.__mcp_runtime__.changed(method, params)
+        handler = self.handlers.get(method)
+        return None if handler is None else handler(params)
 
 
 def unfit_question(key: str, problem: str) -> InvalidAnswer:
@@ -168,9 +180,66 @@ class ClientRuntime(HandlerSet):
         super().__init__(owner)
         self.client: Final = owner
         self._connection: ClientConnection | None = None
+        self.cache: Cache | None = None
+        self.tool_lists_changed = 0
+        """How often the server has notified of that."""
+        self._request: Callable[..., Awaitable[Any]] = self._unconnected
+        self._notify: Callable[..., Awaitable[None]] = self._unconnected
 
     def adopt(self, connection: ClientConnection) -> None:
         self._connection = connection
+        self._request, self._notify = connection.request, connection.endpoint.notify
+        if middleware := self.middleware():
+            self._request = partial(self._through, middleware, connection.request)
+            self._notify = partial(self._through, middleware, connection.endpoint.notify)
+
+    async def _unconnected(self, *_: object) -> Any:
+        raise LocalError("not connected")
+
+    async def _through(
+        self,
+        middleware: Sequence[Middleware],
+        send: Callable[..., Awaitable[Any]],
+        spec: RequestSpec[Any, Any] | NotificationSpec[Any],
+        params: Any,
+        *options: CallOptions,
+    ) -> Any:
+        """Send a message through the middleware."""
+        try:
+            given = spec.params() if params is None else params
+        except (TypeError, ValidationError):
+            return await send(spec, params, *options)  # which says that it needs params
+
+        async def sent(call: MethodCall) -> Any:
+            changed = params if call.params is given else call.params
+            return await send(spec, changed, *options)
+
+        return await through(middleware, sent, self._call(spec.method, given, is_sent=True))
+
+    def _call(self, method: str, params: Any, *, is_sent: bool) -> MethodCall:
+        return MethodCall(
+            method=method,
+            params=params,
+            revision=self.revision,
+            session=self.client,
+            meta=meta_of(params),
+            is_request=not method.startswith("notifications/"),
+            is_sent=is_sent,
+        )
+
+    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        handlers, middleware = super().bound(revision), self.middleware()
+        if not middleware:
+            return handlers
+
+        def handled(method: str, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+            async def handle(params: Any) -> Any:
+                call = self._call(method, params, is_sent=False)
+                return await through(middleware, lambda call: handler(call.params), call)
+
+            return handle
+
+        return {method: handled(method, handler) for method, handler in handlers.items()}
 
     @property
     def connection(self) -> ClientConnection:
@@ -189,11 +258,22 @@ class ClientRuntime(HandlerSet):
         return self.connection.endpoint
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
-        result: R = await self.connection.request(spec, params, options)
+        if self.cache is None:
+            result: R = await self._request(spec, params, options)
+        else:
+            # What is kept is not sent, so that no middleware sees it.
+            request = partial(self._request, spec, params, options)
+            result = await self.cache.request(self.connection.mark, spec, params, request)
         return result
 
+    def changed(self, notification: str, params: Any) -> None:
+        """Take note of a change at the server, whether or not there is a handler for it."""
+        self.tool_lists_changed += notification == _TOOLS_CHANGED
+        if self.cache is not None:
+            self.cache.changed(notification, declared(params, "uri"))
+
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        await self.endpoint.notify(spec, params)
+        await self._notify(spec, params)
 
     def peer_declared(self) -> Mapping[str, Any]:
         return self.endpoint.connection.declared["server"]
@@ -237,6 +317,21 @@ class ClientBase(Peer, Handlers):
     def revision(self) -> str:
         """The revision that was agreed on with the server; the client's own before that."""
         return self.__mcp_runtime__.revision
+
+    @property
+    def cache(self) -> Cache | None:
+        """The results that the server says may be kept; none are kept without a cache.
+
+        Setting it raises `LocalError` in a revision that has no hints for caches.
+        """
+        return self.__mcp_runtime__.cache
+
+    @cache.setter
+    def cache(self, cache: Cache | None) -> None:
+        results: list[Any] = [one.results[0] for one in self.TABLE.requests.values()]
+        if not any("ttl_ms" in one.model_fields for one in results):
+            raise LocalError(f"results say nothing about caches in revision {self.TABLE.revision}")
+        self.__mcp_runtime__.cache = cache
 
     @property
     def negotiated(self) -> NegotiatedRevision:
