@@ -51,6 +51,9 @@ def rows(rounds: int) -> Iterator[Row]:
     tool, handler = taken["handle toolkit"], taken["handle by hand"]
     what, peer = "a tool of the toolkit, without the wire", "on_call_tool by hand"
     yield Row(TOPIC, what, tool, peer, handler, _TOOLKIT_TARGET, "µs")
+    threaded = taken["handle in a thread"]
+    what = "a tool of the toolkit in a thread, with the event loop"
+    yield Row(TOPIC, what, threaded, peer, handler, None, "µs")
 
 
 def _measure(rounds: int) -> dict[str, float]:

@@ -207,6 +207,7 @@ CONTENTS: Final = (
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
             ("toolkit.items", ("ResourceNotFound", "ToolError")),
+            ("toolkit.media", ("Audio", "File", "Image")),
             ("toolkit.server", ("Toolkit",)),
             ("toolkit.uri_templates", ("UriTemplate",)),
         ),

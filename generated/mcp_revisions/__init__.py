@@ -108,6 +108,11 @@ if TYPE_CHECKING:
         ResourceNotFound as ResourceNotFound,
         ToolError as ToolError,
     )
+    from ._runtime.toolkit.media import (
+        Audio as Audio,
+        File as File,
+        Image as Image,
+    )
     from ._runtime.toolkit.server import (
         Toolkit as Toolkit,
     )
@@ -133,14 +138,17 @@ if TYPE_CHECKING:
     from .translate import translate as translate
 
 __all__ = [
+    "Audio",
     "Authentication",
     "Bridge",
     "CheckedResults",
     "Disconnected",
     "EventStore",
+    "File",
     "HttpApp",
     "HttpError",
     "HttpOptions",
+    "Image",
     "InvalidParams",
     "LineProtocol",
     "LineTransport",
@@ -268,6 +276,9 @@ _MODULES = {
     "tool": "toolkit.decorators",
     "ResourceNotFound": "toolkit.items",
     "ToolError": "toolkit.items",
+    "Audio": "toolkit.media",
+    "File": "toolkit.media",
+    "Image": "toolkit.media",
     "Toolkit": "toolkit.server",
     "UriTemplate": "toolkit.uri_templates",
     "Opener": "transports.base",

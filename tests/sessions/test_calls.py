@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import math
 from typing import Any
 
@@ -476,12 +475,10 @@ class TestProgress:
             await gone.wait()
             with contextlib.suppress(pkg.Disconnected):
                 while True:
-                    await session.log("error", "x")
-                    await asyncio.sleep(0)
+                    await session.ping()
             raise RuntimeError("on the way")
 
-        server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
-        async with shaken(server, progress_interval=10) as hand:
+        async with shaken(tools(OLD, call), progress_interval=10) as hand:
             await hand.ask("tools/call", 1, name="x", _meta={"progressToken": "t"})
             await hand.transport.close()
             gone.set()
@@ -568,31 +565,58 @@ class TestLogging:
             await ours.call_tool(named(STATELESS, "x", meta=meta))
             assert heard == ["info", "error"]
 
-    async def test_a_server_that_does_not_declare_it_does_not_log(self) -> None:
-        async def call(session: Session, params: CallToolRequestParams) -> str:
-            with pytest.raises(pkg.MissingCapability, match=r"server\.logging"):
-                await session.log("info", 1)
-            return "done"
-
-        async with connected(tools(OLD, call)) as ours:
-            await ours.call_tool(named(OLD, "x"))
-
-    def test_what_cannot_be_written_is_the_handlers_fault(
+    async def test_a_server_that_does_not_declare_it_does_not_log_and_says_so_once(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
+        for revision in (OLD, STATELESS):
+            with case(revision):
+                caplog.clear()
+                heard: list[str] = []
+                ours = self.listener(revision, heard)
+                meta = models(STATELESS).RequestMetaObject(log_level="debug")
+                call = named(revision, "x", meta=None if revision == OLD else meta)
+                async with connected(tools(revision, self.speak), ours):
+                    assert content_of(await ours.call_tool(call))[0].text == "done"
+                assert heard == []
+                (record,) = caplog.records
+                assert record.levelname == "WARNING"
+                advice = 'write SENDS = frozenset({"notifications/message"}) in the class'
+                assert advice in record.getMessage()
+
+    async def test_nothing_that_becomes_of_an_entry_ends_the_call(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        gone = asyncio.Event()
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            await session.log("info", "gone?")
+            await gone.wait()
+            try:
+                while True:
+                    await session.ping()
+            except pkg.Disconnected:
+                await session.log("info", "nobody hears this")
+            raise RuntimeError("on the way")
+
+        server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+        async with shaken(server) as hand:
+            await hand.ask("tools/call", 1, name="x")
+            await hand.transport.close()
+            gone.set()
+        assert "on the way" in caplog.text
+
+    def test_what_cannot_be_written_is_not_sent(self, caplog: pytest.LogCaptureFixture) -> None:
         async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.log("info", object())
-            return "never"
+            return "done"
 
         async def script() -> None:
             server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
             async with connected(server) as ours:
-                with pytest.raises(pkg.McpError, match="Internal error"):
-                    await ours.call_tool(named(OLD, "x"))
+                assert content_of(await ours.call_tool(named(OLD, "x")))[0].text == "done"
 
-        caplog.set_level(logging.ERROR)
         run(script())
-        assert "cannot be written" in caplog.text
+        assert "a log entry was not sent" in caplog.text
 
 
 async def test_a_stateless_request_may_be_cancelled_before_it_began() -> None:
