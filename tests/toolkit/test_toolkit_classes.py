@@ -98,7 +98,7 @@ def test_what_is_there_is_declared_and_no_more() -> None:
     ]
     for (members, declared), revision in product(rows, REVISIONS):
         with case((members, declared, revision)):
-            expected = {**declared, "logging": {}}
+            expected: JsonObject = {**declared, "logging": {}}
             if revision == "2024-11-05":
                 # Completion needs no capability yet.
                 expected.pop("completions", None)

@@ -51,7 +51,8 @@ def test_a_path_is_read_and_its_folder_stays_unsaid(tmp_path: Path) -> None:
     }
     with pytest.raises(FileNotFoundError):
         Image(tmp_path / "none.png")
-    for wrong in ({}, {"path": path, "data": DATA}):
+    neither_nor_both: list[dict[str, Any]] = [{}, {"path": path, "data": DATA}]
+    for wrong in neither_nor_both:
         with pytest.raises(TypeError, match="Image takes a path or data, and not both"):
             Image(**wrong)
 

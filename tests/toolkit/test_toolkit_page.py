@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
+from support.sessions.talking import client as client_of
 from support.toolkit.kits import pkg
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,11 +64,11 @@ async def test_the_functions_of_the_page_that_wait_do_so_in_threads(folder: Path
     m = pkg.load("2025-11-25").models
     heard: list[object] = []
 
-    class Client(pkg.load("2025-11-25").Client):  # type: ignore[misc, name-defined]
-        async def on_logging_message(self, params: m.LoggingMessageNotificationParams) -> None:
-            heard.append(params.data)
+    async def on_logging_message(self: object, params: LoggingMessageNotificationParams) -> None:
+        heard.append(params.data)
 
-    async with pkg.connect(server, Client()) as client:
+    ours = client_of("2025-11-25", on_logging_message=on_logging_message)
+    async with pkg.connect(server, ours) as client:
         photo, _ = [tool async for tool in client.iter_tools()]
         described = photo.input_schema["properties"]["seconds"]["description"]
         assert (photo.description, described) == ("Take a photo.", "How long the light is let in.")

@@ -34,39 +34,58 @@ ROOT = Path(__file__).parents[2]
 FORM: Any = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 
 
-def where(self: object) -> str:
+def where() -> str:
     return threading.current_thread().name
 
 
+async def there(self: object) -> str:
+    return where()
+
+
+@wraps(there)
+def wrapper(self: object) -> Awaitable[str]:
+    return there(self)
+
+
+class Everywhere(Toolkit, mcp.Server):
+    """Functions that tell which thread they run in."""
+
+    wrapped = tool(name="wrapped")(wrapper)
+
+    @tool
+    def plain(self) -> str:
+        return where()
+
+    @tool(thread=False)
+    def quick(self) -> str:
+        return where()
+
+    @tool
+    async def slow(self) -> str:
+        return where()
+
+    @resource("a:b")
+    def read(self) -> str:
+        return where()
+
+    @prompt
+    def ask(self) -> str:
+        return where()
+
+
 async def test_plain_functions_run_in_threads_of_the_server_and_the_rest_on_its_loop() -> None:
-    here = threading.current_thread().name
-
-    async def slow(self: object) -> str:
-        return where(self)
-
-    @wraps(slow)
-    def wrapped(self: object) -> Awaitable[str]:
-        return slow(self)
-
-    members: dict[str, Any] = {
-        "where": tool(where),
-        "quick": tool(name="quick", thread=False)(lambda self: where(self)),
-        "slow": tool(slow),
-        "wrapped": tool(name="wrapped")(wrapped),
-        "read": resource("a:b")(lambda self: where(self)),
-        "ask": prompt(name="ask")(lambda self: where(self)),
-    }
-    server = kit(OLD, **members)()
-    async with asking(server) as ask:
+    here = where()
+    async with asking(Everywhere()) as ask:
         names = {
             name: text_of(await ask("tools/call", name=name))
-            for name in ("where", "quick", "slow", "wrapped")
+            for name in ("plain", "quick", "slow", "wrapped")
         }
         (read,) = (await ask("resources/read", uri="a:b"))["contents"]
         (message,) = (await ask("prompts/get", name="ask"))["messages"]
     # One call after the other needs one thread.
-    assert names == {"where": "Kit-1", "quick": here, "slow": here, "wrapped": here}
-    assert (read["text"], message["content"]["text"]) == ("Kit-1", "Kit-1")
+    own = "Everywhere-1"
+    assert names == {"plain": own, "quick": here, "slow": here, "wrapped": here}
+    assert (read["text"], message["content"]["text"]) == (own, own)
 
 
 async def test_as_many_run_at_once_as_there_are_threads_and_the_rest_wait() -> None:

@@ -28,7 +28,8 @@ _NUMPY: Final = re.compile(r"(?:other )?parameters\s*", re.IGNORECASE)
 _NUMPY_ENTRY: Final = re.compile(r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?()")
 _LINE: Final = re.compile(r"-{3,}\s*")
 _SPHINX: Final = re.compile(
-    r":(?:(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?(\*{0,2}\w+)|type\s+[^:]+):(.*)"
+    r":(?:(?:param|parameter|arg|argument|key|keyword)\s+(?:[^:]*\s)?(\*{0,2}\w+)"
+    r"|type\s+[^:]+):(.*)"
 )
 
 
