@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
@@ -73,9 +74,11 @@ async def test_the_functions_of_the_page_that_wait_do_so_in_threads(folder: Path
         described = photo.input_schema["properties"]["seconds"]["description"]
         assert (photo.description, described) == ("Take a photo.", "How long the light is let in.")
         arguments = {"seconds": 0.01}
-        taken = await client.call_tool(m.CallToolRequestParams(name="photo", arguments=arguments))
+        taken: Any = await client.call_tool(
+            m.CallToolRequestParams(name="photo", arguments=arguments)
+        )
         assert [block.type for block in taken.content] == ["text", "image"]
         params = m.CallToolRequestParams(name="shutter", arguments=arguments)
-        written = await client.call_tool(params)
+        written: Any = await client.call_tool(params)
         assert written.structured_content == {"result": "1/100 s"}
     assert heard == ["say cheese"]
