@@ -54,6 +54,9 @@ def rows(rounds: int) -> Iterator[Row]:
     through, alone = taken["call three middleware"], taken["call no middleware"]
     what = "a call in memory through three middleware, processor time"
     yield Row(TOPIC, what, through, "without middleware", alone, None, "µs")
+    threaded = taken["handle in a thread"]
+    what = "a tool of the toolkit in a thread, with the event loop"
+    yield Row(TOPIC, what, threaded, peer, handler, None, "µs")
 
 
 def _measure(rounds: int) -> dict[str, float]:

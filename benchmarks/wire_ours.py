@@ -3,7 +3,7 @@
 Runs on the interpreter of the peers, with a generated package on its path.
 """
 
-from asyncio import Runner
+from asyncio import Runner, new_event_loop
 from collections.abc import Callable, Generator
 from contextlib import AsyncExitStack, contextmanager
 from functools import partial
@@ -58,24 +58,31 @@ def write_tools(data: bytes) -> Action:
     return lambda: _methods.serialise_result(_methods.LIST_TOOLS, 7, result)
 
 
-def handlers() -> tuple[Action, Action]:
-    """A call, answered by a tool of the toolkit and by a handler that does the same."""
+def handlers() -> tuple[Action, Action, Action]:
+    """A call, answered by two tools of the toolkit and by a handler that does the same.
+
+    The first tool runs on the event loop, the second in a thread.
+    """
 
     class WithToolkit(_revisions.Toolkit, _package.Server):  # type: ignore[misc]
         def echo(self, text: str) -> str:
             """Return the text."""
             return text
 
-        _revisions.tool(echo)
+        _revisions.tool(structured=False, thread=False)(echo)
+        _revisions.tool(name="threaded", structured=False)(echo)
 
     class ByHand(_package.Server):  # type: ignore[misc]
         async def on_call_tool(self, session: Any, params: Any) -> Any:
             text = _models.TextContent(text=params.arguments["text"])
             return _models.CallToolResult(content=[text])
 
-    params = _models.CallToolRequestParams(name="echo", arguments={"text": "hello"})
-    tool, handler = (partial(_answered, made(), params) for made in (WithToolkit, ByHand))
-    return tool, handler
+    echo, threaded = (
+        _models.CallToolRequestParams(name=name, arguments={"text": "hello"})
+        for name in ("echo", "threaded")
+    )
+    tool, handler = (partial(_answered, made(), echo) for made in (WithToolkit, ByHand))
+    return tool, partial(_awaited, WithToolkit(), threaded), handler
 
 
 def _answered(server: Any, params: Any) -> Any:
@@ -85,6 +92,13 @@ def _answered(server: Any, params: Any) -> Any:
     except StopIteration as done:
         return done.value
     raise RuntimeError("an echo has nothing to wait for")
+
+
+_loop = new_event_loop()
+
+
+def _awaited(server: Any, params: Any) -> Any:
+    return _loop.run_until_complete(server.on_call_tool(None, params))
 
 
 @contextmanager

@@ -33,7 +33,8 @@ def calls() -> dict[str, Action]:
             found[f"write {name} {side}"] = write(data)
         found[f"read {name} exact"] = partial(exact[kind], data)
     found |= {f"{what} pydantic": action for what, action in wire_ours.pydantic_alone().items()}
-    found["handle toolkit"], found["handle by hand"] = wire_ours.handlers()
+    handled = ("handle toolkit", "handle in a thread", "handle by hand")
+    found |= zip(handled, wire_ours.handlers(), strict=True)
     return found
 
 
@@ -44,8 +45,9 @@ def check(found: Mapping[str, Action]) -> None:
         for side in ("ours", "sdk"):
             if json.loads(found[f"write {name} {side}"]()) != json.loads(data):
                 raise SystemExit(f"{side}: the message {name} does not come back as it was")
-    if found["handle toolkit"]() != found["handle by hand"]():
-        raise SystemExit("the tool and the handler return different results")
+    for what in ("handle toolkit", "handle in a thread"):
+        if found[what]() != found["handle by hand"]():
+            raise SystemExit("the tool and the handler return different results")
 
 
 def main() -> None:

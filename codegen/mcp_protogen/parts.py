@@ -223,6 +223,7 @@ CONTENTS: Final = (
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
             ("toolkit.items", ("ResourceNotFound", "ToolError")),
+            ("toolkit.media", ("Audio", "File", "Image")),
             ("toolkit.middleware", ("RateLimit", "ResultCache", "Timing")),
             ("toolkit.server", ("Toolkit",)),
             ("toolkit.uri_templates", ("UriTemplate",)),

@@ -33,7 +33,10 @@ def test_the_server_and_the_client_run_as_they_stand(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
     assert first == "2025-11-25 ['greet']"
-    assert json.loads(second) == {"content": [{"type": "text", "text": "Hello, Ada"}]}
+    assert json.loads(second) == {
+        "content": [{"type": "text", "text": "Hello, Ada"}],
+        "structuredContent": {"result": "Hello, Ada"},
+    }
 
 
 def test_the_configuration_of_a_host_is_json() -> None:

@@ -252,10 +252,10 @@ PUBLIC: dict[str, set[str]] = {
     | {"prompts_list_changed", "resource_updated", "resources_list_changed", "tools_list_changed"},
     "Session": _OF_BOTH_SIDES
     | {"client_capabilities", "client_info", "close_stream", "inputs", "log", "once", "principal"}
-    | {"progress", "request_id"},
+    | {"from_thread", "progress", "request_id"},
 }
 IN_RESULTS: dict[str, set[str]] = {"Client": {"answer"}, "Server": set(), "Session": {"ask"}}
-TOOLKIT = {"page_size"} | {
+TOOLKIT = {"max_threads", "page_size"} | {
     f"{verb}_{kind}" for verb in ("add", "remove") for kind in ("tool", "prompt", "resource")
 }
 

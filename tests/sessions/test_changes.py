@@ -213,13 +213,25 @@ async def test_a_client_hears_of_changes_and_of_the_end() -> None:
 
 
 @pytest.mark.shows("S1-18")
-async def test_a_publisher_that_declares_nothing_is_mistaken() -> None:
+async def test_a_publisher_that_declares_nothing_is_mistaken(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     ours = server("2025-11-25")
     await ours.tools_list_changed()
     async with shaken(ours) as hand:
         await hand.ask("ping")
-        with pytest.raises(pkg.MissingCapability):
+        for _ in range(2):
             await ours.tools_list_changed()
+            await ours.resource_updated("a:b")
+        # Nothing comes before the answer.
+        assert (await hand.ask("ping", 2))["result"] == {}
+    for record, method in zip(
+        caplog.records, ("tools/list_changed", "resources/updated"), strict=True
+    ):
+        assert (
+            f'write SENDS = frozenset({{"notifications/{method}"}}) in the class'
+            in record.getMessage()
+        )
 
 
 async def test_one_server_tells_all_its_connections() -> None:

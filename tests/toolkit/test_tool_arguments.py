@@ -1,6 +1,5 @@
 """What a tool takes: the schema that says so, and what becomes of arguments that do not fit."""
 
-import asyncio
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
@@ -60,7 +59,7 @@ def everything(
 ) -> str:
     """Take everything.
 
-    This paragraph is for those who read the code.
+    This paragraph is for models, too.
     """
     told = (schema.name, tree.below[0].name if tree.below else "", _span.last.year)
     return f"{place} {told} {style} {days} {names} {limit} {size} {origin}"
@@ -85,7 +84,7 @@ def schema_of(function: Any) -> Any:
 
 def test_a_schema_says_what_the_function_says() -> None:
     tool = listed_tools(Everything())["everything"]
-    assert tool["description"] == "Take everything."
+    assert tool["description"] == "Take everything.\n\nThis paragraph is for models, too."
     schema = tool["inputSchema"]
     Draft202012Validator.check_schema(schema)
     assert schema["type"] == "object"
@@ -165,7 +164,7 @@ def test_what_is_wrong_with_arguments_is_a_result_that_a_model_can_read() -> Non
         "/place: Field required",
         "/tree/below/0/name: Input should be a valid string, got 1",
         "/days: Input should be less than or equal to 7, got 9",
-        '/plaec: Extra inputs are not permitted, got "Oslo"',
+        '/plaec: Extra inputs are not permitted, got "Oslo"; did you mean place?',
     ]
 
 
@@ -311,22 +310,6 @@ def test_a_parameter_in_a_header_field_has_to_have_a_type_for_it() -> None:
         kit(bad=bad)()
 
 
-def test_plain_functions_run_in_a_thread_if_they_say_so() -> None:
-    import threading
-
-    @tool(thread=True)
-    def there(self: object) -> str:
-        return str(threading.current_thread() is threading.main_thread())
-
-    @tool
-    def here(self: object) -> str:
-        return str(asyncio.current_task() is not None)
-
-    server = kit(there=there, here=here)()
-    assert text_of(call(server, "there")) == "False"
-    assert text_of(call(server, "here")) == "True"
-
-
 class Strict(BaseModel):
     model_config = ConfigDict(strict=True)
 
@@ -457,22 +440,3 @@ def test_a_mistake_at_each_of_many_places_takes_no_more_than_its_share() -> None
                 assert len(answer.data["problems"]) == 20
             else:
                 assert text_of(answer).count("\n") == 21
-
-
-def test_a_thread_that_ends_with_an_odd_exception_is_not_waited_for_for_ever() -> None:
-    @tool(thread=True)
-    def first(self: object, items: list[int]) -> int:
-        return next(iter(items))
-
-    server = kit(first=first)()
-    assert text_of(call(server, "first", items=[7])) == '{"result":7}'
-    assert text_of(call(server, "first", items=[])) == "first failed."
-
-
-def test_a_coroutine_function_does_not_run_in_a_thread() -> None:
-    @tool(thread=True)
-    async def take(self: object) -> str:
-        return ""
-
-    with pytest.raises(TypeError, match="take: a coroutine function cannot run in a thread"):
-        kit(take=take)

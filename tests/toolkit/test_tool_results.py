@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -119,6 +119,12 @@ VALUES: list[tuple[Any, Any, Any]] = [
     (3, int, 3),
     (2.5, float, 2.5),
     (True, bool, True),
+    ("hello", str, "hello"),
+    ('"a"', Annotated[str, "why not"], '"a"'),
+    ("a", str | None, "a"),
+    (None, str | None, None),
+    ("1", str | int, "1"),
+    ("b", Literal["a", "b"], "b"),
     (None, None, None),
     (None, Forecast | None, None),
     (Forecast(place="Oslo"), Forecast | Point, {"place": "Oslo", "celsius": 20.0}),
@@ -138,12 +144,17 @@ def test_what_is_structured_has_a_schema_and_the_same_as_text(
         # There is nothing structured yet.
         assert "outputSchema" not in tool
         assert "structuredContent" not in answer
-        assert from_json(text_of(answer)) == wire
+        said = text_of(answer)
+        assert (said if isinstance(wire, str) else from_json(said)) == wire
         return
     is_object = any(one[1] is annotation for one in OBJECTS)
     expected = wire if is_object or revision not in HANDSHAKE else {"result": wire}
     assert answer["structuredContent"] == expected
-    assert from_json(text_of(answer)) == expected
+    if isinstance(wire, str):
+        # A model is shown the text itself, and no JSON.
+        assert text_of(answer) == wire
+    else:
+        assert from_json(text_of(answer)) == expected
     assert (tool["outputSchema"].get("type") == "object") or revision not in HANDSHAKE
     checked(tool["outputSchema"]).validate(expected)
 
@@ -158,9 +169,6 @@ def test_definitions_stay_where_they_are_found_when_a_value_is_put_into_an_objec
 
 def test_content_stays_content() -> None:
     for value, annotation, blocks in [
-        ("hello", str, [m.TextContent(text="hello")]),
-        (None, str | None, []),
-        ("a", Annotated[str, "why not"], [m.TextContent(text="a")]),
         (m.TextContent(text="a"), m.TextContent, [m.TextContent(text="a")]),
         (
             [m.ImageContent(data="AA==", mime_type="image/png"), "and so on"],
@@ -229,6 +237,13 @@ def test_structure_can_be_declined() -> None:
     assert call(server, "function") == {
         "content": [{"type": "text", "text": '{"place":"Oslo","celsius":20.0}'}]
     }
+    for value, annotation, content in [
+        ("hello", str, [{"type": "text", "text": "hello"}]),
+        (None, str | None, []),
+    ]:
+        server = returning(value, annotation, structured=False)
+        assert "outputSchema" not in listed_tools(server)["function"]
+        assert call(server, "function") == {"content": content}
 
 
 def test_a_whole_result_goes_out_as_it_is() -> None:
@@ -347,11 +362,12 @@ def test_errors_of_the_protocol_are_those_of_any_handler() -> None:
 def test_an_unknown_tool_is_an_error() -> None:
     for revision in REVISIONS:
         with case(revision):
-            (refused,) = answers(
-                returning("", str, revision), revision, ("tools/call", {"name": "Function"})
-            )
-            assert isinstance(refused, Refused)
-            assert (refused.code, refused.message) == (-32602, "Unknown tool: Function")
+            asked = [("tools/call", {"name": name}) for name in ("Function", "other", "f" * 1000)]
+            near, far, long = answers(returning("", str, revision), revision, *asked)
+            assert (near.code, far.code, long.code) == (-32602,) * 3
+            assert near.message == "Unknown tool: Function; did you mean function?"
+            assert far.message == "Unknown tool: other"
+            assert long.message == f"Unknown tool: {'f' * 1000}"
 
 
 def test_a_function_may_be_marked_and_still_be_called() -> None:

@@ -68,6 +68,9 @@ def choose(self: object, sure: bool) -> str:
 CHANGED = {kind: f"notifications/{kind}/list_changed" for kind in ("tools", "prompts", "resources")}
 
 
+CHANGES = {"listChanged": True}
+
+
 def test_servers_of_several_packages_may_offer_the_same_function() -> None:
     def add(self: object, a: int, b: int) -> int:
         return a + b
@@ -82,20 +85,20 @@ def test_servers_of_several_packages_may_offer_the_same_function() -> None:
 def test_what_is_there_is_declared_and_no_more() -> None:
     rows: list[tuple[JsonObject, JsonObject]] = [
         ({}, {}),
-        ({"shout": shout}, {"tools": {}}),
-        ({"note": note}, {"resources": {}}),
-        ({"notes": notes}, {"resources": {}}),
-        ({"ask": ask}, {"prompts": {}}),
-        ({"choose": choose}, {"prompts": {}, "completions": {}}),
+        ({"shout": shout}, {"tools": CHANGES}),
+        ({"note": note}, {"resources": {**CHANGES, "subscribe": True}}),
+        ({"notes": notes}, {"resources": {**CHANGES, "subscribe": True}}),
+        ({"ask": ask}, {"prompts": CHANGES}),
+        ({"choose": choose}, {"prompts": CHANGES, "completions": {}}),
         ({"SENDS": frozenset({CHANGED["tools"]})}, {"tools": {"listChanged": True}}),
         (
             {"shout": shout, "SENDS": frozenset({CHANGED["prompts"]})},
-            {"tools": {}, "prompts": {"listChanged": True}},
+            {"tools": CHANGES, "prompts": CHANGES},
         ),
     ]
     for (members, declared), revision in product(rows, REVISIONS):
         with case((members, declared, revision)):
-            expected = dict(declared)
+            expected: JsonObject = {**declared, "logging": {}}
             if revision == "2024-11-05":
                 # Completion needs no capability yet.
                 expected.pop("completions", None)
@@ -111,7 +114,10 @@ async def test_and_the_same_to_clients_of_other_revisions() -> None:
             async with served(server, revisions=pkg.REVISIONS) as hand:
                 first = modern("server/discover") if spoken not in HANDSHAKE else hello(spoken)
                 await hand.send(first)
-                assert (await hand.take())["result"]["capabilities"] == {"tools": {}}
+                assert (await hand.take())["result"]["capabilities"] == {
+                    "logging": {},
+                    "tools": CHANGES,
+                }
             async with asking(server, spoken, bridged=True) as ask_it:
                 assert "tools" in await ask_it("tools/list")
                 with pytest.raises(Exception, match="Method not found"):
@@ -163,7 +169,7 @@ def test_what_is_written_by_hand_is_declared_though_nothing_is_marked() -> None:
         return m.GetPromptResult(messages=[])
 
     server = kit(on_get_prompt=on_get_prompt)()
-    assert server.capabilities().to_wire() == {"prompts": {}}
+    assert server.capabilities().to_wire() == {"logging": {}, "prompts": {}}
     assert answers(server, OLD, ("prompts/get", {"name": "x"})) == [{"messages": []}]
 
 
@@ -187,7 +193,7 @@ def test_a_handler_for_a_revision_counts_though_nothing_is_marked() -> None:
         async def listing(self, session: Session, params: CallToolRequestParams) -> object:
             return m.ListPromptsResult(prompts=[])
 
-    assert Server().capabilities().to_wire() == {"prompts": {}}
+    assert Server().capabilities().to_wire() == {"logging": {}, "prompts": {}}
     assert answers(Server(), OLD, ("prompts/list", {})) == [{"prompts": []}]
 
 
@@ -212,7 +218,8 @@ def test_kits_can_be_put_together_and_changed_by_subclasses() -> None:
 
         hum = None  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
 
-    assert Both().capabilities().to_wire() == {"tools": {}, "prompts": {}}
+    declared = {"logging": {}, "tools": CHANGES, "prompts": CHANGES}
+    assert Both().capabilities().to_wire() == declared
     assert list(listed_tools(Both())) == ["shout", "hum"]
     (louder,) = listed_tools(Louder()).values()
     assert louder["description"] == "Say it loudly, and again."
@@ -320,7 +327,7 @@ def test_what_is_said_of_a_tool_is_listed_as_far_as_the_revision_has_it() -> Non
         if revision >= "2025-11-25":
             options["icons"] = [models.Icon(src="a:b")]
 
-        @tool(name="shout", **options)
+        @tool(name="shout", structured=False, **options)
         def function(self: object) -> str:
             return ""
 

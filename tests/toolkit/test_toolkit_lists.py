@@ -10,7 +10,6 @@ from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import META, hello, request
 from support.tables import case
 from support.toolkit.kits import (
-    LocalError,
     Refused,
     Toolkit,
     answers,
@@ -92,6 +91,11 @@ def early(self: object) -> str:
     return "early"
 
 
+@resource("note:")
+def note(self: object) -> str:
+    return ""
+
+
 def late(text: str) -> str:
     """Come late."""
     return text
@@ -123,10 +127,11 @@ def test_things_are_added_and_removed_before_anybody_is_there() -> None:
     server.add_prompt(Elsewhere().ask)
     server.add_resource(Elsewhere().read, uri="a:{x}", name="x")
     server.remove_tool("early")
-    assert server.capabilities().to_wire() == {"tools": {}, "prompts": {}, "resources": {}}
+    declared = server.capabilities().to_wire()
+    assert declared.keys() == {"logging", "tools", "prompts", "resources"}
     server.remove_resource("a:{x}")
     server.remove_prompt("ask")
-    assert server.capabilities().to_wire() == {"tools": {}}
+    assert server.capabilities().to_wire() == {"logging": {}, "tools": {"listChanged": True}}
     assert list(listed_tools(server)) == ["late", "later", "plain"]
     assert text_of(call(server, "later", text="x")) == "x"
     assert text_of(call(server, "plain", count="1")) == '{"result":2}'
@@ -161,12 +166,12 @@ def test_what_cannot_be_added_changes_nothing() -> None:
 async def test_whoever_is_there_is_told_of_changes() -> None:
     for revision in HANDSHAKE:
         with case(revision):
-            server = kit(revision, early=early, SENDS=ANY)()
+            server = kit(revision, early=early, ask=Elsewhere.ask, note=note)()
             async with shaken(server, revision) as hand:
                 await hand.ask("ping")
                 server.add_tool(late)
                 server.remove_tool("early")
-                server.add_prompt(Elsewhere().ask)
+                server.add_prompt(Elsewhere().ask, name="other")
                 server.add_resource(lambda: "", uri="a:b", name="b")
                 told = [(await hand.take())["method"] for _ in range(4)]
                 kinds = ("tools", "tools", "prompts", "resources")
@@ -178,7 +183,7 @@ async def test_whoever_is_there_is_told_of_changes() -> None:
 
 
 async def test_in_the_stateless_era_whoever_listens_is_told() -> None:
-    server = kit(STATELESS, early=early, SENDS=ANY)()
+    server = kit(STATELESS, early=early)()
     async with served(server) as hand:
         wanted = {"toolsListChanged": True}
         listen = request("subscriptions/listen", "l", _meta=META, notifications=wanted)
@@ -191,10 +196,8 @@ async def test_in_the_stateless_era_whoever_listens_is_told() -> None:
 
 async def test_a_tool_can_add_a_tool() -> None:
     class Growing(Toolkit, mcp.Server):
-        SENDS = frozenset({CHANGED["tools"]})
-
         @tool
-        async def grow(self, name: str) -> str:
+        def grow(self, name: str) -> str:
             self.add_tool(late, name=name)
             return name
 
@@ -206,28 +209,33 @@ async def test_a_tool_can_add_a_tool() -> None:
         assert text_of(called["result"]) == "a"
 
 
-async def test_changes_are_made_where_the_server_runs() -> None:
-    server = kit(early=early, SENDS=ANY)()
+async def test_changes_may_be_made_in_a_thread() -> None:
+    server = kit(early=early)()
     async with shaken(server) as hand:
         await hand.ask("ping")
-        with pytest.raises(LocalError, match="only on the server's event loop"):
-            await asyncio.to_thread(server.add_tool, late)
+        await asyncio.to_thread(server.add_tool, late)
+        assert (await hand.take())["method"] == CHANGED["tools"]
         listed = await hand.ask("tools/list", 2)
-        assert [one["name"] for one in listed["result"]["tools"]] == ["early"]
+        assert [one["name"] for one in listed["result"]["tools"]] == ["early", "late"]
 
 
-async def test_what_changes_while_clients_are_there_has_to_say_so() -> None:
+async def test_the_log_says_once_what_clients_are_not_told_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     for kind in ["tool", "prompt", "resource"]:
         with case(kind):
-            server = kit(early=early)()
-            async with asking(server) as ask:
-                await ask("ping")
-                with pytest.raises(LocalError, match=f'SENDS = .*"{CHANGED[kind + "s"]}"'):
-                    getattr(server, f"add_{kind}")(
-                        late, **({"uri": "a:b"} if kind[0] == "r" else {})
-                    )
-                listed = await ask("tools/list")
-                assert [one["name"] for one in listed["tools"]] == ["early"]
+            caplog.clear()
+            server = kit()()
+            async with shaken(server) as hand:
+                await hand.ask("ping")
+                for name in "ab":
+                    uri = {"uri": f"a:{name}/{{text}}"} if kind == "resource" else {}
+                    getattr(server, f"add_{kind}")(late, name=name, **uri)
+                await getattr(server, f"{kind}s_list_changed")()
+                # No notification comes before the answer.
+                assert (await hand.ask("ping", 2))["result"] == {}
+            (record,) = caplog.records
+            assert f'write SENDS = frozenset({{"{CHANGED[kind + "s"]}"}})' in record.getMessage()
 
 
 async def test_a_client_that_is_gone_is_no_reason_to_fail(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,13 +6,23 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
+from support.sessions.talking import client as client_of
 from support.toolkit.kits import pkg
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "toolkit.md").read_text(encoding="utf-8")
-SERVER = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
+SERVER, CAMERA = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[:2]
+
+
+SERVED = """
+from pkg import REVISIONS, run_stdio
+
+run_stdio(Camera(), revisions=REVISIONS)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     hidden = shutil.ignore_patterns("__pycache__", ".*")
     shutil.copytree(ROOT / "generated" / "mcp_revisions", place / "pkg", ignore=hidden)
     (place / "server.py").write_text(SERVER)
+    (place / "camera.py").write_text(CAMERA + SERVED)
     return place
 
 
@@ -47,3 +58,27 @@ def test_the_functions_of_the_page_can_be_called(folder: Path) -> None:
         [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True
     )
     assert done.stdout == "[Forecast(place='Oslo', celsius=6.5)] 3\n"
+
+
+async def test_the_functions_of_the_page_that_wait_do_so_in_threads(folder: Path) -> None:
+    server = pkg.stdio_client([sys.executable, str(folder / "camera.py")])
+    m = pkg.load("2025-11-25").models
+    heard: list[object] = []
+
+    async def on_logging_message(self: object, params: LoggingMessageNotificationParams) -> None:
+        heard.append(params.data)
+
+    ours = client_of("2025-11-25", on_logging_message=on_logging_message)
+    async with pkg.connect(server, ours) as client:
+        photo, _ = [tool async for tool in client.iter_tools()]
+        described = photo.input_schema["properties"]["seconds"]["description"]
+        assert (photo.description, described) == ("Take a photo.", "How long the light is let in.")
+        arguments = {"seconds": 0.01}
+        taken: Any = await client.call_tool(
+            m.CallToolRequestParams(name="photo", arguments=arguments)
+        )
+        assert [block.type for block in taken.content] == ["text", "image"]
+        params = m.CallToolRequestParams(name="shutter", arguments=arguments)
+        written: Any = await client.call_tool(params)
+        assert written.structured_content == {"result": "1/100 s"}
+    assert heard == ["say cheese"]

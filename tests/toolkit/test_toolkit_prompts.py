@@ -116,7 +116,7 @@ def test_what_does_not_fit_is_refused(
 
 def test_an_unknown_prompt_is_refused() -> None:
     refused = got(kit(pack=pack)(), "Pack")
-    assert (refused.code, refused.message) == (-32602, "Unknown prompt: Pack")
+    assert (refused.code, refused.message) == (-32602, "Unknown prompt: Pack; did you mean pack?")
 
 
 @pytest.mark.parametrize(

@@ -432,14 +432,16 @@ async def use(client: mcp.Client, session: mcp.Session) -> None:
 TOOLKIT = """
 from typing import Any, assert_type
 
-from mcp_revisions import CheckedResults, Options, Toolkit, UriTemplate, connect_in_memory
-from mcp_revisions import prompt, resource, tool
+from mcp_revisions import Audio, CheckedResults, File, Image, Options, Toolkit, UriTemplate
+from mcp_revisions import connect_in_memory, prompt, resource, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 from server import Forecast, Weather
 
 
 class Loud(Toolkit):
+    max_threads = 4
+
     @tool(structured=False, thread=True)
     def shout(self, text: str) -> dict[str, str]:
         return {"loud": text.upper()}
@@ -447,6 +449,10 @@ class Loud(Toolkit):
 
 def towns(typed: str) -> list[str]:
     return [typed]
+
+
+def towns_of() -> list[str]:
+    return towns("")
 
 
 class Both(Loud, mcp.Server):
@@ -458,6 +464,16 @@ class Both(Loud, mcp.Server):
     @tool(input_schema={"type": "object"}, output_schema={"type": "object"}, name="raw.tool")
     async def raw(self, session: mcp.Session, arguments: dict[str, Any]) -> m.CallToolResult:
         return m.CallToolResult(content=[], structured_content=arguments)
+
+    @tool(thread=False)
+    def draw(self, path: str) -> list[Image | str]:
+        return [Image(path), Image(data=b"", format="png"), "and so on"]
+
+    @prompt
+    def hum(self, session: mcp.Session) -> list[Audio | File]:
+        assert_type(session.from_thread(session.once("key", towns_of)), list[str])
+        session.from_thread(session.log("info", "humming"))
+        return [Audio(data=b"", mime_type="audio/wav"), File(data=b"", name="a.md")]
 
     @tool
     @staticmethod

@@ -5,36 +5,44 @@ completions by decorated functions. A handler that a subclass overrides comes fi
 `super()` for the rest.
 """
 
-from asyncio import get_running_loop
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, cast
 
-from ..core.errors import InvalidParams, LocalError
+from ..core.errors import InvalidParams
 from ..core.models.base import declared
 from ..core.pagination import page
+from ..core.tasks import is_running
 from ..rules.handlers import Handlers, runtime_of
 from ..server.base import ServerBase, ServerRuntime
 from .completions import Completer
 from .decorators import Marked, PromptOptions, ResourceOptions, ToolOptions, marks_of, new_mark
+from .functions import closest
 from .items import FIELDS, Lists, Prompt, Resource, check, marked_in, not_found, register
 from .revision_models import LISTS, models_in, revision_models
+from .threads import Threads
 
 _OFFERED: Final = "_toolkit_lists"
+_THREADS: Final = "_toolkit_threads"
 
 _COMPLETE: Final = "completion/complete"
+_LOG: Final = "notifications/message"
+_UPDATED: Final = "notifications/resources/updated"
 
 
 class Toolkit:
     """A server of decorated functions: `class Weather(Toolkit, mcp.Server)`.
 
-    A list may change while clients are connected if its notification is in `SENDS`, such as
-    `notifications/tools/list_changed`; the server then declares the capability even while the list
-    is empty. Otherwise it declares a capability if the list has an item.
+    It declares logging, and each list that has an item when a client connects, with the
+    notifications of its changes. A list whose notification is in `SENDS`, such as
+    `notifications/tools/list_changed`, is declared even while it is empty.
     """
 
     page_size: ClassVar[int] = 100
     """The number of items in one page of a list."""
+    max_threads: ClassVar[int] = 32
+    """The number of plain functions that run at the same time, each in a thread."""
     __mcp_reads_marks__: ClassVar[bool] = True
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -66,6 +74,7 @@ class Toolkit:
                 for marked in marked_in(cls):
                     register(marked, lists, revision_models(cls.TABLE))
                 setattr(cls, _OFFERED, lists)
+                setattr(cls, _THREADS, Threads(cls.__name__, cls.max_threads))
             return super().__new__(cls)
 
     def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
@@ -114,18 +123,20 @@ class Toolkit:
         return self.__mcp_runtime__.page("tools", params)
 
     async def on_call_tool(self, session: Any, params: Any) -> Any:
-        tool = self.__mcp_runtime__.lists["tools"].get(params.name)
+        tools = self.__mcp_runtime__.lists["tools"]
+        tool = tools.get(params.name)
         if tool is None:
-            raise InvalidParams(f"Unknown tool: {params.name}")
+            raise InvalidParams(f"Unknown tool: {params.name}{closest(params.name, tools)}")
         return await tool.call(self, session, params)
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
         return self.__mcp_runtime__.page("prompts", params)
 
     async def on_get_prompt(self, session: Any, params: Any) -> Any:
-        prompt = self.__mcp_runtime__.lists["prompts"].get(params.name)
+        prompts = self.__mcp_runtime__.lists["prompts"]
+        prompt = prompts.get(params.name)
         if prompt is None:
-            raise InvalidParams(f"Unknown prompt: {params.name}")
+            raise InvalidParams(f"Unknown prompt: {params.name}{closest(params.name, prompts)}")
         return await prompt.get(self, session, params)
 
     async def on_list_resources(self, session: Any, params: Any) -> Any:
@@ -148,7 +159,8 @@ class Toolkit:
         runtime, argument = self.__mcp_runtime__, params.argument
         item = runtime.referred(params.ref)
         if argument.name not in item.texts.parameters:
-            raise InvalidParams(f"{item.key} has no argument {argument.name}")
+            meant = closest(argument.name, item.texts.parameters)
+            raise InvalidParams(f"{item.key} has no argument {argument.name}{meant}")
         completer = item.completers.get(argument.name) or Completer(())
         # The arguments that are already known come with the request from 2025-06-18 on.
         context = declared(params, "context")
@@ -164,8 +176,11 @@ class ToolkitRuntime(ServerRuntime):
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
         self.lists: Lists = getattr(owner, _OFFERED)
+        self.threads: Threads = getattr(owner, _THREADS)
         self.models = revision_models(owner.TABLE)
         self._served = False
+        self._declared = frozenset[str]()
+        self._lock = Lock()
 
     def add(self, kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
         """Add a function as `options` say, or else as its own marks do."""
@@ -187,18 +202,23 @@ class ToolkitRuntime(ServerRuntime):
 
     @contextmanager
     def _changing(self, kind: str) -> Generator[Lists, None, None]:
-        sends = _changed(kind) in self.owner.SENDS
-        if self._served and not sends:
-            advice = f'SENDS = frozenset({{"{_changed(kind)}"}})'
-            raise LocalError(f"{kind} that change while clients are connected need: {advice}")
-        if self.connections and not _is_on_the_loop():
-            advice = "loop.call_soon_threadsafe(server.add_tool, …)"
-            raise LocalError(f"{kind} can be changed only on the server's event loop: {advice}")
-        lists = {field: dict(items) for field, items in self.lists.items()}
-        yield lists
-        self.lists = lists
-        if sends:
-            self.announce(_changed(kind))
+        with self._lock:
+            lists = {field: dict(items) for field, items in self.lists.items()}
+            yield lists
+            self.lists = lists
+        method = _changed(kind)
+        if self._served and method not in self._declared:
+            self.warn_undeclared(method)
+        else:
+            self._announce(method)
+
+    def _announce(self, method: str) -> None:
+        if not is_running():
+            # Called in a thread, as by a plain function.
+            for connection in list(self.connections)[:1]:
+                connection.endpoint.jobs.loop.call_soon_threadsafe(self.announce, method)
+                return
+        self.announce(method)
 
     def page(self, field: str, params: Any) -> Any:
         entries = [item.listed for item in self.lists[field].values()]
@@ -236,15 +256,15 @@ class ToolkitRuntime(ServerRuntime):
     def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         # From now on, clients know what is on offer.
         self._served = True
+        self._declared |= self.sends()
         return super().bound(revision)
 
-
-def _is_on_the_loop() -> bool:
-    try:
-        get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+    def sends(self) -> frozenset[str]:
+        lists = self.lists
+        offered = [kind for kind, fields in FIELDS.items() if any(lists[field] for field in fields)]
+        found = {_LOG, *map(_changed, offered), *([_UPDATED] if "resources" in offered else ())}
+        # Some revisions may have no such notification.
+        return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
 
 
 def _changed(kind: str) -> str:

@@ -29,7 +29,7 @@ class DecoratorOptions(TypedDict, total=False):
     icons: Sequence[WireModel]
     meta: Mapping[str, Any]
     thread: bool
-    """Whether a plain function runs in a thread, because it would block the event loop."""
+    """Whether a plain function runs in a thread; false for one that never waits for anything."""
 
 
 class ToolOptions(DecoratorOptions, total=False):

@@ -9,7 +9,7 @@ one.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -25,6 +25,7 @@ from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.models.base import BUILDING
 from ..core.models.validation_errors import Problem, escaped, message_of, problems
 from ..server.base import SessionBase
+from .docstrings import docstring_of
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -49,12 +50,16 @@ _IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializab
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter that a client sets; `wire` is its name on the wire."""
+    """One parameter that a client sets; `wire` is its name on the wire.
+
+    Its `description` is that of its `Field`, or else what the docstring says of it.
+    """
 
     name: str
     wire: str
     annotation: Any
     default: Any
+    description: str | None = None
 
     @property
     def info(self) -> FieldInfo:
@@ -78,6 +83,8 @@ class Signature:
     """The parameters that take the request context."""
     returns: Any
     """The return annotation; `EMPTY` if there is none."""
+    description: str | None
+    """The docstring, without what it says of parameters."""
 
 
 def named(function: Function) -> str:
@@ -109,8 +116,11 @@ def signature_of(function: Function, *, method: bool) -> Signature:
         hints = get_type_hints(inspect.unwrap(function), include_extras=True)
     except NameError as error:
         raise TypeError(f"{where}: an annotation uses an unknown name: {error}") from error
+    docstring = docstring_of(function)
     found = [
-        _parameter(where, one, hints.get(one.name, one.annotation))
+        _parameter(
+            where, one, hints.get(one.name, one.annotation), docstring.parameters.get(one.name)
+        )
         for one in _parameters(function, method)
     ]
     sessions = tuple(one.name for one in found if _is_session(one.annotation))
@@ -119,10 +129,13 @@ def signature_of(function: Function, *, method: bool) -> Signature:
     for one in parameters:
         if wires.count(one.wire) > 1:
             raise TypeError(f"{where}: two parameters have the name {one.wire}")
-    return Signature(where, parameters, sessions, hints.get("return", EMPTY))
+    returns = hints.get("return", EMPTY)
+    return Signature(where, parameters, sessions, returns, docstring.description)
 
 
-def _parameter(where: str, parameter: inspect.Parameter, annotation: Any) -> Parameter:
+def _parameter(
+    where: str, parameter: inspect.Parameter, annotation: Any, said: str | None
+) -> Parameter:
     found = Parameter(parameter.name, parameter.name, annotation, parameter.default)
     if _is_session(annotation):
         return found
@@ -137,7 +150,8 @@ def _parameter(where: str, parameter: inspect.Parameter, annotation: Any) -> Par
         raise TypeError(
             f"{at_fault} its default inside the annotation, where Python does not use it"
         )
-    return replace(found, wire=alias)
+    own = info.description or FieldInfo.from_annotation(annotation).description
+    return replace(found, wire=alias, description=own or said)
 
 
 def _parameters(function: Function, method: bool) -> Iterator[inspect.Parameter]:
@@ -175,19 +189,25 @@ def arms(annotation: Any) -> list[Any]:
     return [annotation]
 
 
-def described(function: Function) -> str | None:
-    """Return the first paragraph of a function's docstring, on one line."""
-    paragraph = (inspect.getdoc(function) or "").split("\n\n", 1)[0]
-    return " ".join(paragraph.split()) or None
+def closest(name: str, names: Iterable[str]) -> str:
+    """Return a suggestion to put after a message about an unknown name, or nothing."""
+    from difflib import get_close_matches  # only needed on the way to an error
+
+    # A client may send a name of any length, and comparing takes the product of both.
+    near = get_close_matches(name, names, n=1) if len(name) <= _LONGEST else []
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 class BadArguments(Exception):
     """Arguments that do not fit: the first problems, with a pointer and a message for each."""
 
-    def __init__(self, problems: Sequence[Problem], arguments: Any) -> None:
+    def __init__(
+        self, problems: Sequence[Problem], arguments: Any, names: Collection[str] = ()
+    ) -> None:
+        """`names` are those of the arguments that there are."""
         listed = [
-            f"{pointer or '/'}: {message}{_got(pointer, arguments)}"
-            for pointer, message in problems[:_MOST]
+            f"{at or '/'}: {message}{_got(at, arguments)}{_meant(at, arguments, names)}"
+            for at, message in problems[:_MOST]
         ]
         if len(problems) > _MOST:
             listed.append("and more")
@@ -196,6 +216,14 @@ class BadArguments(Exception):
 
     def refusal(self, key: str) -> InvalidParams:
         return InvalidParams(f"Invalid arguments for {key}:\n{self}", self._problems)
+
+
+def _meant(pointer: str, arguments: Any, names: Collection[str]) -> str:
+    name = pointer[1:].replace("~1", "/").replace("~0", "~")
+    if "/" in pointer[1:] or name in names:
+        return ""
+    # What the client has given, too, is not what this was meant to be.
+    return closest(name, [one for one in names if one not in arguments])
 
 
 def _got(pointer: str, arguments: Any) -> str:
@@ -220,6 +248,7 @@ class Arguments:
         # An argument may have any name, but a field of a model may not.
         parameters = {f"a{at}": one for at, one in enumerate(signature.parameters)}
         self._names = {field: one.name for field, one in parameters.items()}
+        self._wires = [one.wire for one in signature.parameters]
         model = _model(signature.where, parameters)
         self._validator = model.__pydantic_validator__
         self._always = frozenset(
@@ -250,14 +279,15 @@ class Arguments:
         try:
             values: BaseModel = self._validator.validate_json(json_text(arguments))
         except ValidationError as error:
-            raise BadArguments(problems(error, arguments), arguments) from None
+            found = problems(error, arguments)
+            raise BadArguments(found, arguments, self._wires) from None
         return values
 
 
 def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         field: (
-            Annotated[one.annotation, Field(alias=one.wire)],
+            Annotated[one.annotation, Field(alias=one.wire, description=one.description)],
             ... if one.default is EMPTY else one.default,
         )
         for field, one in parameters.items()
@@ -299,7 +329,7 @@ class Texts:
                 lines = error.errors(include_url=False)
                 found += [Problem(f"/{escaped(name)}", message_of(line)) for line in lines]
         if found:
-            raise BadArguments(list(dict.fromkeys(found)), dict(texts))
+            raise BadArguments(list(dict.fromkeys(found)), dict(texts), self.parameters)
         return read
 
     def _read(self, parameter: Parameter, texts: Mapping[str, str]) -> dict[str, Any]:

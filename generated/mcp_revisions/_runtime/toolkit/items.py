@@ -5,11 +5,11 @@ gets lists of its own.
 """
 
 import re
-from asyncio import to_thread
+from asyncio import CancelledError
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from inspect import getattr_static, isawaitable, iscoroutinefunction, isroutine
+from inspect import getattr_static, getdoc, isawaitable, iscoroutinefunction, isroutine, unwrap
 from logging import getLogger
 from typing import Any, Final, TypeAlias
 
@@ -33,10 +33,10 @@ from .functions import (
     Signature,
     Texts,
     check_shape,
-    described,
     named,
     signature_of,
 )
+from .media import Media
 from .results import UnfitResult, output_of
 from .revision_models import RevisionModels, fields_of, models_in, several, text_block
 from .uri_templates import UriTemplate
@@ -76,8 +76,14 @@ class Item:
         self.models = models
         self.signature = signature_of(marked.function, method=marked.is_method)
         self.options = marked.mark.options
-        self.description = self.options.get("description") or described(marked.function)
+        # Where arguments have no descriptions of their own, the docstring is left as it is.
+        whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
+        said = getdoc(marked.function) if whole else self.signature.description
+        self.description = self.options.get("description") or said or None
         self._marked = marked
+        # A wrapper of a coroutine function most often returns its coroutine, and waits for nothing.
+        is_plain = not iscoroutinefunction(unwrap(marked.function))
+        self._threaded: bool = self.options.get("thread", is_plain)
 
     def entry(self, **members: Any) -> Any:
         options, where = self.options, self.signature.where
@@ -108,20 +114,22 @@ class Item:
             function = getattr(server, attribute)
         if self.signature.sessions:
             given = {**given, **dict.fromkeys(self.signature.sessions, session)}
-        if self.options.get("thread"):
-            returned = await to_thread(_in_thread, function, given)
+        if self._threaded:
+            returned = await self._in_thread(server, session, function, given)
         else:
             returned = function(**given)
         may_wait = type(returned) not in _PLAIN and isawaitable(returned)
         return await returned if may_wait else returned
 
-
-def _in_thread(function: Function, given: Mapping[str, Any]) -> Any:
-    try:
-        return function(**given)
-    except StopIteration as error:
-        # A future cannot hold StopIteration: the caller would wait for ever.
-        raise RuntimeError(f"{named(function)} raised StopIteration") from error
+    async def _in_thread(
+        self, server: Any, session: SessionBase, function: Function, given: Mapping[str, Any]
+    ) -> Any:
+        try:
+            return await server.__mcp_runtime__.threads.run(function, given)
+        except CancelledError:
+            # What the function waits for in its thread ends with the call.
+            session.__mcp_runtime__.let_go_of_threads()
+            raise
 
 
 def _known(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
@@ -224,7 +232,7 @@ class Prompt(Item):
                 model,
                 {
                     "name": wire,
-                    "description": one.info.description,
+                    "description": one.description,
                     "title": one.info.title,
                     "required": one.required,
                 },
@@ -251,6 +259,8 @@ class Prompt(Item):
             return value
         if isinstance(value, str):
             value = text_block(value)
+        elif isinstance(value, Media):
+            value = value.block(models.message_kinds)
         elif not isinstance(value, tuple(models.message_blocks)):
             raise TypeError(f"{self.key} returned {type(value).__name__}, which is not a message")
         return models.message(role="user", content=value)
@@ -311,6 +321,8 @@ class Resource(Item):
 
     def _contents(self, value: Any, uri: str) -> Any:
         models, mime_type = self.models, self._mime_type
+        if isinstance(value, Media):
+            return value.contents(uri)
         if isinstance(value, (bytes, bytearray)):
             blob = b64encode(value).decode("ascii")
             return models.contents["blob"](uri=uri, blob=blob, mime_type=mime_type)

@@ -1,13 +1,13 @@
 """Conversion of what a tool's function returns into the result that a client gets.
 
-Text, content blocks and whole results stay what they are. Any other value is structured: it has an
-output schema, made from the return annotation, and is checked against it before it is sent. The
-same JSON goes into a text block, for clients that do not know structured content (2025-11-25,
-server/tools, "Structured Content" and "Output Schema").
+Content blocks and whole results stay what they are. Any other value is structured: it has an output
+schema, made from the return annotation, and is checked against it before it is sent. The same JSON
+goes into a text block, for clients that do not know structured content (2025-11-25, server/tools,
+"Structured Content" and "Output Schema"). A text is its own text block, without quotes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, Final, TypeAlias, Union, get_args, get_origin
 
 from pydantic import ValidationError
@@ -19,7 +19,8 @@ from ..core.schema_validation import Check, checker
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
 from .functions import EMPTY, Signature, adapter_of, arms, schema_of
-from .revision_models import RevisionModels, several, text_block
+from .media import Media
+from .revision_models import Models, RevisionModels, several, text_block
 
 RESULT: Final = "result"
 """The member that holds a value which is not a JSON object, in revisions that require one."""
@@ -51,7 +52,7 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
     if structured and _is_structured(annotation, models):
         return _typed(models, annotation, signature.where)
     structured = structured and _is_open(annotation)
-    content = not models.blocks.isdisjoint(classes_in(annotation))
+    content = _has_content(annotation, models.blocks)
     return UnstructuredOutput(models, structured=structured, lists_content=content)
 
 
@@ -64,11 +65,11 @@ def _without_results(annotation: Any, models: RevisionModels) -> Any:
 
 def _is_structured(annotation: Any, models: RevisionModels) -> bool:
     content = models.blocks.union(models.call_results)
-    if _is_open(annotation) or not content.isdisjoint(classes_in(annotation)):
-        return False
-    # Optional text is text or nothing.
-    found = arms(annotation)
-    return not (str in found and all(arm in (str, NoneType) for arm in found))
+    return not (_is_open(annotation) or _has_content(annotation, content))
+
+
+def _has_content(annotation: Any, models: Models) -> bool:
+    return any(one in models or issubclass(one, Media) for one in classes_in(annotation))
 
 
 _LISTS: Final = frozenset({list, tuple, Collection, Iterable, Sequence})
@@ -103,7 +104,7 @@ class UnstructuredOutput:
     def __init__(self, models: RevisionModels, *, structured: bool, lists_content: bool) -> None:
         self._models = models
         self._results = models.call_results
-        self._content: tuple[type, ...] = tuple(models.blocks)
+        self._content: tuple[type, ...] = (Media, *models.blocks)
         self._structured = structured and models.has_structured
         self._lists_content = lists_content
 
@@ -134,6 +135,8 @@ class UnstructuredOutput:
         return [self._block(one) for one in items]
 
     def _block(self, value: Any) -> Any:
+        if isinstance(value, Media):
+            return value.block(self._models.kinds)
         if isinstance(value, self._content):
             return value
         return text_block(value if isinstance(value, str) else _written(value).decode())
@@ -167,7 +170,8 @@ class StructuredOutput:
         self._models = models
         self._results = models.call_results
         self._write, self._check = write, check
-        self._wraps = not models.has_any_structured and schema.get("type") != "object"
+        wraps = not models.has_any_structured and schema.get("type") != "object"
+        self._wraps = wraps and models.has_structured
         self.schema: JSONObject | None = None
         if models.has_structured:
             self.schema = _wrapped(schema) if self._wraps else schema
@@ -176,11 +180,15 @@ class StructuredOutput:
         if isinstance(value, self._results):
             return self._own_result(value)
         text = self._write(value)
-        if self.schema is None:
-            return self._models.tool_result(text.decode())
+        wire: Any = from_json(text)
+        # A model is shown a text as it is: JSON would put it in quotes.
+        shown: str | None = wire if isinstance(wire, str) else None
         if self._wraps:
-            text = b'{"%b":%b}' % (RESULT.encode(), text)
-        return self._models.tool_result(text.decode(), structuredContent=from_json(text))
+            text, wire = b'{"%b":%b}' % (RESULT.encode(), text), {RESULT: wire}
+        shown = text.decode() if shown is None else shown
+        if self.schema is None:
+            return self._models.tool_result(shown)
+        return self._models.tool_result(shown, structuredContent=wire)
 
     def _own_result(self, result: Any) -> Any:
         is_plain = isinstance(result, self._models.call_result)

@@ -5,7 +5,7 @@ What a revision has no member for is left out, such as structured content in the
 
 from collections.abc import Mapping
 from functools import cache, cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 from ..core.json import JSONObject
 from ..core.models.base import BUILDING, Validate, WireModel, validator_of
@@ -13,6 +13,7 @@ from ..messages.method_table import MethodTable
 from ..messages.writing import classes_in
 
 Models: TypeAlias = frozenset[type[WireModel]]
+Kinds: TypeAlias = frozenset[str]
 
 _CALL: Final = "tools/call"
 
@@ -51,6 +52,11 @@ class RevisionModels:
         return models_in(self.call_result, "content")
 
     @cached_property
+    def kinds(self) -> Kinds:
+        """Return the types of the blocks of content, such as `audio`."""
+        return _kinds(self.blocks)
+
+    @cached_property
     def call_result(self) -> type[Any]:
         return self.call_results[0]
 
@@ -75,6 +81,10 @@ class RevisionModels:
         return models_in(self.message, "content")
 
     @cached_property
+    def message_kinds(self) -> Kinds:
+        return _kinds(self.message_blocks)
+
+    @cached_property
     def contents(self) -> Mapping[str, type[Any]]:
         found = models_in(self.result("resources/read"), "contents")
         members = ("text", "blob")
@@ -95,6 +105,11 @@ class RevisionModels:
 @cache
 def revision_models(table: MethodTable) -> RevisionModels:
     return RevisionModels(table)
+
+
+def _kinds(blocks: Models) -> Kinds:
+    types = (fields_of(block)["type"].annotation for block in blocks)
+    return frozenset(name for one in types for name in get_args(one))
 
 
 def text_block(text: str) -> JSONObject:

@@ -124,7 +124,7 @@ def _declared(handlers: Handlers, table: MethodTable) -> JSONObject:
     wire = table.wire
     requests = (*wire.requests.items(), *wire.input_requests.items())
     needs = [need for method, spec in requests if method in handled for need in spec.requires]
-    for method in handlers.SENDS:
+    for method in handlers.__mcp_runtime__.sends():
         spec = wire.notifications.get(method)
         needs += () if spec is None else spec.requires
     own = handlers.__mcp_runtime__.declaration_in(table.revision)

@@ -1,0 +1,107 @@
+"""Images, sounds and files as a function returns them: bytes, or what is in a file.
+
+They are put into the content of whatever revision the client gets, so that a function needs no
+models and no base64.
+"""
+
+from base64 import b64encode
+from collections.abc import Collection, Mapping
+from hashlib import sha256
+from mimetypes import guess_type
+from os import PathLike
+from pathlib import Path
+from typing import ClassVar, Final
+from urllib.parse import quote
+
+from ..core.json import JSONObject
+
+# What Python does not know, or knows by another name in some versions.
+_TYPES: Final[Mapping[str, str]] = {"md": "text/markdown", "wav": "audio/wav", "webp": "image/webp"}
+# What is text although its type does not begin so.
+_TEXTS: Final = ("application/json", "application/xml", "application/javascript")
+
+
+class Media:
+    """Base of `Image`, `Audio` and `File`."""
+
+    _KIND: ClassVar[str]
+    _USUAL: ClassVar[str]
+    """The type of data of which nothing is said."""
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | None = None,
+        data: bytes | None = None,
+        format: str | None = None,
+        *,
+        name: str | None = None,
+        mime_type: str | None = None,
+    ) -> None:
+        """Take `data`, or read the file at `path`; raise `OSError` if that fails.
+
+        The type is `mime_type`, or follows from `format`, such as `png`, or from the name of the
+        file.
+        """
+        if (path is None) == (data is None):
+            raise TypeError(f"{type(self).__name__} takes a path or data, and not both")
+        self.data: bytes = Path(path).read_bytes() if path is not None else bytes(data or b"")
+        self.name: str = name or (Path(path).name if path is not None else "")
+        self.mime_type: str = mime_type or self._type_of(format)
+
+    def _type_of(self, format: str | None) -> str:
+        known = (format or Path(self.name).suffix).removeprefix(".").lower()
+        if not known:
+            return self._USUAL
+        found = _TYPES.get(known) or guess_type(f"x.{known}")[0]
+        group = self._USUAL.partition("/")[0]
+        if found is None or (group == self._KIND and not found.startswith(f"{group}/")):
+            # The class says more than the name does: `mp4` may be sound or film.
+            return f"{group}/{known}" if format or group == self._KIND else self._USUAL
+        return found
+
+    def block(self, kinds: Collection[str]) -> JSONObject:
+        """Return the block of content, as JSON, in a revision that has these `kinds` of blocks."""
+        if self._KIND not in kinds:
+            return {"type": "resource", "resource": self.contents(self._uri())}
+        data = b64encode(self.data).decode("ascii")
+        return {"type": self._KIND, "data": data, "mimeType": self.mime_type}
+
+    def contents(self, uri: str) -> JSONObject:
+        """Return the contents of a resource of this URI, as JSON."""
+        blob = b64encode(self.data).decode("ascii")
+        return {"uri": uri, "mimeType": self.mime_type, "blob": blob}
+
+    def _uri(self) -> str:
+        if self.name:
+            # The name alone: where a file lies on the server is nobody's business.
+            return f"file:///{quote(self.name)}"
+        return f"{self._KIND}:{sha256(self.data).hexdigest()[:16]}"
+
+
+class Image(Media):
+    """An image: `Image("plot.png")`, or `Image(data=b"…", format="png")`."""
+
+    _KIND = "image"
+    _USUAL = "image/png"
+
+
+class Audio(Media):
+    """A sound; an embedded resource in the first revision, which has no blocks of audio."""
+
+    _KIND = "audio"
+    _USUAL = "audio/wav"
+
+
+class File(Media):
+    """A file of any type, as an embedded resource: text if its type and its bytes are text."""
+
+    _KIND = "file"
+    _USUAL = "application/octet-stream"
+
+    def contents(self, uri: str) -> JSONObject:
+        if self.mime_type.startswith("text/") or self.mime_type in _TEXTS:
+            try:
+                return {"uri": uri, "mimeType": self.mime_type, "text": self.data.decode()}
+            except UnicodeDecodeError:
+                pass
+        return super().contents(uri)
