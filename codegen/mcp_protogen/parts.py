@@ -33,13 +33,16 @@ _SEVERAL: Final = "several"
 """More than one revision."""
 
 _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
+    "app": ("App", "app"),
     "bridge": ("Bridge",),
     "client": ("Client", "client"),
     "server": ("Server", "Session", "server"),
     "translate": ("translate",),
 }
 """The names that a package, or each of its revisions, has of a generated module."""
-OF_REVISIONS: Final = frozenset({*_GENERATED["client"], *_GENERATED["server"]})
+OF_REVISIONS: Final = frozenset(
+    name for of in ("app", "client", "server") for name in _GENERATED[of]
+)
 """Those that are in the revisions."""
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
@@ -122,7 +125,7 @@ CONTENTS: Final = (
         {
             "core": ("subscriptions",),
             "server": (
-                *("base", "connection", "rounds", "sealed_state", "serve"),
+                *("base", "connection", "lifespan", "rounds", "sealed_state", "serve"),
                 "strategies",
             ),
         },
@@ -206,10 +209,12 @@ CONTENTS: Final = (
         {"core": ("schema_validation",), "toolkit": (), **_MARKS},
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
+            ("toolkit.dependencies", ("Depends",)),
             ("toolkit.items", ("ResourceNotFound", "ToolError")),
             ("toolkit.server", ("Toolkit",)),
             ("toolkit.uri_templates", ("UriTemplate",)),
         ),
+        ("app",),
     ),
     Contents(
         frozenset({"bridge"}),

@@ -104,6 +104,9 @@ if TYPE_CHECKING:
         resource as resource,
         tool as tool,
     )
+    from ._runtime.toolkit.dependencies import (
+        Depends as Depends,
+    )
     from ._runtime.toolkit.items import (
         ResourceNotFound as ResourceNotFound,
         ToolError as ToolError,
@@ -136,6 +139,7 @@ __all__ = [
     "Authentication",
     "Bridge",
     "CheckedResults",
+    "Depends",
     "Disconnected",
     "EventStore",
     "HttpApp",
@@ -266,6 +270,7 @@ _MODULES = {
     "prompt": "toolkit.decorators",
     "resource": "toolkit.decorators",
     "tool": "toolkit.decorators",
+    "Depends": "toolkit.dependencies",
     "ResourceNotFound": "toolkit.items",
     "ToolError": "toolkit.items",
     "Toolkit": "toolkit.server",

@@ -25,6 +25,9 @@ PROGRAMS = {
     "wrong.py": user_programs.WRONG,
     "server.py": user_programs.shown_in("toolkit.md"),
     "toolkit.py": user_programs.TOOLKIT,
+    "greeter.py": user_programs.shown_in("app.md"),
+    "notes.py": user_programs.shown_in("app.md", 1),
+    "app.py": user_programs.APP,
 }
 EXPECTED = {
     (name, line)

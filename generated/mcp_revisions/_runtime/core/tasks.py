@@ -65,6 +65,15 @@ class Signal:
         await shield(self._waiting)
 
 
+def is_running() -> bool:
+    """Return whether this code runs in an event loop."""
+    try:
+        get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Await all; the first failure cancels the others, and is raised without a group."""
     try:

@@ -7,8 +7,8 @@ entries are bound to the request: they stop when it is answered or cancelled.
 """
 
 from asyncio import Task, gather, get_running_loop
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
@@ -21,6 +21,7 @@ from ..core.errors import METHOD_NOT_FOUND, InvalidParams, LocalError, RequestId
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
+from ..core.revision import Revision
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import Level, passes
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
@@ -32,6 +33,7 @@ from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from .lifespan import Lifespan
 from .rounds import Asking, Inputs, Once, Rounds, ask
 from .sealed_state import StateSeal, binding
 
@@ -70,6 +72,15 @@ class ServerRuntime(HandlerSet):
         """In the order of their opening."""
         self.changes: dict[str, int] = {}
         """How many changes were published, by method."""
+        self.lifespan: Lifespan | None = None
+
+    @property
+    def state(self) -> Any:
+        """The value of the lifespan; raise `LocalError` if none is entered."""
+        if self.lifespan is None or not self.lifespan.users:
+            name = self.identity()["name"]
+            raise LocalError(f"session.state: {name} has no lifespan, whose value it would be")
+        return self.lifespan.state
 
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Tell those who want to know of a change, by the method of its notification."""
@@ -107,6 +118,16 @@ class ServerBase(Handlers, Generic[SessionT]):
 
     ROLE: ClassVar[Role] = "server"
     SESSION: ClassVar[type[Any]]
+    REVISIONS: ClassVar[Sequence[Revision] | None] = None
+    """The revisions that are spoken where nobody says which; its own alone if this is None."""
+
+    def lifespan(self) -> AbstractAsyncContextManager[Any]:
+        """Return what is entered before this server serves, and left afterwards.
+
+        Its value is the `state` of sessions. A server object has one lifespan, however many
+        connections it serves.
+        """
+        return nullcontext()
 
     @property
     def __mcp_runtime__(self) -> ServerRuntime:
@@ -211,6 +232,10 @@ class RequestContext:
     def principal(self) -> str | None:
         own = None if self._reply is None else self._reply.principal
         return self.endpoint.principal if own is None else own
+
+    @property
+    def server_state(self) -> Any:
+        return self._connection.server.__mcp_runtime__.state
 
     def peer_declared(self) -> Mapping[str, Any]:
         connection = self.endpoint.connection
@@ -394,6 +419,11 @@ class SessionBase(Peer):
     def principal(self) -> str | None:
         """The id of the client as the transport has authenticated it, if it does."""
         return self._context.principal
+
+    @property
+    def state(self) -> Any:
+        """The value of the server's `lifespan`; raise `LocalError` if it has none."""
+        return self._context.server_state
 
     @property
     def inputs(self) -> Inputs | None:

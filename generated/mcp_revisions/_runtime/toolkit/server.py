@@ -5,7 +5,6 @@ completions by decorated functions. A handler that a subclass overrides comes fi
 `super()` for the rest.
 """
 
-from asyncio import get_running_loop
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, cast
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, cast
 from ..core.errors import InvalidParams, LocalError
 from ..core.models.base import declared
 from ..core.pagination import page
+from ..core.tasks import is_running
 from ..rules.handlers import Handlers, runtime_of
 from ..server.base import ServerBase, ServerRuntime
 from .completions import Completer
@@ -47,7 +47,8 @@ class Toolkit:
             raise TypeError(f"class {cls.__name__}: Toolkit has to come before {after}")
         for marked in marked_in(cls):
             name = marked.attribute
-            if any(hasattr(base, name) for base in (Toolkit, *(servers or [ServerBase]))):
+            apps = [base for base in order if "IMPLEMENTATION" in base.__dict__]
+            if any(hasattr(base, name) for base in (Toolkit, *apps, *(servers or [ServerBase]))):
                 advice = f'rename the method, and decorate it with name="{name}"'
                 raise TypeError(f"{cls.__name__}.{name} hides a member of the runtime: {advice}")
             check(marked)
@@ -191,7 +192,7 @@ class ToolkitRuntime(ServerRuntime):
         if self._served and not sends:
             advice = f'SENDS = frozenset({{"{_changed(kind)}"}})'
             raise LocalError(f"{kind} that change while clients are connected need: {advice}")
-        if self.connections and not _is_on_the_loop():
+        if self.connections and not is_running():
             advice = "loop.call_soon_threadsafe(server.add_tool, …)"
             raise LocalError(f"{kind} can be changed only on the server's event loop: {advice}")
         lists = {field: dict(items) for field, items in self.lists.items()}
@@ -237,14 +238,6 @@ class ToolkitRuntime(ServerRuntime):
         # From now on, clients know what is on offer.
         self._served = True
         return super().bound(revision)
-
-
-def _is_on_the_loop() -> bool:
-    try:
-        get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def _changed(kind: str) -> str:
