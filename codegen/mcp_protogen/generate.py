@@ -40,7 +40,7 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
         # Only models need the tool, which is slow to import; all else is made meanwhile.
         prepared = stack.enter_context(ahead(_prepared(options)))
         inputs = read_inputs(options)
-        start = _run(_package_module, inputs, options)
+        start = _run(_package_modules, inputs, options)
         tell(start.files)
         if options.revisions:
             models.load_tool()
@@ -155,12 +155,12 @@ def _shared(revisions: tuple[RevisionIR, ...], options: GenerationOptions) -> It
     return layout.shared_modules(tables, options.selection, _renderer(options))
 
 
-def _package_module(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
+def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
     listed = tuple(
         layout.ListedRevision(revision, made_from.era or "handshake", module_name(revision))
         for revision, made_from in inputs.revisions.items()
     )
-    yield layout.package_module(listed, options.selection, _renderer(options))
+    return layout.package_modules(listed, options.selection, _renderer(options))
 
 
 def _renderer(options: GenerationOptions) -> Renderer:

@@ -34,6 +34,7 @@ _SEVERAL: Final = "several"
 """More than one revision."""
 
 _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
+    "app": ("App", "app"),
     "bridge": ("Bridge",),
     "client": ("Client", "client"),
     "server": ("Server", "Session", "server"),
@@ -42,7 +43,9 @@ _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
 """The names that a package, or each of its revisions, has of a generated module."""
 INSTANCES: Final[Mapping[str, str]] = {"Connect": "connect", "ConnectConfig": "connect_config"}
 """The names that a package has of one instance of an exported class, made for this package."""
-OF_REVISIONS: Final = frozenset({*_GENERATED["client"], *_GENERATED["server"]})
+OF_REVISIONS: Final = frozenset(
+    name for of in ("app", "client", "server") for name in _GENERATED[of]
+)
 """Those that are in the revisions."""
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
@@ -127,7 +130,8 @@ CONTENTS: Final = (
         {
             "core": ("form_fields", "subscriptions"),
             "server": (
-                *("base", "connection", "questions", "rounds", "sealed_state", "serve"),
+                *("base", "connection", "lifespan", "questions", "rounds", "sealed_state"),
+                "serve",
                 "strategies",
             ),
         },
@@ -222,12 +226,14 @@ CONTENTS: Final = (
         {"core": ("schema_validation",), "toolkit": (), **_MARKS},
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
+            ("toolkit.dependencies", ("Depends",)),
             ("toolkit.items", ("ResourceNotFound", "ToolError")),
             ("toolkit.media", ("Audio", "File", "Image")),
             ("toolkit.middleware", ("RateLimit", "ResultCache", "Timing")),
             ("toolkit.server", ("Toolkit",)),
             ("toolkit.uri_templates", ("UriTemplate",)),
         ),
+        ("app",),
     ),
     Contents(
         frozenset({"bridge"}),

@@ -31,6 +31,9 @@ PROGRAMS = {
     "asking.py": user_programs.ASKING,
     "middleware.py": user_programs.MIDDLEWARE,
     "hooks.py": user_programs.shown_in("hooks.md"),
+    "greeter.py": user_programs.shown_in("app.md"),
+    "notes.py": user_programs.shown_in("app.md", 1),
+    "app.py": user_programs.APP,
 }
 EXPECTED = {
     (name, line)

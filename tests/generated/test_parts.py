@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit.layout import fixed_files, shared_modules
+from mcp_protogen.emit.layout import fixed_files, package_modules, shared_modules
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.parts import DEFAULT, PARTS, Selection, missing_names
 from support import made_once, tables
@@ -57,7 +57,9 @@ def generated_of(selection: Selection) -> dict[Path, str]:
     own = ((PACKAGE / FOLDER / module).with_suffix(".py") for module in selection.modules)
     models = (PACKAGE / FOLDER / "models").glob("*.py")
     found = {path: path.read_text() for path in (*own, *models) if path.is_file()}
-    for module in shared_modules((), selection, Renderer(templates_folder())):
+    renderer = Renderer(templates_folder())
+    apps = [one for one in package_modules((), selection, renderer) if one.path == "app.py"]
+    for module in (*apps, *shared_modules((), selection, renderer)):
         found[PACKAGE / module.path] = module.text
     if "translate" in selection.modules:
         pair = PACKAGE / "translate" / f"{FOLDER}__v2025_03_26.py"
@@ -176,7 +178,7 @@ def test_a_package_gives_what_it_has_and_says_what_would_bring_the_rest(
         assert getattr(package, exported) is not None
     assert {path.stem for path in (folder / FOLDER).iterdir() if path.stem != "__pycache__"} == {
         *("__init__", "capabilities", "methods", "models"),
-        *({"client", "server"} & selection.modules),
+        *({"app", "client", "server"} & selection.modules),
     }
     revision = package.load(REVISION)
     assert all(getattr(revision, exported) is not None for exported in revision.__all__)

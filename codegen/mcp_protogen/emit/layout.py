@@ -20,11 +20,13 @@ from mcp_protogen.plans.tables import PairTables
 # Module of a revision's folder → template; the models are not among them.
 MODULES: Mapping[str, str] = {
     "__init__": "revision.py.jinja",
+    "app": "app.py.jinja",
     "capabilities": "capabilities.py.jinja",
     "client": "client.py.jinja",
     "methods": "methods.py.jinja",
     "server": "server.py.jinja",
 }
+APPS_TEMPLATE = "apps.py.jinja"
 BRIDGE_TEMPLATE = "bridge.py.jinja"
 MODELS_TEMPLATE = "models.py.jinja"
 ALL_MODELS_TEMPLATE = "all_models.py.jinja"
@@ -80,6 +82,7 @@ def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -
         **views.revision_context(ir),
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules],
+        "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
         "missing": missing_names(selection),
     }
     sources = {
@@ -114,10 +117,10 @@ def shared_modules(
         yield _rendered(path, TRANSLATION_TEMPLATE, {"pair": pair, **context}, renderer)
 
 
-def package_module(
+def package_modules(
     revisions: tuple[ListedRevision, ...], selection: Selection, renderer: Renderer
-) -> Module:
-    """Return the `__init__` of the package, which lists its revisions."""
+) -> Iterator[Module]:
+    """Yield the `__init__` of the package, which lists its revisions, and what these import."""
     modules = [str(revision.module) for revision in revisions]
     exports = [name for _, names in selection.exports for name in names]
     own = {"bridge": "Bridge", "translate": "translate"}
@@ -134,7 +137,10 @@ def package_module(
         "instances": instances,
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
-    return _rendered("__init__.py", PACKAGE_TEMPLATE, context, renderer)
+    yield _rendered("__init__.py", PACKAGE_TEMPLATE, context, renderer)
+    if "app" in selection.modules:
+        has = {part.replace("-", "_"): part in selection.parts for part in ("http-server", "stdio")}
+        yield _rendered("app.py", APPS_TEMPLATE, {"runtime": runtime, **has}, renderer)
 
 
 def fixed_files(

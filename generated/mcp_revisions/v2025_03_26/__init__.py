@@ -8,15 +8,18 @@ from .methods import REVISION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import client, server
+    from . import app, client, server
+    from .app import App
     from .client import Client
     from .server import Server, Session
 
 __all__ = [
     "REVISION",
+    "App",
     "Client",
     "Server",
     "Session",
+    "app",
     "capabilities",
     "client",
     "methods",
@@ -26,6 +29,8 @@ __all__ = [
 
 # Only the stubs need asyncio; code that just reads and writes messages does not load it.
 _STUBS = {
+    "app": "",
+    "App": "app",
     "client": "",
     "Client": "client",
     "server": "",

@@ -663,6 +663,126 @@ async def main() -> None:
         assert_type(await client.list_tools(), m.ListToolsResult)
 """
 
+APP = """
+from collections.abc import AsyncGenerator, Awaitable, Iterator
+from contextlib import asynccontextmanager
+from typing import Annotated, assert_type
+
+from mcp_revisions import (
+    REVISIONS, Depends, HttpApp, HttpOptions, Options, connect_in_memory, run_http, run_stdio,
+    tool
+)
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25 import models as m
+from notes import add_note, app as notes_app
+
+
+class Db:
+    def count(self) -> int:
+        return 1
+
+
+@asynccontextmanager
+async def lifespan(app: mcp.App) -> AsyncGenerator[Db, None]:
+    yield Db()
+
+
+app = mcp.App(
+    "typed", version="1", title="Typed", instructions="", icons=[m.Icon(src="a:b")],
+    website_url="https://example.org", lifespan=lifespan
+)
+assert_type(app.info, m.Implementation | None)
+
+
+def transaction(session: mcp.Session) -> Iterator[Db]:
+    db: Db = session.state
+    yield db
+
+
+@app.tool
+def plain(x: int, db: Annotated[Db, Depends(transaction)]) -> int:
+    return x + db.count()
+
+
+@app.tool(title="Waiting", annotations=m.ToolAnnotations(read_only_hint=True))
+async def waiting(x: int, session: mcp.Session | None = None) -> str:
+    return str(x)
+
+
+@app.resource("a://{x}", mime_type="text/plain", completions={"x": ["a"]})
+def read(x: str) -> bytes:
+    return x.encode()
+
+
+@app.prompt
+def ask(x: str) -> str:
+    return x
+
+
+@app.prompt(name="again", completions={"x": lambda typed: [typed]})
+def ask_again(x: str) -> str:
+    return x
+
+
+class Own(mcp.App):
+    REVISIONS = REVISIONS[:2]
+    SENDS = frozenset({"notifications/tools/list_changed"})
+
+    @tool
+    def method(self, x: int) -> int:
+        return x
+
+
+class Server(mcp.Server):
+    REVISIONS = REVISIONS
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncGenerator[Db, None]:
+        yield Db()
+
+
+async def use() -> None:
+    assert_type(plain(1, Db()), int)
+    assert_type(await waiting(2), str)
+    assert_type(read("a"), bytes)
+    assert_type(ask(ask_again("x")), str)
+    assert_type(Own("own").method(1), int)
+    number: Awaitable[int] = add_note("milk", notes_app.lifespan)  # wrong
+    async with connect_in_memory(mcp.Client(), app) as client:
+        await client.call_tool(m.CallToolRequestParams(name="plain"))
+    asgi = app.http(http=HttpOptions(sessions=False), options=Options(timeout=3))
+    assert_type(asgi, HttpApp)
+    await asgi.close()
+
+
+app.run()
+app.run("stdio", limit=1000, revisions=REVISIONS, options=Options(timeout=3))
+app.run("http", port=8000, host="::1", http=HttpOptions(), revisions=REVISIONS[1:])
+Own("own").run()
+run_stdio(app)
+run_http(Server())
+plain("a", Db())  # wrong
+plain(1)  # wrong
+waiting(x="a")  # wrong
+app.run("sse")  # wrong
+app.run("stdio", port=1)  # wrong
+app.run("http", limit=1)  # wrong
+app.http(port=1)  # wrong
+mcp.App()  # wrong
+mcp.App("x", lifespan=Db)  # wrong
+app.tool(titel="x")  # wrong
+
+
+@app.resource  # wrong
+def unnamed(x: str) -> str:
+    return x
+
+
+@app.prompt(mime_type="a/b")  # wrong
+def wrong(x: str) -> str:
+    return x
+"""
+
 
 def wrong_lines(program: str) -> set[int]:
     """The numbers of the lines marked as wrong, from 1."""
@@ -670,8 +790,8 @@ def wrong_lines(program: str) -> set[int]:
     return {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
 
 
-def shown_in(page: str) -> str:
-    """The first program on a page of the documentation, with the committed package."""
+def shown_in(page: str, number: int = 0) -> str:
+    """A program on a page of the documentation, with the committed package."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     programs: list[str] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    return programs[0].replace("pkg", PACKAGE.name)
+    return programs[number].replace("pkg", PACKAGE.name)

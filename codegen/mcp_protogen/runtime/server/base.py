@@ -14,9 +14,9 @@ from asyncio import (
     get_running_loop,
     run_coroutine_threadsafe,
 )
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelledError
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from logging import getLogger
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
@@ -37,6 +37,7 @@ from ..core.errors import (
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
+from ..core.revision import Revision
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import Level, passes
 from ..core.tasks import is_running
@@ -49,6 +50,7 @@ from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from .lifespan import Lifespan
 from .rounds import Asking, Inputs, Once, Rounds, ask
 from .sealed_state import StateSeal, binding
 
@@ -93,7 +95,16 @@ class ServerRuntime(HandlerSet):
         """In the order of their opening."""
         self.changes: dict[str, int] = {}
         """How many changes were published, by method."""
+        self.lifespan: Lifespan | None = None
         self._warned: set[str] = set()
+
+    @property
+    def state(self) -> Any:
+        """The value of the lifespan; raise `LocalError` if none is entered."""
+        if self.lifespan is None or not self.lifespan.users:
+            name = self.identity()["name"]
+            raise LocalError(f"session.state: {name} has no lifespan, whose value it would be")
+        return self.lifespan.state
 
     def warn_undeclared(self, method: str) -> None:
         """Log once that notifications are not sent, because clients do not expect them."""
@@ -139,6 +150,16 @@ class ServerBase(Handlers, Generic[SessionT]):
 
     ROLE: ClassVar[Role] = "server"
     SESSION: ClassVar[type[Any]]
+    REVISIONS: ClassVar[Sequence[Revision] | None] = None
+    """The revisions that are spoken where nobody says which; its own alone if this is None."""
+
+    def lifespan(self) -> AbstractAsyncContextManager[Any]:
+        """Return what is entered before this server serves, and left afterwards.
+
+        Its value is the `state` of sessions. A server object has one lifespan, however many
+        connections it serves.
+        """
+        return nullcontext()
 
     @property
     def __mcp_runtime__(self) -> ServerRuntime:
@@ -250,6 +271,10 @@ class RequestContext:
     def principal(self) -> str | None:
         own = None if self._reply is None else self._reply.principal
         return self.endpoint.principal if own is None else own
+
+    @property
+    def server_state(self) -> Any:
+        return self._connection.server.__mcp_runtime__.state
 
     def peer_declared(self) -> Mapping[str, Any]:
         connection = self.endpoint.connection
@@ -477,6 +502,11 @@ class SessionBase(Peer):
     def principal(self) -> str | None:
         """The id of the client as the transport has authenticated it, if it does."""
         return self._context.principal
+
+    @property
+    def state(self) -> Any:
+        """The value of the server's `lifespan`; raise `LocalError` if it has none."""
+        return self._context.server_state
 
     @property
     def inputs(self) -> Inputs | None:

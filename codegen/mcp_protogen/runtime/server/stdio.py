@@ -8,15 +8,20 @@ from typing import Final
 
 from ..core.options import Options
 from ..core.revision import Revision
+from ..core.tasks import is_running
 from ..transports.stdio import open_stdio
 from ..transports.streams import LONGEST
-from .serve import Server, serve
+from .serve import ServeOptions, Server, serve
 
 _USUAL: Final = Options()
 _ENDING: Final = (SIGTERM, SIGINT)
 
 # Not on Windows, and not outside the main thread.
 _NO_SIGNALS: Final = (NotImplementedError, RuntimeError, ValueError)
+
+
+class StdioOptions(ServeOptions, total=False):
+    limit: int
 
 
 def run_stdio(
@@ -30,8 +35,12 @@ def run_stdio(
 
     `servers` and `revisions` are those of `serve`. SIGTERM and Ctrl-C end it as the client
     would: handlers get `options.drain` seconds to finish. A line of more than `limit` bytes is
-    answered with an error.
+    answered with an error. Raise `LifespanError` for a lifespan that fails, and `RuntimeError`
+    inside a running event loop.
     """
+    if is_running():
+        advice = "await serve_stdio(...)"
+        raise RuntimeError(f"run_stdio cannot run inside an event loop that runs: {advice}")
     # Where asyncio handles no signals, Ctrl-C arrives as an exception.
     with suppress(KeyboardInterrupt):
         asyncio.run(serve_stdio(servers, revisions=revisions, options=options, limit=limit))

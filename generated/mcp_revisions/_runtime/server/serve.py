@@ -1,10 +1,11 @@
 """Serving one connection, until the client is gone and everything has ended."""
 
 import asyncio
-from asyncio import CancelledError, Task
-from collections.abc import Iterable
+from asyncio import CancelledError, Task, get_running_loop
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
 from logging import getLogger
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypedDict
 
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
@@ -21,6 +22,7 @@ from ..translation.revision_view import RevisionViews
 from ..transports.base import Received, Transport, read
 from .base import ServerBase
 from .connection import BoundServer, ServerConnection, ServerState
+from .lifespan import Lifespan
 
 _log: Final = getLogger(__name__)
 
@@ -28,6 +30,11 @@ Server: TypeAlias = ServerBase[Any] | type[ServerBase[Any]]
 """A server, which all its connections share, or a class, of which each connection gets its own."""
 
 _USUAL: Final = Options()
+
+
+class ServeOptions(TypedDict, total=False):
+    revisions: Iterable[Revision] | None
+    options: Options
 
 
 async def serve(
@@ -47,10 +54,12 @@ async def serve(
     or else the newest there is; from 2026-07-28 on, request by request, the one it names. When the
     client is gone, or this call is cancelled, handlers get `options.drain` seconds to finish; what
     is then still open is answered with an error. Nothing is left running, and `transport` is
-    closed. Raises `ValueError` if no server is given, or two of the same revision.
+    closed. Raises `ValueError` if no server is given, or two of the same revision, and
+    `LifespanError` if the lifespan of one fails.
     """
     try:
-        views = RevisionViews(by_revision(servers), revisions, options.on_loss)
+        made = by_revision(servers)
+        views = RevisionViews(made, spoken(made.values(), revisions), options.on_loss)
         await serve_views(views, transport, options)
     finally:
         await transport.close()
@@ -65,11 +74,42 @@ async def serve_views(
     """Serve one connection, which is not closed at the end; `principal` is whose it is."""
     state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
     router = Router(state, queue, principal)
-    writer = asyncio.create_task(queue.run())
-    try:
-        await _read(router, transport, writer)
-    finally:
-        await _close(router, state, queue, writer)
+    async with entered(views.handlers):
+        writer = asyncio.create_task(queue.run())
+        try:
+            await _read(router, transport, writer)
+        finally:
+            await _close(router, state, queue, writer)
+
+
+def has_lifespan(server: Server) -> bool:
+    own: Any = server.lifespan
+    return getattr(own, "__func__", own) is not ServerBase.lifespan
+
+
+@asynccontextmanager
+async def entered(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, None]:
+    """Enter the lifespans of servers, unless that was done, and leave those that nobody uses."""
+    async with AsyncExitStack() as stack:
+        for server in servers:
+            if has_lifespan(server):
+                runtime = server.__mcp_runtime__
+                known = runtime.lifespan
+                # What another event loop has left behind cannot be used in this one.
+                if known is None or not known.users or known.loop is not get_running_loop():
+                    name = runtime.identity()["name"]
+                    known = runtime.lifespan = Lifespan(name, server.lifespan)
+                await stack.enter_async_context(known.held())
+        yield
+
+
+def spoken(
+    servers: Iterable[Server], revisions: Iterable[Revision] | None
+) -> Iterable[Revision] | None:
+    """Return the revisions that were asked for, or else those that servers speak by themselves."""
+    if revisions is not None:
+        return revisions
+    return {one.id: one for server in servers for one in server.REVISIONS or ()}.values() or None
 
 
 def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:

@@ -3,10 +3,11 @@
 It runs under any ASGI server, by itself or mounted inside another application.
 """
 
-from asyncio import get_running_loop
+from asyncio import Task, create_task, get_running_loop, shield, wait
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import AsyncExitStack
 from logging import getLogger
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...core.errors import RemoteError
 from ...core.options import Options
@@ -17,11 +18,12 @@ from ...messages import jsonrpc
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
 from ...rules.server_negotiation import Offer
-from ...server.serve import Server
+from ...server.lifespan import LifespanError
+from ...server.serve import ServeOptions, Server, entered, has_lifespan, spoken
 from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_post
 from .legacy_sse import LegacySse
 from .options import HttpOptions
-from .state import HttpState
+from .state import HttpState, cannot_begin
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
 
@@ -37,6 +39,10 @@ _LONGEST: Final = 300
 _PORT: Final = len("65535")
 
 
+class AppOptions(ServeOptions, total=False):
+    http: HttpOptions
+
+
 def http_app(
     servers: Server | Iterable[Server],
     *,
@@ -47,14 +53,15 @@ def http_app(
     """Return an ASGI application that serves any number of clients over HTTP.
 
     `servers` and `revisions` are those of `serve`. Where a class is given, each session gets a
-    server of its own; all requests of the stateless era share one. Raise `ValueError` if no server
-    is given, or two of the same revision.
+    server of its own; all requests of the stateless era share one. Lifespans are entered with that
+    of the ASGI server, or else with the first request. Raise `ValueError` if no server is given, or
+    two of the same revision.
     """
     given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     if not given or len({server.TABLE.revision for server in given}) < len(given):
         raise ValueError("http_app needs at least one server, and one for a revision at most")
-    spoken = None if revisions is None else tuple(revisions)
-    return HttpApp(given, spoken, options, http)
+    all_spoken = spoken(given, revisions)
+    return HttpApp(given, None if all_spoken is None else tuple(all_spoken), options, http)
 
 
 class HttpApp:
@@ -78,6 +85,9 @@ class HttpApp:
         if http.authentication is not None and (resource := http.authentication.resource):
             self._metadata = dict.fromkeys(resource.paths, resource.to_json())
         self._running: _Running | None = None
+        self._beginning: Task[None] | None = None
+        self.failure: LifespanError | None = None
+        """What has failed in the lifespan of the ASGI server, which only writes it to its log."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the lifespan of the ASGI server."""
@@ -109,11 +119,23 @@ class HttpApp:
     async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             while (await receive())["type"] == "lifespan.startup":
-                await send({"type": "lifespan.startup.complete"})
-            await self.close()
-            await send({"type": "lifespan.shutdown.complete"})
+                work = self._begin() if any(map(has_lifespan, self._servers)) else None
+                if not await self._answer("startup", work, send):
+                    return
+            await self._answer("shutdown", self.close(), send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1000})
+
+    async def _answer(self, phase: str, work: Awaitable[Any] | None, send: Send) -> bool:
+        try:
+            if work is not None:
+                await work
+        except LifespanError as error:
+            self.failure = error
+            await send({"type": f"lifespan.{phase}.failed", "message": str(error)})
+            return False
+        await send({"type": f"lifespan.{phase}.complete"})
+        return True
 
     @property
     def has_sessions(self) -> bool:
@@ -123,13 +145,41 @@ class HttpApp:
 
     async def close(self) -> None:
         """End all sessions and streams. ASGI servers that know lifespans do so themselves."""
+        if self._beginning is not None and self._beginning.get_loop() is get_running_loop():
+            await wait([self._beginning])
         running = self._running
         if running is None:
             return
         # Until then, requests are refused because this is the end, and begin nothing new.
-        await running.state.close()
-        if self._running is running:
-            self._running = None
+        try:
+            await running.state.close()
+        finally:
+            if self._running is running:
+                self._running = None
+            await running.held.aclose()
+
+    async def _begin(self) -> None:
+        """Enter the lifespans of the servers, and run in this event loop; raise `LifespanError`."""
+        running, loop = self._running, get_running_loop()
+        if running is not None and running.loop is loop:
+            return
+        begun = self._beginning
+        if begun is None or begun.done() or begun.get_loop() is not loop:
+            begun = self._beginning = create_task(self._enter())
+        # Other requests may wait for it as well.
+        await shield(begun)
+
+    async def _enter(self) -> None:
+        running = _Running(HttpState(self._servers, self._revisions, self.options, self.http))
+        await running.held.enter_async_context(entered(running.state.shared_servers))
+        self._running = running
+
+    async def _handle_first(self, exchange: HttpExchange) -> None:
+        try:
+            await self._begin()
+        except LifespanError as error:
+            raise cannot_begin(error) from None
+        await self._handler(exchange)(exchange)
 
     def _handler(self, exchange: HttpExchange) -> "_Handler":
         source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
@@ -139,6 +189,8 @@ class HttpApp:
         if running is None or running.loop is not get_running_loop():
             # Not before there is a loop: an application is made at import, often, and tests run
             # one in many.
+            if any(map(has_lifespan, self._servers)):
+                return self._handle_first
             state = HttpState(self._servers, self._revisions, self.options, self.http)
             running = self._running = _Running(state)
         if running.state.closing:
@@ -212,6 +264,8 @@ class _Running:
     def __init__(self, state: HttpState) -> None:
         self.state = state
         self.loop: Final = get_running_loop()
+        self.held: Final = AsyncExitStack()
+        """The lifespans of the servers."""
         self._stateful = StatefulHttp(state)
         self._stateless = StatelessHttp(state)
         http, legacy = state.http, LegacySse(state)

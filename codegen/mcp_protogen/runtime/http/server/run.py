@@ -23,9 +23,9 @@ from typing import Any, ClassVar, Final, cast
 
 from ...core.options import Options
 from ...core.revision import Revision
-from ...core.tasks import Tasks
+from ...core.tasks import Tasks, is_running
 from ...server.serve import Server
-from .app import HttpApp, http_app
+from .app import AppOptions, HttpApp, http_app
 from .options import HttpOptions
 from .stores import MemoryEventStore
 from .workers import Workers
@@ -43,6 +43,11 @@ _RETRY: Final = 1.0
 _REFUSAL: Final = "HTTP/1.1 {}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _TOO_SLOW: Final = _REFUSAL.format("408 Request Timeout").encode()
 _TOO_LARGE: Final = _REFUSAL.format("431 Request Header Fields Too Large").encode()
+
+
+class HttpRunOptions(AppOptions, total=False):
+    host: str
+    port: int
 
 
 def run_http(
@@ -63,8 +68,12 @@ def run_http(
     Only this machine can reach the server unless `host` says otherwise; then `http` has to name the
     `allowed_hosts`. SIGTERM and Ctrl-C end it: streams are closed, and handlers get
     `options.drain` seconds to finish. Raise `ValueError` for a server that would answer nobody, or
-    only some requests, and `ImportError` where uvicorn is not installed.
+    only some requests, `ImportError` where uvicorn is not installed, `LifespanError` for a lifespan
+    that fails, and `RuntimeError` inside a running event loop.
     """
+    if is_running():
+        advice = "serve what http_app(...) returns, with any ASGI server"
+        raise RuntimeError(f"run_http cannot run inside an event loop that runs: {advice}")
     if not isinstance(servers, str):
         app = http_app(servers, revisions=revisions, options=options, http=http)
     elif revisions is not None or options is not _USUAL or http is not _USUAL_HTTP:
@@ -75,7 +84,7 @@ def run_http(
         raise ValueError(f"a server on {host} needs HttpOptions.allowed_hosts, its public names")
     server = _server(app, host, port)
     if workers == 1:
-        server.run()
+        _run(server, app)
         return
     if workers < 1 or not isinstance(servers, str):
         raise ValueError('several workers need a name to import: run_http("module:app", workers=4)')
@@ -84,6 +93,18 @@ def run_http(
     with create_server((host, port), family=family) as listening:
         work = partial(_work, servers, listening, token_bytes(32))
         Workers(work, workers).run(_patience(app) + 1)
+
+
+def _run(server: Any, app: HttpApp, sockets: Sequence[socket] | None = None) -> None:
+    ended: SystemExit | None = None
+    try:
+        server.run(sockets=sockets)
+    except SystemExit as error:
+        ended = error
+    # Of a lifespan that failed, uvicorn only says so.
+    failed = app.failure or ended
+    if failed is not None:
+        raise failed
 
 
 def _patience(app: HttpApp) -> float:
@@ -140,21 +161,21 @@ def _work(
     Thread(target=watch, daemon=True).start()
     # asyncio turns off delays only where a socket knows its protocol, as one made anew does.
     listening = socket(fileno=shared.detach())
+    # The event loop of Windows cannot watch a socket.
+    own = [listening] if sys.platform == "win32" else []
+    start = server.startup
+
+    async def startup(sockets: Any = None) -> None:
+        await start(sockets)
+        if app.failure is None:
+            parent.send(True)
+            if not own:
+                server.servers.append(SharedListener(listening, numbers, place, server))
+
+    server.startup = startup
     # The parent may have ended by now.
     with suppress(KeyboardInterrupt, BrokenPipeError):
-        parent.send(True)
-        if sys.platform == "win32":
-            # The event loop there cannot watch a socket.
-            server.run(sockets=[listening])
-            return
-        start = server.startup
-
-        async def startup(sockets: Any = None) -> None:
-            await start(sockets)
-            server.servers.append(SharedListener(listening, numbers, place, server))
-
-        server.startup = startup
-        server.run(sockets=[])
+        _run(server, app, own)
 
 
 def _server(app: HttpApp, host: str, port: int) -> Any:
@@ -180,12 +201,14 @@ def _server(app: HttpApp, host: str, port: int) -> Any:
 
     async def shutdown(sockets: Any = None) -> None:
         # uvicorn waits for open responses, and streams do not end by themselves.
-        await app.close()
-        for connection in list(server.server_state.connections):
-            if connection.flow.write_paused:
-                # Nobody takes in what is left, and it would be waited for.
-                connection.transport.abort()
-        await wait_for_responses(sockets)
+        try:
+            await app.close()
+        finally:
+            for connection in list(server.server_state.connections):
+                if connection.flow.write_paused:
+                    # Nobody takes in what is left, and it would be waited for.
+                    connection.transport.abort()
+            await wait_for_responses(sockets)
 
     server.shutdown = shutdown
     return server

@@ -12,7 +12,7 @@ import re
 from asyncio import Task, TimerHandle, gather, get_running_loop, timeout
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from logging import getLogger
@@ -27,7 +27,8 @@ from ...core.tasks import Signal, Tasks
 from ...rpc.jobs import Jobs
 from ...server.base import ServerBase
 from ...server.connection import BoundServer, ServerConnection, ServerState
-from ...server.serve import Server, by_revision
+from ...server.lifespan import LifespanError
+from ...server.serve import Server, by_revision, entered
 from ...translation.revision_view import RevisionViews
 from .asgi import Bodies, HttpExchange, HttpRefusal
 from .event_stream import STANDALONE, EventLog, EventResponse, KeepAlive, StandaloneStream, Stream
@@ -46,6 +47,11 @@ def new_id() -> str:
     Of 256 bits: it is all that it takes to speak in a session where nobody is authenticated.
     """
     return token_urlsafe(32)
+
+
+def cannot_begin(error: LifespanError) -> HttpRefusal:
+    _log.error("a request was refused: %s", error, exc_info=error)
+    return HttpRefusal.for_now("The server cannot begin")
 
 
 @dataclass(eq=False, slots=True)
@@ -68,6 +74,8 @@ class HttpSession:
     under_way: int = 0
     """The number of its open requests and streams."""
     ended: bool = False
+    held: AsyncExitStack = field(default_factory=AsyncExitStack)
+    """The lifespan of its server."""
     streams: dict[str, Stream] = field(default_factory=dict[str, Stream])
     """The streams of requests that are being worked on, by name, if events are kept."""
 
@@ -106,12 +114,16 @@ class HttpSession:
         self.connection.endpoint.cancel_all()
         for stream in list(self.streams.values()):
             stream.abort()
-        if forget and self.events is not None:
-            try:
+        try:
+            if forget and self.events is not None:
                 await self.events.forget(self.id)
-            except Exception:
-                # The store is the application's. Other sessions have to end all the same.
-                _log.exception("the events of a session could not be deleted")
+        except Exception:
+            # The store is the application's. Other sessions have to end all the same.
+            _log.exception("the events of a session could not be deleted")
+        try:
+            await self.held.aclose()
+        except LifespanError as error:
+            _log.error("a session did not end well: %s", error, exc_info=error)
 
 
 class SessionRegistry:
@@ -152,7 +164,7 @@ class SessionRegistry:
                 await self.remove(session)
             return None
         if session is None:
-            return self._revived(id, record)
+            return await self._revived(id, record)
         if (
             record.digest() != session.record
             and session.record is known
@@ -162,13 +174,13 @@ class SessionRegistry:
             session.renew(record)
         return session
 
-    def _revived(self, id: str, record: SessionRecord) -> HttpSession | None:
+    async def _revived(self, id: str, record: SessionRecord) -> HttpSession | None:
         if record.revision not in self._state.offer.handshake:
             return None
         bound_server = self._state.bound_server(record.revision, own=True)
         connection = bound_server.connection()
         bound_server.remember(connection, record.capabilities, record.info)
-        session = self.add(id, record.principal, bound_server, connection)
+        session = await self.add(id, record.principal, bound_server, connection)
         session.renew(record)
         return session
 
@@ -179,10 +191,24 @@ class SessionRegistry:
             session.used = self._time()
             self._sessions.move_to_end(session.id)
 
-    def add(
+    async def add(
         self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
     ) -> HttpSession:
-        """Begin a session; raise `HttpRefusal` if there is no room for one more."""
+        """Begin a session, or return it if another request has done so meanwhile.
+
+        Raise `HttpRefusal` if there is no room for one more, or the server cannot begin.
+        """
+        held = await self._state.held(bound_server)
+        async with held:
+            session = self._sessions.get(id)
+            if session is None:
+                session = self._added(id, principal, bound_server, connection)
+                session.held = held.pop_all()
+            return session
+
+    def _added(
+        self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
+    ) -> HttpSession:
         if len(self._sessions) >= self._http.max_sessions:
             idle = next((one for one in self if not one.under_way), None)
             if idle is None:
@@ -295,6 +321,9 @@ class HttpState:
         self.tasks = Tasks()
         self.shared = ServerState(views, self.tasks, options)
         self.shared.ids = own_ids()
+        # Without a stateless revision, there may be nothing outside of sessions.
+        alone = not self._of_each or views.offer.stateless or not http.sessions
+        self.shared_servers = tuple(views.handlers) if alone else ()
         self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
         self.bodies = Bodies(http.max_body, http.max_bodies, http.body_timeout)
         self.sessions = SessionRegistry(self)
@@ -318,6 +347,16 @@ class HttpState:
         if own and self._of_each:
             return BoundServer(self._new_views()[revision])
         return self.shared.bound_server(revision)
+
+    async def held(self, bound_server: BoundServer) -> AsyncExitStack:
+        """Enter the lifespan of the server of one session alone; raise `HttpRefusal`."""
+        held = AsyncExitStack()
+        if self._of_each:
+            try:
+                await held.enter_async_context(entered([bound_server.server]))
+            except LifespanError as error:
+                raise cannot_begin(error) from None
+        return held
 
     def handshake_views(self) -> RevisionViews[ServerBase[Any]]:
         """Return the servers for clients that only know revisions with a handshake.

@@ -90,7 +90,8 @@ class StatefulHttp:
         bound_server = state.bound_server(revision, own=state.http.sessions)
         connection, answer = bound_server.initialize(call, state.options)
         if state.http.sessions:
-            session = state.sessions.add(new_id(), exchange.principal, bound_server, connection)
+            id, principal = new_id(), exchange.principal
+            session = await state.sessions.add(id, principal, bound_server, connection)
             fields.append((_SESSION, session.id.encode()))
             await state.sessions.save(session)
         await exchange.respond(200, answer or b"", fields)

@@ -1,0 +1,64 @@
+"""What a server keeps open while it serves, such as the connections to a database."""
+
+from asyncio import Event, Future, get_running_loop, shield
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from inspect import isasyncgenfunction, isgeneratorfunction
+from typing import Any
+
+
+class LifespanError(RuntimeError):
+    """The lifespan of a server could not be entered, or failed at its end."""
+
+
+def check_lifespan(function: Callable[..., Any]) -> None:
+    """Raise `TypeError` for a function that returns no context manager."""
+    if isasyncgenfunction(function) or isgeneratorfunction(function):
+        name = getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
+        advice = "decorate it with @contextlib.asynccontextmanager"
+        raise TypeError(f"the lifespan {name} is a generator, and no context manager: {advice}")
+
+
+class Lifespan:
+    """A context manager that all who serve one server share: the first enters, the last leaves.
+
+    It runs in a task of its own, because some have to be left in the task that entered them.
+    """
+
+    def __init__(self, name: str, lifespan: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
+        self.loop = get_running_loop()
+        self.users = 0
+        self.state: Any = None
+        self._name = name
+        self._entered: Future[None] = self.loop.create_future()
+        self._over = Event()
+        self._task = self.loop.create_task(self._run(lifespan))
+
+    async def _run(self, lifespan: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
+        try:
+            check_lifespan(lifespan)
+            async with lifespan() as self.state:
+                self._entered.set_result(None)
+                await self._over.wait()
+        except Exception as error:
+            why = f"the lifespan of {self._name} failed: {type(error).__name__}: {error}"
+            failure = LifespanError(why)
+            if self._entered.done():
+                raise failure from error
+            failure.__cause__ = error
+            self._entered.set_exception(failure)
+
+    @asynccontextmanager
+    async def held(self) -> AsyncGenerator[None, None]:
+        self.users += 1
+        try:
+            # Others may wait for it as well.
+            await shield(self._entered)
+            yield
+        finally:
+            self.users -= 1
+            if not self.users:
+                self._over.set()
+                if not self._entered.done():
+                    self._task.cancel()
+                await self._task

@@ -1,0 +1,108 @@
+"""Servers without a class: an object to which decorators add functions.
+
+app = mcp.App("greeter")
+
+@app.tool
+def greet(name: str) -> str: ...
+
+app.run()
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from importlib import import_module
+from typing import Any, ClassVar, Unpack, overload
+
+from ..core.models.base import WireModel
+from ..server.lifespan import check_lifespan
+from .decorators import FunctionT, PromptOptions, ResourceOptions, ToolOptions
+from .revision_models import fields_of
+from .server import Toolkit
+
+
+class AppBase(Toolkit):
+    """Base of the generated apps, each of which is a server of its revision."""
+
+    IMPLEMENTATION: ClassVar[type[WireModel]]
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        version: str = "0",
+        title: str | None = None,
+        instructions: str | None = None,
+        icons: Iterable[WireModel] | None = None,
+        website_url: str | None = None,
+        lifespan: Callable[[Any], AbstractAsyncContextManager[Any]] | None = None,
+    ) -> None:
+        """Name the server; what its revision has no member for is left out.
+
+        `lifespan` is called with this server, and entered before it serves; its value is the
+        `state` of sessions. Raise `TypeError` for one that is no context manager.
+        """
+        known = {field.alias or name for name, field in fields_of(self.IMPLEMENTATION).items()}
+        members = {
+            "title": title,
+            "icons": None if icons is None else [icon.to_wire() for icon in icons],
+            "websiteUrl": website_url,
+        }
+        given = {key: one for key, one in members.items() if one is not None and key in known}
+        info = self.IMPLEMENTATION.from_wire({"name": name, "version": version, **given})
+        # The generated class says of which types they are.
+        vars(self).update(info=info, instructions=instructions)
+        if lifespan is not None:
+            check_lifespan(lifespan)
+            vars(self)["lifespan"] = partial(lifespan, self)
+
+    @overload
+    def tool(self, function: FunctionT, /) -> FunctionT: ...
+    @overload
+    def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[FunctionT], FunctionT]: ...
+    def tool(self, function: Any = None, /, **options: Any) -> Any:
+        """Add a function as a tool, as the decorator `tool` and `add_tool` do."""
+        return _added(self, "tools", function, options)
+
+    def resource(
+        self, uri: str, /, **options: Unpack[ResourceOptions]
+    ) -> Callable[[FunctionT], FunctionT]:
+        """Add a function as a resource or a template; see the decorator `resource`."""
+        # Without a URI, the function is the first argument.
+        if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError('@app.resource needs a URI: @app.resource("scheme://…")')
+        adding: Callable[[FunctionT], FunctionT] = _added(
+            self, "resources", None, {"uri": uri, **options}
+        )
+        return adding
+
+    @overload
+    def prompt(self, function: FunctionT, /) -> FunctionT: ...
+    @overload
+    def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[FunctionT], FunctionT]: ...
+    def prompt(self, function: Any = None, /, **options: Any) -> Any:
+        """Add a function as a prompt; see `tool`."""
+        return _added(self, "prompts", function, options)
+
+
+def _added(app: AppBase, kind: str, function: Any, options: Mapping[str, Any]) -> Any:
+    def add(function: Any) -> Any:
+        if not callable(function):
+            advice = "takes one function; pass everything else by name: name=…"
+            raise TypeError(f"@app.{kind.removesuffix('s')} {advice}")
+        app.__mcp_runtime__.add(kind, function, options)
+        return function
+
+    return add if function is None else add(function)
+
+
+def of_package(module: str, name: str) -> Any:
+    """Return a name of the package of a module; raise `ImportError` if it was made without it."""
+    return getattr(import_module(module.rpartition(".")[0]), name)
+
+
+def run(module: str, app: AppBase, transport: str, options: Mapping[str, Any]) -> None:
+    """Run an app of the package of `module`; raise `ValueError` for an unknown transport."""
+    if transport not in ("stdio", "http"):
+        raise ValueError(f'there is app.run("stdio") and app.run("http"), but not {transport!r}')
+    of_package(module, f"run_{transport}")(app, **options)

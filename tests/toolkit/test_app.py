@@ -1,0 +1,276 @@
+"""Servers without a class: what an `App` offers, is called and speaks, and how it is run."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from support.folders import ROOT
+from support.http.serving import booted
+from support.revisions import OLD, REVISIONS
+from support.sessions.talking import content_of, named, run
+from support.tables import case
+from support.toolkit.kits import mcp, pkg, prompt, resource, text_of, tool
+
+GREETER = '''
+import sys
+
+sys.path.insert(0, {path!r})
+
+from mcp_revisions import v2025_11_25 as mcp
+
+app = mcp.App("greeter")
+
+@app.tool
+def greet(name: str = "world") -> str:
+    """Say hello."""
+    return f"Hello, {{name}}"
+
+app.run()
+'''
+
+
+def greeter(revision: str = OLD) -> mcp.App:
+    """An app with one item of each kind."""
+    app = cast(type[mcp.App], pkg.load(revision).App)("greeter")
+
+    @app.tool(title="Greet")
+    def greet(name: str = "world") -> str:
+        """Say hello."""
+        return f"Hello, {name}"
+
+    @app.resource("greeting://{name}", mime_type="text/plain")
+    def greeting(name: str) -> str:
+        """A greeting."""
+        return greet(name)
+
+    @app.prompt
+    def ask(name: str) -> str:
+        """Ask for a greeting."""
+        return f"Greet {name}"
+
+    return app
+
+
+async def use(client: Any, revision: str) -> None:
+    m = pkg.load(revision).models
+    (listed,) = [one async for one in client.iter_tools()]
+    assert (listed.name, listed.description) == ("greet", "Say hello.")
+    called = await client.call_tool(named(revision, "greet", arguments={"name": "Ada"}))
+    assert called.content[0].text == "Hello, Ada"
+    read = await client.read_resource(m.ReadResourceRequestParams(uri="greeting://Ada"))
+    assert read.contents[0].text == "Hello, Ada"
+    asked = await client.get_prompt(m.GetPromptRequestParams(name="ask", arguments={"name": "x"}))
+    assert asked.messages[0].content.text == "Greet x"
+
+
+async def test_an_app_of_each_revision_speaks_all_of_them() -> None:
+    for own in REVISIONS:
+        for spoken in REVISIONS:
+            with case((own, spoken)):
+                client = pkg.load(spoken).Client()
+                async with pkg.connect_in_memory(client, greeter(own)):
+                    await use(client, spoken)
+
+
+async def test_an_app_speaks_the_revisions_that_are_named() -> None:
+    newest = pkg.load(REVISIONS[-1]).Client()
+    with pytest.raises(pkg.NegotiationError):
+        async with pkg.connect_in_memory(newest, greeter(), revisions=pkg.REVISIONS[:2]):
+            pass
+
+
+async def test_an_app_is_an_asgi_application() -> None:
+    async with booted(greeter().http()) as port:
+        for spoken in REVISIONS[1:]:
+            with case(spoken):
+                client = pkg.load(spoken).Client()
+                async with pkg.connect_http(f"http://127.0.0.1:{port}/mcp", client):
+                    await use(client, spoken)
+
+
+async def test_the_shortest_form_is_a_program(tmp_path: Any) -> None:
+    program = tmp_path / "greeter.py"
+    program.write_text(GREETER.format(path=str(ROOT / "generated")))
+    for spoken in (REVISIONS[0], REVISIONS[-1]):
+        client = pkg.load(spoken).Client()
+        async with pkg.connect(pkg.stdio_client([sys.executable, str(program)]), client):
+            called = await client.call_tool(named(spoken, "greet"))
+            assert called.content[0].text == "Hello, world"
+
+
+async def test_what_a_revision_has_no_member_for_is_left_out() -> None:
+    icon = mcp.models.Icon(src="a:b")
+    for own in REVISIONS:
+        with case(own):
+            app = pkg.load(own).App(
+                *("greeter",),
+                version="2",
+                title="Greeter",
+                instructions="Greet.",
+                icons=[icon],
+                website_url="https://example.org",
+            )
+            known = pkg.load(own).models.Implementation.model_fields
+            said = {"title": "Greeter", "icons": [{"src": "a:b"}]}
+            said |= {"website_url": "https://example.org"}
+            kept = {name: value for name, value in said.items() if name in known}
+            if "website_url" in kept:
+                kept["websiteUrl"] = kept.pop("website_url")
+            assert app.info.to_wire() == {"name": "greeter", "version": "2", **kept}
+            assert app.instructions == "Greet."
+
+
+def test_a_decorator_returns_the_function_and_takes_the_marks_that_it_has() -> None:
+    def plain(x: int) -> int:
+        return x
+
+    @tool(name="marked")
+    @prompt
+    @resource("m:{x}")
+    def marked(x: int) -> str:
+        return str(x)
+
+    app = mcp.App("any")
+    assert app.tool(plain) is plain and app.tool(name="again")(plain) is plain
+    assert app.tool(marked) is marked
+    assert app.resource("p:{x}")(plain) is plain
+    assert app.prompt(plain) is plain
+    lists = app.__mcp_runtime__.lists
+    assert {field: [*items] for field, items in lists.items()} == {
+        "tools": ["plain", "again", "marked"],
+        "prompts": ["plain"],
+        "resources": [],
+        "resource_templates": ["p:{x}"],
+    }
+    # Another one has nothing of it.
+    assert not mcp.App("other").__mcp_runtime__.lists["tools"]
+
+
+def test_a_class_of_apps_has_methods_too() -> None:
+    class Greeter(mcp.App):
+        @tool
+        def greet(self) -> str:
+            return f"Hello from {self.info and self.info.name}"
+
+    async def script() -> None:
+        app = Greeter("me")
+        app.tool(name="late")(lambda: "late")
+        async with pkg.connect_in_memory(mcp.Client(), app) as client:
+            said = await client.call_tool(named(OLD, "greet"))
+            assert content_of(said)[0].text == "Hello from me"
+            assert [one.name async for one in client.iter_tools()] == ["greet", "late"]
+
+    run(script())
+
+
+def same(x: int) -> int:
+    return x
+
+
+def bare(x):  # type: ignore[no-untyped-def]
+    return x
+
+
+async def gone(self: object) -> Any:
+    yield
+
+
+# What is wrong with a server that is made, and what is said of it: the function, and the cure.
+MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
+    "a name twice": (
+        lambda app: (app.tool(same), app.tool(same)),
+        ValueError,
+        "same: there is already a tool same: give one of them another name: name=…",
+    ),
+    "a URI twice": (
+        lambda app: (app.resource("a:{x}")(same), app.resource("a:{x}")(same)),
+        ValueError,
+        "same: there is already a resource template a:{x}: give one of them another URI",
+    ),
+    "no annotation": (
+        lambda app: app.tool(bare),
+        TypeError,
+        "bare: the parameter x has no annotation, so its type is not known: x: str",
+    ),
+    "a variable that is no parameter": (
+        lambda app: app.resource("a:{x}/{y}")(same),
+        TypeError,
+        "same: a:{x}/{y} has {y}, which is not a parameter: add y: str",
+    ),
+    "a parameter that is no variable": (
+        lambda app: app.resource("a:b")(same),
+        TypeError,
+        "same: the parameter x is not a variable of a:b: write {x} into the URI, "
+        "or Depends(…) into its annotation",
+    ),
+    "no URI": (lambda app: app.resource(same), TypeError, "@app.resource needs a URI"),
+    "no function": (lambda app: app.tool("same"), TypeError, "@app.tool takes one function"),
+    "no such option": (lambda app: app.prompt(size=1)(same), TypeError, "no option size"),
+    "no such transport": (lambda app: app.run("sse"), ValueError, "but not 'sse'"),
+    "a lifespan that is a generator": (
+        lambda _: mcp.App("x", lifespan=gone),
+        TypeError,
+        "the lifespan gone is a generator, and no context manager: "
+        "decorate it with @contextlib.asynccontextmanager",
+    ),
+}
+
+
+def test_mistakes_are_named_with_their_cure() -> None:
+    for name, (mistake, error, why) in MISTAKES.items():
+        with case(name):
+            with pytest.raises(error) as raised:
+                mistake(mcp.App("any"))
+            assert why in str(raised.value)
+
+
+async def test_a_program_is_not_run_inside_an_event_loop() -> None:
+    app = mcp.App("any")
+    ways: dict[str, tuple[Callable[[], object], str]] = {
+        "run": (app.run, r"await serve_stdio\(\.\.\.\)"),
+        "run_stdio": (lambda: pkg.run_stdio(app), r"await serve_stdio\(\.\.\.\)"),
+        "http": (lambda: app.run("http"), r"http_app\(\.\.\.\)"),
+    }
+    for name, (way, cure) in ways.items():
+        with case(name), pytest.raises(RuntimeError, match=cure):
+            way()
+
+
+def test_names_of_the_app_are_not_those_of_methods() -> None:
+    @tool
+    def taken(self: object) -> str:
+        return ""
+
+    for name in ("lifespan", "run", "http", "tool", "info"):
+        with case(name), pytest.raises(TypeError, match=f"{name} hides a member of the runtime"):
+            type("Wrong", (mcp.App,), {name: taken})
+
+
+def test_an_app_that_is_made_loads_no_transport() -> None:
+    program = (
+        "import sys, json; from mcp_revisions import v2025_11_25 as mcp; mcp.App('x');"
+        "print(json.dumps([one for one in sys.modules if 'stdio' in one or '.http' in one]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT / "generated",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == []
+
+
+def test_an_app_may_be_served_again_in_another_loop() -> None:
+    app = greeter()
+
+    async def script() -> None:
+        async with pkg.connect_in_memory(mcp.Client(), app) as client:
+            assert text_of((await client.call_tool(named(OLD, "greet"))).to_wire())
+
+    asyncio.run(script())
+    asyncio.run(script())

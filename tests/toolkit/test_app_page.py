@@ -1,0 +1,90 @@
+"""What the page about apps shows works as it stands there, beside the package alone."""
+
+import json
+import re
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.folders import ROOT
+from support.revisions import REVISIONS
+from support.sessions.talking import named
+from support.toolkit.kits import mcp, pkg
+
+PAGE = (ROOT / "docs" / "app.md").read_text(encoding="utf-8")
+GREETER, NOTES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PROGRAMS = ("greeter.py", "notes.py")
+OWN = REVISIONS[-2]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the servers of the page, the package, and nothing else."""
+    place = tmp_path_factory.mktemp("app")
+    hidden = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(ROOT / "generated" / "mcp_revisions", place / "pkg", ignore=hidden)
+    (place / "greeter.py").write_text(GREETER)
+    (place / "notes.py").write_text(NOTES)
+    return place
+
+
+def test_the_shortest_form_is_short() -> None:
+    assert len(GREETER.splitlines()) <= 10
+
+
+async def test_the_servers_of_the_page_run(folder: Path) -> None:
+    greeter, notes = (pkg.stdio_client([sys.executable, str(folder / n)]) for n in PROGRAMS)
+    for revision in REVISIONS:
+        async with pkg.connect(greeter, pkg.load(revision).Client()) as client:
+            called = await client.call_tool(named(revision, "greet", arguments={"name": "Ada"}))
+            assert called.content[0].text == "Hello, Ada"
+    m = pkg.load(OWN).models
+    async with pkg.connect(notes, pkg.load(OWN).Client()) as client:
+        for number, text in enumerate(("buy milk", "sell milk"), 1):
+            added = await client.call_tool(named(OWN, "add_note", arguments={"text": text}))
+            assert json.loads(added.content[0].text) == {"result": number}
+        read = await client.read_resource(m.ReadResourceRequestParams(uri="notes://buy"))
+        assert json.loads(read.contents[0].text) == ["buy milk"]
+
+
+async def test_the_functions_of_the_page_can_be_called(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(folder))
+    notes: Any = import_module("notes")
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE notes (text)")
+    assert [await notes.add_note("milk", db), await notes.notes("il", db)] == [1, ["milk"]]
+
+
+def greet(name):  # type: ignore[no-untyped-def]
+    return name
+
+
+def now() -> str:
+    return ""
+
+
+async def open_db(_: object) -> Any:
+    yield
+
+
+MISTAKES: dict[str, Callable[[], object]] = {
+    "greet: the parameter": lambda: mcp.App("x").tool(greet),
+    "now: ": lambda: mcp.App("x").resource("a://{x}")(now),
+    "the lifespan": lambda: mcp.App("x", lifespan=open_db),
+}
+
+
+def test_the_page_quotes_the_errors_as_they_are() -> None:
+    quoted = re.findall(r"\| `TypeError`: `([^`]*)…` \|", PAGE)
+    for start, mistake in MISTAKES.items():
+        (expected,) = [text for text in quoted if text.startswith(start)]
+        with pytest.raises(TypeError) as raised:
+            mistake()
+        assert str(raised.value).startswith(expected)

@@ -1,0 +1,363 @@
+"""Parameters that functions fill: what they may be, when they run and end, and what is refused."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
+
+import pytest
+from pydantic import BaseModel
+from support.revisions import ERAS, REVISIONS
+from support.sessions.talking import content_of
+from support.tables import case
+from support.toolkit.kits import (
+    Refused,
+    ToolError,
+    Toolkit,
+    answers,
+    asking,
+    call,
+    listed_tools,
+    mcp,
+    pkg,
+    run,
+    text_of,
+    tool,
+)
+
+Depends = pkg.Depends
+noted: list[str] = []
+"""What has happened, in order."""
+
+
+@pytest.fixture(autouse=True)
+def _nothing_noted() -> None:
+    noted.clear()
+
+
+def plain() -> str:
+    noted.append("plain")
+    return "p"
+
+
+async def waiting() -> str:
+    await asyncio.sleep(0)
+    return "w"
+
+
+def opened(under: Annotated[str, Depends(plain)]) -> Iterator[str]:
+    noted.append("open")
+    try:
+        yield f"{under}o"
+    except BaseException as error:
+        noted.append(f"failed: {type(error).__name__}")
+        raise
+    finally:
+        noted.append("close")
+
+
+async def later(
+    below: Annotated[str, Depends(opened)], again: Annotated[str, Depends(plain)]
+) -> AsyncIterator[str]:
+    noted.append("begin")
+    try:
+        yield f"{below}{again}l"
+    finally:
+        await asyncio.sleep(0)
+        noted.append("end")
+
+
+def of_session(session: mcp.Session, size: int = 2) -> str:
+    return f"{session.revision}/{size}"
+
+
+@dataclass
+class Settings:
+    name: str = "settings"
+
+
+class Made:
+    def __init__(self, settings: Annotated[Settings, Depends(Settings)]) -> None:
+        self.name = f"made of {settings.name}"
+
+
+def swallowing() -> Iterator[str]:
+    try:
+        yield "s"
+    except BaseException as error:
+        noted.append(f"caught: {type(error).__name__}")
+
+
+def refusing() -> str:
+    raise ToolError("not today")
+
+
+def app_of_all() -> Any:
+    app = mcp.App("any")
+
+    @app.tool
+    async def everything(
+        text: str,
+        p: Annotated[str, Depends(plain)],
+        w: Annotated[str, Depends(waiting)],
+        made: Annotated[Made, Depends(Made)],
+        l: Annotated[str, Depends(later)],  # noqa: E741
+        of: Annotated[str, "more", Depends(of_session)],
+        session: mcp.Session,
+        upper: bool = False,
+    ) -> list[str]:
+        noted.append("call")
+        assert session.revision in of
+        return [text.upper() if upper else text, p, w, made.name, l, of]
+
+    return app
+
+
+async def test_each_function_runs_once_and_ends_in_the_opposite_order() -> None:
+    for spoken in ERAS:
+        with case(spoken):
+            noted.clear()
+            async with asking(app_of_all(), spoken, bridged=True) as ask:
+                arguments = {"text": "a", "upper": True}
+                answer = await ask("tools/call", name="everything", arguments=arguments)
+            found = answer["structuredContent"]
+            expected = ["A", "p", "w", "made of settings", "popl", f"{spoken}/2"]
+            assert found == {"result": expected}
+            assert noted == ["plain", "open", "begin", "call", "end", "close"]
+
+
+def test_clients_do_not_see_them_and_cannot_set_them() -> None:
+    for own in REVISIONS:
+        with case(own):
+            app = pkg.load(own).App("any")
+
+            def add(text: str, db: Annotated[str, Depends(plain)]) -> str:
+                return text + db
+
+            app.tool(add)
+            schema = listed_tools(app, own)["add"]["inputSchema"]
+            assert [*schema["properties"]] == ["text"] and schema["required"] == ["text"]
+            assert text_of(call(app, "add", own, text="a")) == "ap"
+            refused = call(app, "add", own, text="a", db="b")
+            wrong = refused.message if isinstance(refused, Refused) else text_of(refused)
+            assert "/db: Extra inputs are not permitted" in wrong
+            # Without a client, it is an argument as any other.
+            assert add("a", "test") == "atest"
+
+
+def test_resources_prompts_and_methods_have_them_too() -> None:
+    class Kit(Toolkit, mcp.Server):
+        @tool
+        def method(self, db: Annotated[str, Depends(opened)]) -> str:
+            return db
+
+        @tool(input_schema={"type": "object"})
+        def raw(self, given: dict[str, Any], db: Annotated[str, Depends(plain)]) -> str:
+            return f"{given}{db}"
+
+        @tool(thread=True)
+        def threaded(self, db: Annotated[str, Depends(later)]) -> str:
+            return db
+
+    server = Kit()
+
+    def item(name: str, db: Annotated[str, Depends(plain)]) -> str:
+        return name + db
+
+    server.add_resource(item, uri="a:{name}")
+    server.add_prompt(item)
+    method, raw, threaded, read, got = answers(
+        server,
+        "2025-11-25",
+        *(("tools/call", {"name": name}) for name in ("method", "raw", "threaded")),
+        ("resources/read", {"uri": "a:x"}),
+        ("prompts/get", {"name": "item", "arguments": {"name": "y"}}),
+    )
+    assert [text_of(one) for one in (method, raw, threaded)] == ["po", "{}p", "popl"]
+    assert read["contents"][0]["text"] == "xp"
+    assert got["messages"][0]["content"]["text"] == "yp"
+
+
+def test_they_end_after_a_failure_which_stays_the_answer() -> None:
+    app = mcp.App("any")
+
+    @app.tool
+    async def fails(
+        how: str,
+        a: Annotated[str, Depends(opened)],
+        b: Annotated[str, Depends(later)],
+        c: Annotated[str, Depends(swallowing)],
+    ) -> str:
+        raise ToolError(how) if how else ValueError("secret")
+
+    @app.tool
+    async def never(
+        a: Annotated[str, Depends(opened)], b: Annotated[str, Depends(refusing)]
+    ) -> str:
+        raise AssertionError
+
+    said = call(app, "fails", how="told")
+    assert said["isError"] and text_of(said) == "told"
+    ending = ["caught: {0}", "end", "failed: {0}", "close"]
+    assert noted[3:] == [one.format("ToolError") for one in ending]
+    noted.clear()
+    assert text_of(call(app, "fails", how="")) == "fails failed."
+    assert noted[3:] == [one.format("ValueError") for one in ending]
+    noted.clear()
+    assert text_of(call(app, "never")) == "not today"
+    assert noted == ["plain", "open", "failed: ToolError", "close"]
+
+
+async def test_they_end_after_a_cancellation() -> None:
+    app, begun = mcp.App("any"), asyncio.Event()
+
+    @app.tool
+    async def hangs(
+        a: Annotated[str, Depends(later)], b: Annotated[str, Depends(swallowing)]
+    ) -> str:
+        begun.set()
+        await asyncio.sleep(60)
+        raise AssertionError
+
+    async with pkg.connect_in_memory(mcp.Client(), app) as client:
+        params = mcp.models.CallToolRequestParams(name="hangs")
+        calling = asyncio.create_task(client.call_tool(params))
+        await begun.wait()
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        async with asyncio.timeout(5):
+            while noted[-1] != "close":
+                await asyncio.sleep(0)
+    ending = ["caught: CancelledError", "end", "failed: CancelledError", "close"]
+    assert noted == ["plain", "open", "begin", *ending]
+
+
+def test_calls_at_the_same_time_share_nothing() -> None:
+    app, made = mcp.App("any"), list[object]()
+
+    def new() -> object:
+        made.append(object())
+        return made[-1]
+
+    @app.tool
+    async def number(a: Annotated[object, Depends(new)], b: Annotated[object, Depends(new)]) -> str:
+        await asyncio.sleep(0)
+        return str(a is b)
+
+    async def script() -> None:
+        async with pkg.connect_in_memory(mcp.Client(), app) as client:
+            params = mcp.models.CallToolRequestParams(name="number")
+            done = await asyncio.gather(*(client.call_tool(params) for _ in range(3)))
+            assert [content_of(one)[0].text for one in done] == ["True"] * 3
+
+    run(script())
+    assert len(made) == 3
+
+
+def test_a_call_that_has_none_takes_no_further_step() -> None:
+    app = mcp.App("any")
+
+    @app.tool
+    async def alone() -> str:
+        return ""
+
+    @app.tool
+    async def filled(db: Annotated[str, Depends(plain)]) -> str:
+        return db
+
+    tools = app.__mcp_runtime__.lists["tools"]
+    assert ["run" in vars(tools[name]) for name in ("alone", "filled")] == [False, True]
+
+
+def circular(two: "Annotated[str, Depends(circular_too)]") -> str:
+    return two
+
+
+def circular_too(three: "Annotated[str, Depends(circular_last)]") -> str:
+    return three
+
+
+def circular_last(one: Annotated[str, Depends(circular)]) -> str:
+    return one
+
+
+def begins(a: Annotated[str, Depends(circular)]) -> str:
+    return a
+
+
+def itself(a: "Annotated[str, Depends(itself)]") -> str:
+    return a
+
+
+def uses_itself(a: Annotated[str, Depends(itself)]) -> str:
+    return a
+
+
+def lacking(url: str) -> str:
+    return url
+
+
+def uses_lacking(a: Annotated[str, Depends(lacking)]) -> str:
+    return a
+
+
+IN_DEFAULT: Any = Depends(plain)
+
+
+def default(a: str = IN_DEFAULT) -> str:
+    return a
+
+
+def no_function(a: Annotated[str, Depends(cast(Any, "db"))]) -> str:
+    return a
+
+
+def unknown(a: "Annotated[str, Depends(untyped)]") -> str:
+    return a
+
+
+def untyped(a):  # type: ignore[no-untyped-def]
+    return a
+
+
+REFUSED = {
+    begins: "Depends goes in a circle: circular → circular_too → circular_last → circular",
+    uses_itself: "Depends goes in a circle: itself → itself",
+    uses_lacking: "lacking: nothing fills the parameter url: annotate it with Depends(…) or the "
+    "session, or give it a default",
+    default: "default: Depends belongs to the annotation: a: Annotated[…, Depends(plain)]",
+    no_function: "Depends takes a function, but not 'db'",
+    unknown: "untyped: nothing fills the parameter a",
+}
+
+
+def test_what_cannot_be_filled_is_refused_when_the_server_is_made() -> None:
+    for function, why in REFUSED.items():
+        with case(function.__name__):
+            with pytest.raises(TypeError) as raised:
+                mcp.App("any").tool(function)
+            assert why in str(raised.value)
+
+            class Kit(Toolkit, mcp.Server):
+                wrong = staticmethod(tool(function))
+
+            with pytest.raises(TypeError) as raised:
+                Kit()
+            assert why in str(raised.value)
+
+
+class Model(BaseModel):
+    size: int = 1
+
+
+def test_a_class_of_any_kind_may_be_one() -> None:
+    app = mcp.App("any")
+
+    @app.tool
+    def sizes(
+        model: Annotated[Model, Depends(Model)], empty: Annotated[object, Depends(object)]
+    ) -> str:
+        return f"{model.size} {type(empty).__name__}"
+
+    assert text_of(call(app, "sizes")) == "1 object"
