@@ -135,9 +135,17 @@ if TYPE_CHECKING:
         resource as resource,
         tool as tool,
     )
+    from ._runtime.toolkit.dependencies import (
+        Depends as Depends,
+    )
     from ._runtime.toolkit.items import (
         ResourceNotFound as ResourceNotFound,
         ToolError as ToolError,
+    )
+    from ._runtime.toolkit.media import (
+        Audio as Audio,
+        File as File,
+        Image as Image,
     )
     from ._runtime.toolkit.middleware import (
         RateLimit as RateLimit,
@@ -171,6 +179,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Accepted",
     "Answer",
+    "Audio",
     "Authentication",
     "Bridge",
     "Cache",
@@ -181,12 +190,15 @@ __all__ = [
     "Connect",
     "ConnectConfig",
     "Declined",
+    "Depends",
     "Disconnected",
     "EventStore",
+    "File",
     "Form",
     "HttpApp",
     "HttpError",
     "HttpOptions",
+    "Image",
     "InvalidParams",
     "LineProtocol",
     "LineTransport",
@@ -351,8 +363,12 @@ _MODULES = {
     "prompt": "toolkit.decorators",
     "resource": "toolkit.decorators",
     "tool": "toolkit.decorators",
+    "Depends": "toolkit.dependencies",
     "ResourceNotFound": "toolkit.items",
     "ToolError": "toolkit.items",
+    "Audio": "toolkit.media",
+    "File": "toolkit.media",
+    "Image": "toolkit.media",
     "RateLimit": "toolkit.middleware",
     "ResultCache": "toolkit.middleware",
     "Timing": "toolkit.middleware",

@@ -42,6 +42,10 @@ class HandlerSet:
             self.unused() - _special(type(self.owner), revision).keys()
         )
 
+    def sends(self) -> frozenset[str]:
+        """Return the wire names of the notifications that the object sends."""
+        return self.owner.SENDS
+
     def declaration(self) -> JSONObject:
         """Return the capabilities to declare: what is handled and sent needs them."""
         owner, handled = self.owner, self.answered()
@@ -51,7 +55,7 @@ class HandlerSet:
             if method in handled
             for need in spec.requires
         ]
-        for method in owner.SENDS:
+        for method in self.sends():
             needs += owner.TABLE.notifications[method].requires
         return merged(capabilities.declare(capabilities.needed(needs, owner.ROLE)), owner.DECLARES)
 

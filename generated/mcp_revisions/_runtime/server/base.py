@@ -6,10 +6,19 @@ as a whole. Handlers see it as a session, which shows only what is for them. Pro
 entries are bound to the request: they stop when it is answered or cancelled.
 """
 
-from asyncio import Task, gather, get_running_loop
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from asyncio import (
+    CancelledError,
+    Task,
+    current_task,
+    gather,
+    get_running_loop,
+    run_coroutine_threadsafe,
+)
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import CancelledError as FutureCancelledError
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from logging import getLogger
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
 from pydantic_core import PydanticSerializationError
@@ -17,12 +26,21 @@ from pydantic_core import PydanticSerializationError
 from ..connection import PROGRESS
 from ..core import forms
 from ..core.connection_errors import Disconnected
-from ..core.errors import METHOD_NOT_FOUND, InvalidParams, LocalError, RequestId, Untranslatable
+from ..core.errors import (
+    METHOD_NOT_FOUND,
+    InvalidParams,
+    LocalError,
+    MissingCapability,
+    RequestId,
+    Untranslatable,
+)
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
+from ..core.revision import Revision
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import Level, passes
+from ..core.tasks import is_running
 from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
 from ..messages.jsonrpc import LONGEST
 from ..messages.method_table import MethodTable, Request
@@ -32,6 +50,7 @@ from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from .lifespan import Lifespan
 from .rounds import Asking, Inputs, Once, Rounds, ask
 from .sealed_state import StateSeal, binding
 
@@ -41,6 +60,12 @@ T = TypeVar("T")
 SessionT = TypeVar("SessionT")
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+
+_log: Final = getLogger(__name__)
+
+_NO_TASKS: Final = frozenset[Task[Any]]()
+
+_MESSAGE: Final = "notifications/message"
 
 
 class OpenConnection(Protocol):
@@ -70,6 +95,24 @@ class ServerRuntime(HandlerSet):
         """In the order of their opening."""
         self.changes: dict[str, int] = {}
         """How many changes were published, by method."""
+        self.lifespan: Lifespan | None = None
+        self._warned: set[str] = set()
+
+    @property
+    def state(self) -> Any:
+        """The value of the lifespan; raise `LocalError` if none is entered."""
+        if self.lifespan is None or not self.lifespan.users:
+            name = self.identity()["name"]
+            raise LocalError(f"session.state: {name} has no lifespan, whose value it would be")
+        return self.lifespan.state
+
+    def warn_undeclared(self, method: str) -> None:
+        """Log once that notifications are not sent, because clients do not expect them."""
+        if method not in self._warned:
+            self._warned.add(method)
+            cls = type(self.owner).__name__
+            advice = f'write SENDS = frozenset({{"{method}"}}) in the class'
+            _log.warning("%s does not declare %s, which is not sent: %s", cls, method, advice)
 
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Tell those who want to know of a change, by the method of its notification."""
@@ -100,13 +143,23 @@ class ServerBase(Handlers, Generic[SessionT]):
 
     `SESSION` is the class of what handlers get beside the params. The methods that publish reach
     every connection of this server that wants to know: in the handshake revisions each one, or for
-    a resource those subscribed to it; in 2026-07-28 the listen streams that asked for it. They
-    raise `LocalError` if the capability is not declared, as one does by naming the notification
-    in `SENDS`.
+    a resource those subscribed to it; in 2026-07-28 the listen streams that asked for it. If the
+    capability is not declared, as one does by naming the notification in `SENDS`, nothing is sent,
+    and the log says so once.
     """
 
     ROLE: ClassVar[Role] = "server"
     SESSION: ClassVar[type[Any]]
+    REVISIONS: ClassVar[Sequence[Revision] | None] = None
+    """The revisions that are spoken where nobody says which; its own alone if this is None."""
+
+    def lifespan(self) -> AbstractAsyncContextManager[Any]:
+        """Return what is entered before this server serves, and left afterwards.
+
+        Its value is the `state` of sessions. A server object has one lifespan, however many
+        connections it serves.
+        """
+        return nullcontext()
 
     @property
     def __mcp_runtime__(self) -> ServerRuntime:
@@ -152,6 +205,7 @@ class RequestContext:
 
     __slots__ = (
         "_connection",
+        "_in_threads",
         "_once",
         "_reply",
         "_request",
@@ -183,6 +237,7 @@ class RequestContext:
         self.inputs: Inputs | None = None
         self.begun: Rounds | None = None
         """The questions of the request, if there have been any."""
+        self._in_threads: frozenset[Task[Any]] | None = _NO_TASKS
 
     def session(self) -> Any:
         return self._connection.server.SESSION(self)
@@ -216,6 +271,10 @@ class RequestContext:
     def principal(self) -> str | None:
         own = None if self._reply is None else self._reply.principal
         return self.endpoint.principal if own is None else own
+
+    @property
+    def server_state(self) -> Any:
+        return self._connection.server.__mcp_runtime__.state
 
     def peer_declared(self) -> Mapping[str, Any]:
         connection = self.endpoint.connection
@@ -282,11 +341,15 @@ class RequestContext:
             threshold = self.meta.get(LOG_LEVEL) if self._is_awaited() else None
         if not isinstance(threshold, str) or not passes(level, threshold):
             return
-        spec = self.table.notifications["notifications/message"]
+        spec = self.table.notifications[_MESSAGE]
         try:
             await self.notify(spec, spec.params(level=level, data=data, logger=logger))
-        except PydanticSerializationError as error:
-            raise LocalError(f"a log entry cannot be written: {error}") from error
+        except MissingCapability:
+            self._connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
+        except Disconnected:
+            self.endpoint.log.info("nobody is left to send a log entry to")
+        except (LocalError, PydanticSerializationError) as error:
+            self.endpoint.log.warning("a log entry was not sent: %s", error)
 
     @property
     def _beside(self) -> MessageSink | None:
@@ -299,6 +362,46 @@ class RequestContext:
     async def close_stream(self) -> None:
         if self._reply is not None and self.spoken.rules.polling:
             await self._reply.release()
+
+    # What a function waits for that runs in a thread.
+
+    def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
+        if is_running():
+            work.close()
+            raise LocalError("from_thread is for threads; here, await the coroutine")
+        if self._in_threads is None:
+            # The request is over, and what served it may be gone.
+            work.close()
+            raise CancelledError
+        guarded = self._for_thread(work)
+        try:
+            waiting = run_coroutine_threadsafe(guarded, self.endpoint.jobs.loop)
+        except RuntimeError:
+            # The loop is closed, and nothing will ever run these.
+            guarded.close()
+            work.close()
+            raise
+        try:
+            return waiting.result()
+        except FutureCancelledError:
+            raise CancelledError from None
+
+    async def _for_thread(self, work: Coroutine[Any, Any, T]) -> T:
+        task = current_task()
+        if self._in_threads is None or task is None:
+            work.close()
+            raise CancelledError
+        self._in_threads |= {task}
+        try:
+            return await work
+        finally:
+            self._in_threads = self._in_threads and self._in_threads - {task}
+
+    def let_go_of_threads(self) -> None:
+        """End what functions in threads wait for; they cannot be ended themselves."""
+        waiting, self._in_threads = self._in_threads, None
+        for task in waiting or ():
+            task.cancel()
 
     # What the client is asked.
 
@@ -401,6 +504,11 @@ class SessionBase(Peer):
         return self._context.principal
 
     @property
+    def state(self) -> Any:
+        """The value of the server's `lifespan`; raise `LocalError` if it has none."""
+        return self._context.server_state
+
+    @property
     def inputs(self) -> Inputs | None:
         """The client's answers to the questions of the round before; None in the first one."""
         return self._context.inputs
@@ -422,10 +530,19 @@ class SessionBase(Peer):
 
         Wanted is, in the handshake revisions, what `logging/setLevel` asked for, and everything
         before it did; in 2026-07-28, what the request itself asked for, and nothing if it did not.
-        Raises `LocalError` if the server does not declare `logging`, as one does that names
-        `notifications/message` in `SENDS`.
+        An entry that cannot be sent ends nothing: the server's own log says why. A server without a
+        toolkit declares `logging` by naming `notifications/message` in `SENDS`.
         """
         await self._context.log(level, data, logger)
+
+    def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine where the server runs, and wait for its result in a thread.
+
+        Plain functions of a toolkit run in threads: `session.from_thread(session.progress(1, 3))`.
+        Raises what the coroutine raises, `CancelledError` when the request is cancelled, and
+        `LocalError` where the server runs, which would wait for itself.
+        """
+        return self._context.from_thread(work)
 
     async def close_stream(self) -> None:
         """Let go of the connection that carries this request, and work on.

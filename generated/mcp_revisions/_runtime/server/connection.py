@@ -27,7 +27,7 @@ from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint, OnNotification
 from ..rpc.jobs import Job, Serve
 from ..rpc.send_queue import MessageSink
-from ..rules.capabilities import OpenNeeds
+from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import RequestContext, ServerBase
@@ -310,6 +310,9 @@ class ServerConnection:
         connection = self.endpoint.connection
         spec = connection.table.notification(method, "server")
         if spec is None:
+            return
+        if unmet(self.bound_server.needs[spec], "server", None, connection.declared):
+            self.server.__mcp_runtime__.warn_undeclared(method)
             return
         if self.endpoint.sink.full:
             # Whoever publishes reaches many, and is not held up by one who does not read.

@@ -100,7 +100,7 @@ def check_shape(function: Function, *, method: bool) -> list[str]:
     for parameter in _parameters(function, method):
         reason = _UNFIT.get(parameter.kind)
         if reason is None and parameter.annotation is EMPTY:
-            reason = "has no annotation, so its type is not known"
+            reason = f"has no annotation, so its type is not known: {parameter.name}: str"
         if reason is not None:
             raise TypeError(f"{where}: the parameter {parameter.name} {reason}")
         names.append(parameter.name)

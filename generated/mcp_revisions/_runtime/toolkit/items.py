@@ -26,6 +26,7 @@ from ..rules.param_headers import BadAnnotation, mirrors_of
 from ..server.base import SessionBase
 from .completions import completers
 from .decorators import Mark, Marked, ToolOptions, function_of, marks_of
+from .dependencies import split, with_dependencies
 from .functions import (
     Arguments,
     BadArguments,
@@ -74,16 +75,20 @@ class Item:
         self.key = key
         self.field = field
         self.models = models
-        self.signature = signature_of(marked.function, method=marked.is_method)
+        signature = signature_of(marked.function, method=marked.is_method)
+        self.signature, filled = split(signature)
         self.options = marked.mark.options
         # Where arguments have no descriptions of their own, the docstring is left as it is.
-        whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
-        said = getdoc(marked.function) if whole else self.signature.description
+        is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
+        said = getdoc(marked.function) if is_whole else self.signature.description
         self.description = self.options.get("description") or said or None
         self._marked = marked
         # A wrapper of a coroutine function most often returns its coroutine, and waits for nothing.
         is_plain = not iscoroutinefunction(unwrap(marked.function))
         self._threaded: bool = self.options.get("thread", is_plain)
+        if filled:
+            # Decided here, so that no other call takes a further step.
+            vars(self)["run"] = with_dependencies(self.run, filled)
 
     def entry(self, **members: Any) -> Any:
         options, where = self.options, self.signature.where
@@ -280,7 +285,9 @@ class Resource(Item):
         where, given = self.signature.where, self.signature.parameters
         for one in given:
             if one.name not in self.template.names:
-                raise TypeError(f"{where}: the parameter {one.name} is not a variable of {uri}")
+                advice = f"write {{{one.name}}} into the URI, or Depends(…) into its annotation"
+                wrong = f"the parameter {one.name} is not a variable of {uri}: {advice}"
+                raise TypeError(f"{where}: {wrong}")
         # Variables have the names of the parameters in Python, not their aliases.
         self.texts = Texts(where, [replace(one, wire=one.name) for one in given])
         parameters, completions = self.texts.parameters, options.get("completions")
@@ -360,7 +367,9 @@ def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
     items = lists[item.field]
     if item.key in items:
         what = item.field.removesuffix("s").replace("_", " ")
-        raise ValueError(f"there is already a {what} {item.key}")
+        where, advice = named(marked.function), "give one of them another"
+        wanted = f"{advice} {'URI' if item.field.startswith('resource') else 'name: name=…'}"
+        raise ValueError(f"{where}: there is already a {what} {item.key}: {wanted}")
     items[item.key] = item
 
 
@@ -397,6 +406,7 @@ def check(marked: Marked) -> None:
             for variable in UriTemplate.parse(uri).names:
                 # Further parameters may be there: one of them may take the request context.
                 if variable not in names:
-                    raise TypeError(f"{where}: {uri} has {{{variable}}}, which is not a parameter")
+                    wrong = f"{uri} has {{{variable}}}, which is not a parameter"
+                    raise TypeError(f"{where}: {wrong}: add {variable}: str")
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error

@@ -55,7 +55,8 @@ class Toolkit:
             raise TypeError(f"class {cls.__name__}: Toolkit has to come before {after}")
         for marked in marked_in(cls):
             name = marked.attribute
-            if any(hasattr(base, name) for base in (Toolkit, *(servers or [ServerBase]))):
+            apps = [base for base in order if "IMPLEMENTATION" in base.__dict__]
+            if any(hasattr(base, name) for base in (Toolkit, *apps, *(servers or [ServerBase]))):
                 advice = f'rename the method, and decorate it with name="{name}"'
                 raise TypeError(f"{cls.__name__}.{name} hides a member of the runtime: {advice}")
             check(marked)
