@@ -40,7 +40,7 @@ TERMS = {PACKAGE / "_runtime" / name for name in ("LICENSE", "NOTICE")}
 # What a package carries of the runtime, without its terms; some have several revisions.
 LARGEST = {
     ("none", False): 80 * KB,
-    ("default", False): 430 * KB,
+    ("default", False): 433 * KB,
     ("all", False): 644 * KB,
     ("all", True): 692 * KB,
 }

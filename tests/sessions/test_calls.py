@@ -1,343 +1,610 @@
-"""Calls whose params are given member by member, and results read as types of the caller."""
+"""Calls in a session: side by side, in time, given up, and with progress and log entries."""
 
-import inspect
-import json
-from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import asynccontextmanager
-from types import SimpleNamespace
-from typing import Any, get_overloads
+import asyncio
+import contextlib
+import logging
+import math
+from typing import Any
 
 import pytest
-from mcp_revisions import REVISIONS as PACKAGES
-from mcp_revisions import (
-    LocalError,
-    Options,
-    RemoteError,
-    ToolError,
-    ToolFailed,
-    Toolkit,
-    WrongCall,
-    connect_in_memory,
-    prompt,
-    resource,
-    tool,
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import (
+    CallToolRequestParams,
+    LoggingMessageNotificationParams,
+    ProgressNotificationParams,
 )
-from mcp_revisions import v2025_11_25 as handshake
-from mcp_revisions import v2026_07_28 as stateless
-from pydantic import BaseModel, TypeAdapter, ValidationError
-from support.generated.golden_package import load, runtime
-from support.revisions import ERAS, REVISIONS
+from pydantic import ValidationError
+from support.json_types import JsonObject
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import (
+    Accepting,
+    Hand,
+    client,
+    content_of,
+    discovered,
+    models,
+    modern,
+    named,
+    notification,
+    pkg,
+    request,
+    run,
+    shaken,
+    tools,
+    welcome,
+)
 from support.tables import case
-from support.vectors.made import vectors
-
-m = handshake.models
-spellings_of = runtime("rpc.peer")._spellings
 
 
-class Sent(Exception):
-    """A message that was about to be sent: its entry, its params, and the options of the call."""
+def connected(server: Any, ours: Any = None, **options: Any) -> Any:
+    ours = ours or client(server.TABLE.revision)
+    return pkg.connect_in_memory(ours, server, options=pkg.Options(**options))
 
 
-def noting(base: type) -> Any:
-    """A client or session that raises what it would send."""
+class Narrow:
+    """A transport that lets nothing through while it is not `wide`."""
 
-    async def send(self: object, spec: Any, params: Any, **options: Any) -> Any:
-        raise Sent(spec, params, options)
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self.wide = asyncio.Event()
+        self.wide.set()
 
-    class Behind:
-        endpoint = SimpleNamespace(options=Options())
+    async def receive(self) -> Any:
+        return await self._transport.receive()
 
-        async def complete(self, spec: Any, params: Any, options: Any) -> Any:
-            raise Sent(spec, params, dict(options))
+    async def send(self, messages: Any) -> None:
+        await self.wide.wait()
+        await self._transport.send(messages)
 
-    members = {"request": send, "notify": send, "__mcp_runtime__": Behind()}
-    return type("Noting", (base,), {**members, "__init__": lambda _: None})()
-
-
-async def sent(call: Callable[..., Any], *given: Any, **members: Any) -> Any:
-    """What a call would send."""
-    with pytest.raises(Sent) as caught:
-        called = call(*given, **members)
-        await (anext(called) if hasattr(called, "__anext__") else called)
-    return caught.value.args
+    async def close(self) -> None:
+        await self._transport.close()
 
 
-def stubs(revision: str) -> Iterator[tuple[str, Callable[..., Any], list[inspect.Signature]]]:
-    """The name of each stub with several signatures, and those with the members one by one."""
-    module = load(revision)
-    for base in (module.Client, module.Session):
-        for name, function in inspect.getmembers_static(base, inspect.isfunction):
-            overloads = [inspect.signature(one) for one in get_overloads(function)]
-            flat = [one for one in overloads if not one.parameters.keys() & {"params", "as_"}]
-            if flat:
-                yield name, getattr(noting(base), name), flat
+class TestSideBySide:
+    async def test_handlers_run_at_the_same_time(self) -> None:
+        gate = asyncio.Event()
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            if params.name == "open":
+                gate.set()
+            else:
+                await gate.wait()
+            return "done"
+
+        async with connected(tools(OLD, call)) as ours:
+            waiting = [asyncio.create_task(ours.call_tool(named(OLD, "wait"))) for _ in "abc"]
+            await ours.call_tool(named(OLD, "open"))
+            await asyncio.gather(*waiting)
+
+    @pytest.mark.shows("S2-38", "S4-26")
+    async def test_a_failing_handler_harms_no_other_and_says_nothing(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> object:
+            match params.name:
+                case "crash":
+                    raise RuntimeError("the password is hunter2")
+                case "chosen":
+                    raise pkg.McpError(-5, "not today", {"retry": True})
+                case "wrong":
+                    return 5
+                case _:
+                    return "fine"
+
+        async with shaken(tools(OLD, call)) as hand:
+            for name in ("crash", "wrong"):
+                refused = await hand.ask("tools/call", 1, name=name)
+                assert refused["error"] == {"code": -32603, "message": "Internal error"}
+            refused = await hand.ask("tools/call", 1, name="chosen")
+            described = {"code": -5, "message": "not today", "data": {"retry": True}}
+            assert refused["error"] == described
+            assert "result" in await hand.ask("tools/call", 1, name="x")
+        assert "hunter2" in caplog.text
+
+    async def test_no_more_than_allowed_run_and_the_others_have_their_turn(self) -> None:
+        running, most = 0, 0
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0.001)
+            running -= 1
+            return "done"
+
+        async with connected(tools(OLD, call), max_in_flight=3, max_waiting=5) as ours:
+            calls = [ours.call_tool(named(OLD, "x")) for _ in range(100)]
+            assert len(await asyncio.gather(*calls)) == 100
+        assert most == 3
+
+    async def test_reading_pauses_while_too_much_waits(self) -> None:
+        gate = asyncio.Event()
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            await gate.wait()
+            return "done"
+
+        async with shaken(tools(OLD, call), max_in_flight=1, max_waiting=2) as hand:
+            for id in range(1, 6):
+                await hand.send(request("tools/call", id, name="x"))
+            await hand.send(request("ping", 99))
+            assert await hand.nothing()
+            gate.set()
+            answers = [await hand.take() for _ in range(6)]
+            assert [one["id"] for one in answers] == [1, 2, 3, 4, 5, 99]
+
+    async def test_while_an_answer_is_awaited_reading_goes_on_and_the_rest_is_refused(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            roots = await session.list_roots()
+            return str(len(roots.roots))
+
+        async with shaken(tools(OLD, call), max_in_flight=1, max_waiting=1) as hand:
+            for id in (1, 2, 3):
+                await hand.send(request("tools/call", id, name="x"))
+            asked: Any = await hand.take()
+            refused = await hand.take()
+            assert (refused["id"], refused["error"]["code"]) == (3, -32603)
+            for _ in range(2):
+                result: Any = {"roots": []}
+                await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+                assert "result" in await hand.take()
+                asked = await hand.take() if _ == 0 else None
+
+    async def test_a_peer_that_does_not_read_makes_senders_wait(self) -> None:
+        sent = 0
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            nonlocal sent
+            for number in range(10_000):
+                await session.log("info", number)
+                sent += 1
+            return "done"
+
+        server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+        async with shaken(server, max_outgoing=10, drain=0.05) as hand:
+            await hand.send(request("tools/call", 1, name="x"))
+            stalled = 0
+            while not sent or sent != stalled:
+                stalled = sent
+                await asyncio.sleep(0.05)
+            assert stalled < 5_000
 
 
-def split(signature: inspect.Signature, members: dict[str, Any]) -> tuple[list[Any], Any] | None:
-    """The members by position and by keyword; None if the signature is not for these."""
-    parameters = {**signature.parameters}
-    needed = {
-        name
-        for name, one in parameters.items()
-        if one.default is one.empty and name not in ("self", "options")
-    }
-    if members.keys() - parameters.keys() or needed - members.keys():
-        return None
-    given, leading = dict(members), list[Any]()
-    for name, one in parameters.items():
-        if name == "self":
-            continue
-        if one.kind is not one.POSITIONAL_OR_KEYWORD or name not in given:
-            break
-        leading.append(given.pop(name))
-    return leading, given
+class TestTimeouts:
+    async def never(self, session: Session, params: CallToolRequestParams) -> str:
+        await asyncio.sleep(60)
+        return "never"
+
+    @pytest.mark.shows("S1-34", "S1-35")
+    @pytest.mark.parametrize("revision", REVISIONS)
+    async def test_S1_34_S1_35_a_call_that_takes_too_long_is_given_up_and_the_peer_told(
+        self, revision: str
+    ) -> None:
+        heard: list[Any] = []
+
+        async def play(hand: Hand) -> None:
+            first = await hand.take()
+            if revision not in HANDSHAKE:
+                await hand.send(discovered(first["id"], revision, tools={}))
+            else:
+                await hand.send(welcome(first["id"], revision, tools={}))
+            while (message := await hand.take()) is not None:
+                heard.append(message)
+
+        async with pkg.connect(Accepting(play), client(revision)) as ours:
+            with pytest.raises(pkg.RequestTimeout, match=r"tools/call .* 0.03 s"):
+                await ours.call_tool(named(revision, "x"), timeout=0.03)
+            await asyncio.sleep(0.02)
+        *_, asked, told = heard
+        assert told["method"] == "notifications/cancelled"
+        assert told["params"]["requestId"] == asked["id"]
+        assert "0.03 s" in told["params"]["reason"]
+
+    @pytest.mark.shows("S1-33", "S1-36", "S1-40", "S2-49")
+    async def test_S1_36_each_call_has_its_own_and_a_method_its_default(self) -> None:
+        options = pkg.Options()
+        table = pkg.load(OLD).methods
+        assert options.patience(table.CALL_TOOL, {}).timeout == 60
+        assert options.patience(table.PING, {}).timeout == 5
+        assert options.patience(table.CREATE_MESSAGE, {}).timeout == 120
+        assert options.patience(table.READ_RESOURCE, {}).timeout == 30
+        assert options.initialize_timeout == 30
+        assert options.patience(table.PING, {"timeout": 1}).timeout == 1
+        listen = pkg.load(STATELESS).methods.SUBSCRIPTIONS_LISTEN
+        assert options.patience(listen, {}).timeout == float("inf")
+        async with connected(tools(OLD, self.never), timeouts={"tools/call": 0.02}) as ours:
+            with pytest.raises(pkg.RequestTimeout):
+                await ours.call_tool(named(OLD, "x"))
+
+    async def reporting(self, session: Session, params: CallToolRequestParams) -> str:
+        for number in range(40):
+            await session.progress(number)
+            await asyncio.sleep(0.02)
+        return "done"
+
+    async def test_words_of_progress_are_none_where_the_revision_declares_none(self) -> None:
+        told: list[Any] = []
+
+        async def play(hand: Hand) -> None:
+            await hand.send(welcome((await hand.take())["id"], "2024-11-05", tools={}))
+            await hand.take()
+            call = await hand.take()
+            token = call["params"]["_meta"]["progressToken"]
+            step = {"progressToken": token, "progress": 1, "message": 5}
+            await hand.send(notification("notifications/progress", **step))
+            await hand.send({"jsonrpc": "2.0", "id": call["id"], "result": {"content": []}})
+            await hand.take()
+
+        async with pkg.connect(Accepting(play), client("2024-11-05")) as ours:
+            await ours.call_tool(named("2024-11-05", "x"), on_progress=told.append)
+        assert [(one.done, one.message) for one in told] == [(1, None)]
+
+    @pytest.mark.shows("S1-37")
+    async def test_S1_37_progress_may_start_the_time_anew(self) -> None:
+        server = tools(OLD, self.reporting)
+        async with connected(server, progress_interval=0) as ours:
+            told: list[Any] = []
+            limits = {"timeout": 0.5, "on_progress": told.append}
+            result = await ours.call_tool(named(OLD, "x"), reset_on_progress=True, **limits)
+            assert result.content[0].text == "done"
+            with pytest.raises(pkg.RequestTimeout, match=r"0\.5 s"):
+                await ours.call_tool(named(OLD, "x"), **limits)
+
+    @pytest.mark.shows("S1-38", "S1-39")
+    async def test_S1_38_a_maximum_applies_whatever_is_reported(self) -> None:
+        server = tools(OLD, self.reporting)
+        async with connected(server, progress_interval=0) as ours:
+            with pytest.raises(pkg.RequestTimeout, match=r"0\.6 s"):
+                await ours.call_tool(
+                    named(OLD, "x"),
+                    timeout=0.5,
+                    max_timeout=0.6,
+                    reset_on_progress=True,
+                    on_progress=print,
+                )
+
+    def test_what_found_no_room_in_time_is_not_sent_any_more(self) -> None:
+        heard: list[Any] = []
+        reading = asyncio.Event()
+
+        async def play(hand: Hand) -> None:
+            await hand.send(welcome((await hand.take())["id"], tools={}))
+            await reading.wait()
+            while (message := await hand.take()) is not None:
+                heard.append(message)
+
+        async def script() -> None:
+            accepting = Accepting(play)
+            narrow: Any = None
+
+            async def open() -> Any:
+                nonlocal narrow
+                narrow = Narrow(await accepting())
+                return narrow
+
+            options = pkg.Options(max_outgoing=1)
+            async with pkg.connect(open, client(OLD), options=options) as ours:
+                await asyncio.sleep(0.01)
+                narrow.wide.clear()
+                calls = [ours.call_tool(named(OLD, name), timeout=0.05) for name in "abcd"]
+                outcomes = await asyncio.gather(*calls, return_exceptions=True)
+                assert all(isinstance(one, pkg.RequestTimeout) for one in outcomes)
+                narrow.wide.set()
+                reading.set()
+                await asyncio.sleep(0.05)
+
+        run(script())
+        names = [one["params"].get("name") for one in heard if "id" in one]
+        assert names == ["a", "b"]
+        given_up = [one for one in heard if one["method"] == "notifications/cancelled"]
+        assert len(given_up) == 2
+
+    async def test_a_server_waits_no_longer_than_it_is_told_to(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            try:
+                await session.list_roots(timeout=0.03)
+            except pkg.RequestTimeout:
+                return "gave up"
+            return "never"
+
+        async with shaken(tools(OLD, call)) as hand:
+            await hand.send(request("tools/call", 1, name="x"))
+            asked, told, answer = [await hand.take() for _ in range(3)]
+            assert told["params"]["requestId"] == asked["id"]
+            assert answer["result"]["content"][0]["text"] == "gave up"
+            # What comes late is dropped.
+            await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})
+            assert "result" in await hand.ask("ping", 2)
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
-async def test_members_one_by_one_are_the_params_as_a_whole(revision: str) -> None:
-    valid = defaultdict[str, list[Any]](list)
-    for vector in vectors(revision).vectors:
-        subject, value = vector.subject, vector.value
-        if vector.valid and (subject.type or subject.kind != "result"):
-            valid[subject.type or subject.method].append(
-                value if subject.type else value.get("params", {})
+class TestCancellation:
+    @pytest.mark.parametrize("revision", REVISIONS)
+    async def test_cancelling_a_call_stops_the_handler_and_nothing_is_answered(
+        self, revision: str
+    ) -> None:
+        stopped = asyncio.Event()
+        travelled: list[Any] = []
+
+        async def wait(session: Session, params: CallToolRequestParams) -> str:
+            if params.name == "fine":
+                return "fine"
+            try:
+                await asyncio.sleep(60)
+            finally:
+                await session.progress(1)
+                stopped.set()
+            return "never"
+
+        ours = client(revision)
+        server = tools(revision, wait)
+
+        def tap(sender: str, data: bytes) -> None:
+            travelled.append((sender, data))
+
+        async with pkg.connect_in_memory(ours, server, tap=tap):
+            told: list[Any] = []
+            call = ours.call_tool(named(revision, "x"), on_progress=told.append)
+            task = asyncio.create_task(call)
+            await asyncio.sleep(0.02)
+            travelled.clear()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await stopped.wait()
+            await asyncio.sleep(0.01)
+            assert told == []
+            assert [sender for sender, _ in travelled] == ["client"]
+            assert b"notifications/cancelled" in travelled[0][1]
+            assert content_of(await ours.call_tool(named(revision, "fine")))[0].text == "fine"
+
+    async def test_a_request_that_waits_its_turn_can_be_cancelled(self) -> None:
+        gate = asyncio.Event()
+        began: list[str] = []
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            began.append(params.name)
+            await gate.wait()
+            return "done"
+
+        async with shaken(tools(OLD, call), max_in_flight=1) as hand:
+            await hand.send(request("tools/call", 1, name="a"), request("tools/call", 2, name="b"))
+            await hand.send(notification("notifications/cancelled", requestId=2, reason="r"))
+            await hand.send(notification("notifications/cancelled", requestId=77))
+            await asyncio.sleep(0.01)
+            gate.set()
+            assert (await hand.take())["id"] == 1
+            assert await hand.nothing()
+        assert began == ["a"]
+
+    async def test_a_member_of_a_batch_that_is_cancelled_is_left_out_of_the_answer(self) -> None:
+        revision = "2025-03-26"
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            await asyncio.sleep(60 if params.name == "slow" else 0)
+            return "done"
+
+        async with shaken(tools(revision, call), revision) as hand:
+            await hand.send(
+                [request("tools/call", 1, name="slow"), request("tools/call", 2, name="x")]
             )
-    for name, stub, signatures in stubs(revision):
-        spec, nothing, _ = await sent(stub, params=None)
-        assert nothing is None
-        tried = set[int]()
-        for cls in spellings_of(spec).classes:
-            for value in (*valid[cls.__name__], *valid[spec.method], {}):
-                try:
-                    model = cls.from_wire(value)
-                except ValidationError:
-                    continue  # It is for another arm of a union.
-                members = {
-                    name: getattr(model, name)
-                    for name in model.model_fields_set & cls.model_fields.keys()
-                    if getattr(model, name) != cls.model_fields[name].default or name != "mode"
-                }
-                for place, signature in enumerate(signatures):
-                    ways = None if model.model_extra else split(signature, members)
-                    if ways is not None:
-                        with case(f"{name} {value}"):
-                            tried.add(place)
-                            assert (await sent(stub, model))[1] is model
-                            made = (await sent(stub, *ways[0], **ways[1]))[1]
-                            assert made == model if members else made in (model, None)
-        with case(name):
-            assert tried == set(range(len(signatures)))
+            await asyncio.sleep(0.01)
+            await hand.send(notification("notifications/cancelled", requestId=1))
+            assert [one["id"] for one in await hand.take()] == [2]
+            await hand.send([request("tools/call", 1, name="slow"), notification("x")])
+            await asyncio.sleep(0.01)
+            await hand.send(notification("notifications/cancelled", requestId=1))
+            assert await hand.nothing()
+
+    async def test_a_handler_that_asked_the_client_gives_its_question_up_too(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            return str(await session.list_roots())
+
+        async with shaken(tools(OLD, call)) as hand:
+            await hand.send(request("tools/call", 1, name="x"))
+            asked = await hand.take()
+            await hand.send(notification("notifications/cancelled", requestId=1))
+            told = await hand.take()
+            assert told["method"] == "notifications/cancelled"
+            assert told["params"]["requestId"] == asked["id"]
 
 
-async def test_options_are_no_members() -> None:
-    for revision in ERAS:
-        client = noting(load(revision).Client)
-        _, params, options = await sent(
-            client.call_tool, "greet", timeout=3, reset_on_progress=True
+class TestProgress:
+    async def test_it_is_bound_to_its_request_and_only_grows(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            for done in (1, 2, 2, 1, 3):
+                await session.progress(done, 3, f"at {done}")
+            return "done"
+
+        for revision in REVISIONS:
+            with case(revision):
+                server = tools(revision, call)
+                async with connected(server, progress_interval=0) as ours:
+                    told: list[Any] = []
+                    await ours.call_tool(named(revision, "x"), on_progress=told.append)
+                    words = [None] * 3 if revision == "2024-11-05" else ["at 1", "at 2", "at 3"]
+                    expected = [pkg.Progress(done, 3, words[done - 1]) for done in (1, 2, 3)]
+                    assert told == expected
+                    await ours.call_tool(named(revision, "x"))
+                    assert told == expected
+
+    async def test_it_does_not_flood_but_the_end_is_told(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            for done in range(1, 1001):
+                await session.progress(done, int(params.name))
+            return "done"
+
+        async with connected(tools(OLD, call), progress_interval=10) as ours:
+            for total, expected in (("1000", [1, 1000]), ("2", [1, 2, 1000]), ("0", [1, 1000])):
+                told: list[Any] = []
+                await ours.call_tool(named(OLD, total), on_progress=told.append)
+                assert [progress.done for progress in told] == expected
+
+    async def test_a_wrong_report_fails_where_it_is_made_and_harms_no_answer(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            await session.progress(1)
+            reports: list[JsonObject] = [
+                {"done": 2, "message": 5},
+                {"done": 2, "total": "x"},
+                {"done": math.nan},
+            ]
+            for wrong in reports:
+                with pytest.raises(ValidationError):
+                    await session.progress(**wrong)
+            await session.progress(2)
+            if params.name == "unwritable":
+                await session.progress(3, message="\ud800")
+            return str(params.name)
+
+        async with connected(tools(OLD, call), progress_interval=10) as ours:
+            for name, expected in (("x", [1, 2]), ("unwritable", [1])):
+                told: list[Any] = []
+                result = await ours.call_tool(named(OLD, name), on_progress=told.append)
+                assert result.content[0].text == name
+                assert [progress.done for progress in told] == expected
+        assert "progress was not reported" in caplog.text
+
+    async def test_what_a_handler_ends_with_is_known_though_nobody_is_left_to_be_told_of_progress(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        gone = asyncio.Event()
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            await session.progress(1)
+            await session.progress(2)
+            await gone.wait()
+            with contextlib.suppress(pkg.Disconnected):
+                while True:
+                    await session.log("error", "x")
+                    await asyncio.sleep(0)
+            raise RuntimeError("on the way")
+
+        server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+        async with shaken(server, progress_interval=10) as hand:
+            await hand.ask("tools/call", 1, name="x", _meta={"progressToken": "t"})
+            await hand.transport.close()
+            gone.set()
+        assert "on the way" in caplog.text
+
+    async def test_a_callback_may_be_a_coroutine_and_may_fail(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        told = asyncio.Event()
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            await session.progress(1)
+            return "done"
+
+        async def later(progress: Any) -> None:
+            told.set()
+
+        def failing(progress: Any) -> None:
+            raise RuntimeError("in the callback")
+
+        async with connected(tools(OLD, call)) as ours:
+            await ours.call_tool(named(OLD, "x"), on_progress=later)
+            await told.wait()
+            assert await ours.call_tool(named(OLD, "x"), on_progress=failing)
+        assert "in the callback" in caplog.text
+
+    async def test_progress_of_nobody_is_ignored(self) -> None:
+        heard: list[Any] = []
+
+        async def on_progress(self: object, params: ProgressNotificationParams) -> None:
+            heard.append(params)
+
+        async def play(hand: Hand) -> None:
+            await hand.send(welcome((await hand.take())["id"]))
+            await hand.send(notification("notifications/progress", progressToken=99, progress=1))
+            while await hand.take():
+                pass
+
+        async with pkg.connect(Accepting(play), client(OLD, on_progress=on_progress)):
+            await asyncio.sleep(0.02)
+        assert heard == []
+
+
+class TestLogging:
+    async def speak(self, session: Session, params: CallToolRequestParams) -> str:
+        for level in ("debug", "info", "error"):
+            await session.log(level, {"level": level}, "ours")
+        return "done"
+
+    def server(self, revision: str) -> Any:
+        return tools(revision, self.speak, SENDS=frozenset({"notifications/message"}))
+
+    def listener(self, revision: str, heard: list[str]) -> Any:
+        async def on_logging_message(
+            self: object, params: LoggingMessageNotificationParams
+        ) -> None:
+            assert params.logger == "ours"
+            heard.append(params.level)
+
+        return client(revision, on_logging_message=on_logging_message)
+
+    async def test_a_client_sets_the_level(self) -> None:
+        for revision in HANDSHAKE:
+            with case(revision):
+                heard: list[str] = []
+                ours = self.listener(revision, heard)
+                async with connected(self.server(revision), ours):
+                    assert ours.server_capabilities.to_wire() == {"logging": {}, "tools": {}}
+                    await ours.call_tool(named(revision, "x"))
+                    assert heard == ["debug", "info", "error"]
+                    m = models(revision)
+                    await ours.set_level(m.SetLevelRequestParams(level="warning"))
+                    await ours.call_tool(named(revision, "x"))
+                    assert heard == ["debug", "info", "error", "error"]
+
+    async def test_in_the_stateless_era_each_request_asks_for_itself(self) -> None:
+        heard: list[str] = []
+        m = models(STATELESS)
+        ours = self.listener(STATELESS, heard)
+        async with connected(self.server(STATELESS), ours):
+            await ours.call_tool(named(STATELESS, "x"))
+            assert heard == []
+            meta = m.RequestMetaObject(log_level="info")
+            await ours.call_tool(named(STATELESS, "x", meta=meta))
+            assert heard == ["info", "error"]
+
+    async def test_a_server_that_does_not_declare_it_does_not_log(self) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            with pytest.raises(pkg.MissingCapability, match=r"server\.logging"):
+                await session.log("info", 1)
+            return "done"
+
+        async with connected(tools(OLD, call)) as ours:
+            await ours.call_tool(named(OLD, "x"))
+
+    def test_what_cannot_be_written_is_the_handlers_fault(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            await session.log("info", object())
+            return "never"
+
+        async def script() -> None:
+            server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
+            async with connected(server) as ours:
+                with pytest.raises(pkg.McpError, match="Internal error"):
+                    await ours.call_tool(named(OLD, "x"))
+
+        caplog.set_level(logging.ERROR)
+        run(script())
+        assert "cannot be written" in caplog.text
+
+
+async def test_a_stateless_request_may_be_cancelled_before_it_began() -> None:
+    async def call(session: Session, params: CallToolRequestParams) -> str:
+        return "fast"
+
+    from support.sessions.talking import served
+
+    async with served(tools(STATELESS, call)) as hand:
+        await hand.send(
+            modern("tools/call", 1, name="x"),
+            notification("notifications/cancelled", requestId=1),
+            modern("tools/call", 2, name="x"),
         )
-        assert params.to_wire()["name"] == "greet"
-        assert options == {"timeout": 3, "reset_on_progress": True}
-
-
-ARMS = "give ElicitRequestFormParams or ElicitRequestURLParams, or its members: "
-WHOLE = m.CallToolRequestParams(name="greet")
-MISTAKES: tuple[tuple[str, tuple[Any, ...], dict[str, Any], str], ...] = (
-    ("call_tool", (), {}, "tools/call needs the member name; "),
-    ("call_tool", ("a",), {"nam": 1}, "tools/call has no member nam; "),
-    ("call_tool", ("a", {}, 1), {}, "tools/call takes only name, arguments by position; "),
-    ("call_tool", ("a",), {"name": "b"}, "tools/call got name twice; "),
-    ("call_tool", (WHOLE, {}), {}, "tools/call got params as a whole, and besides {}; "),
-    (
-        "call_tool",
-        (),
-        {"params": WHOLE, "arguments": {}},
-        "tools/call got params as a whole, and besides arguments; ",
-    ),
-    ("call_tool", ({"name": "a"},), {}, "wrong member /name: Input should be a valid string; "),
-    ("call_tool", ("a",), {"_meta": {}}, "tools/call has no member _meta; "),
-    ("ping", (1,), {}, "ping takes nothing by position; "),
-    ("notify_progress", ("t", 1), {"timeout": 1}, "notifications/progress has no member timeout; "),
-    ("notify_progress", ("t",), {}, "notifications/progress needs the member progress; "),
-    ("elicit", ("?",), {"url": "u"}, f"needs the member elicitation_id; {ARMS}"),
-    ("elicit", ("?",), {}, f"needs the member requested_schema; {ARMS}"),
-)
-
-
-async def test_a_wrong_call_says_which_spelling_was_meant() -> None:
-    for name, given, members, text in MISTAKES:
-        base = handshake.Session if name == "elicit" else handshake.Client
-        with case((name, given, members)), pytest.raises(WrongCall) as caught:
-            await getattr(noting(base), name)(*given, **members)
-        assert text in str(caught.value)
-        assert "or its members: " in str(caught.value)
-        assert isinstance(caught.value, LocalError) and isinstance(caught.value, TypeError)
-
-
-class Point(BaseModel):
-    """A type of a user."""
-
-    x: int
-    name: str = "origin"
-
-
-class Shapes(Toolkit, stateless.Server):
-    """Tools with every form of result."""
-
-    @tool
-    def greet(self, name: str) -> str:
-        """Say hello."""
-        return f"Hello, {name}"
-
-    @tool
-    def point(self) -> Point:
-        """Return an object."""
-        return Point(x=3)
-
-    @tool
-    def numbers(self) -> list[int]:
-        """Return what is no object, which most revisions wrap."""
-        return [1, 2]
-
-    @tool
-    def broken(self) -> Point:
-        """Fail."""
-        raise ToolError("no")
-
-    @tool
-    def texts(self) -> stateless.models.CallToolResult:
-        """Return several blocks."""
-        models = stateless.models
-        image = models.ImageContent(data="", mime_type="image/png")
-        texts = [models.TextContent(text=text) for text in ("3", "4")]
-        return models.CallToolResult(content=[texts[0], image, texts[1]])
-
-    @prompt
-    def hello(self, name: str) -> str:
-        """Greet."""
-        return name
-
-    @resource("memo://{name}")
-    def memo(self, name: str) -> str:
-        """Return a memo."""
-        return name
-
-
-@asynccontextmanager
-async def shapes(revision: str) -> AsyncGenerator[Any, None]:
-    """A client of a revision, connected to a server of the newest."""
-    client = load(revision).Client()
-    options = Options(on_loss=lambda _: None)
-    async with connect_in_memory(
-        client, Shapes(), revisions=PACKAGES, options=options
-    ) as connected:
-        yield connected
-
-
-@pytest.mark.parametrize("revision", REVISIONS)
-async def test_results_are_read_as_types_of_the_caller(revision: str) -> None:
-    async with shapes(revision) as client:
-        assert (await client.call_tool("greet", {"name": "Ada"})).text == "Hello, Ada"
-        assert (await client.call_tool("texts")).text == "3\n4"
-        for name, as_, value in (
-            ("point", Point, Point(x=3)),
-            ("point", dict[str, Any], {"x": 3, "name": "origin"}),
-            ("point", TypeAdapter(Point | None), Point(x=3)),
-            ("numbers", list[int], [1, 2]),
-            ("numbers", Point | list[int], [1, 2]),
-            ("texts", str, "3\n4"),
-        ):
-            with case((name, as_)):
-                assert await client.call_tool(name, as_=as_) == value
-        params = load(revision).models.CallToolRequestParams(name="point")
-        assert await client.call_tool(params, as_=Point) == Point(x=3)
-        assert (await client.get_prompt("hello", {"name": "Ada"})).messages[0].content.text == "Ada"
-        assert (await client.read_resource("memo://a")).contents[0].text == "a"
-
-
-@pytest.mark.parametrize("revision", REVISIONS)
-async def test_what_failed_or_does_not_fit_is_raised(revision: str) -> None:
-    async with shapes(revision) as client:
-        for options in ({"as_": Point}, {"check": True}):
-            with pytest.raises(ToolFailed, match="tools/call: no") as failed:
-                await client.call_tool("broken", **options)
-            assert failed.value.result.is_error and failed.value.result.text == "no"
-        for options in ({"as_": Point, "check": False}, {"check": False}, {}):
-            assert (await client.call_tool("broken", **options)).is_error
-        with pytest.raises(RemoteError) as unfit:
-            await client.call_tool("point", as_=dict[str, int])
-        structured = "structured_content" in load(revision).models.CallToolResult.model_fields
-        at = "/result/structuredContent/name" if structured else "/result/content/name"
-        assert [problem[0] for problem in unfit.value.problems] == [at]
-
-
-async def test_data_is_structured_content_as_it_came() -> None:
-    for revision in REVISIONS:
-        result = load(revision).models.CallToolResult
-        with case(revision):
-            has = "structured_content" in result.model_fields
-            value = {"content": [], "structuredContent": {"result": 3}, "text": "own", "data": 1}
-            read = result.from_json(json.dumps({**value, "resultType": "complete"}))
-            assert (read.text, read.data) == ("", {"result": 3} if has else None)
-            assert read.to_wire() == {**value, "resultType": "complete"}
-
-
-async def test_a_task_has_no_result_to_read() -> None:
-    client = noting(handshake.Client)
-    with pytest.raises(LocalError, match="returns a task, which `as_` cannot read"):
-        await client.call_tool("greet", task=m.TaskMetadata(), as_=Point)
-
-
-class Asking(handshake.Server):
-    """Asks its client, and says things, member by member."""
-
-    SENDS = frozenset({"notifications/message"})
-
-    async def on_call_tool(
-        self, session: handshake.Session, params: m.CallToolRequestParams
-    ) -> m.CallToolResult:
-        """Ask the client."""
-        form = m.ElicitRequestFormParamsRequestedSchema(
-            properties={"age": m.NumberSchema(type="integer")}
-        )
-        answer = await session.elicit("How old?", form)
-        question = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
-        said = await session.create_message([question], max_tokens=100)
-        await session.notify_logging_message("info", answer.content, logger="asking")
-        roots = (await session.list_roots()).roots
-        texts = (str(answer.content), said.model, *(root.uri for root in roots))
-        return m.CallToolResult(content=[m.TextContent(text=text) for text in texts])
-
-
-@pytest.mark.parametrize("revision", ERAS)
-async def test_a_session_asks_member_by_member(revision: str) -> None:
-    module, heard = load(revision), list[Any]()
-    models = module.models
-
-    class Answering(module.Client):  # type: ignore[misc, name-defined]
-        """Answers whatever is asked."""
-
-        async def on_elicit(self, params: Any) -> Any:
-            """Answer a form."""
-            return models.ElicitResult(action="accept", content={"age": 3})
-
-        async def on_create_message(self, params: Any) -> Any:
-            """Answer for a model."""
-            content = models.TextContent(text=str(params.max_tokens))
-            return models.CreateMessageResult(role="assistant", model="m", content=content)
-
-        async def on_list_roots(self, params: Any) -> Any:
-            """Name a root."""
-            return models.ListRootsResult(roots=[models.Root(uri="file:///a")])
-
-        async def on_logging_message(self, params: Any) -> None:
-            """Take note."""
-            heard.append((params.level, params.data, params.logger))
-
-    async with connect_in_memory(Answering(), Asking(), revisions=PACKAGES) as client:
-        if revision == ERAS[0]:
-            await client.set_level("info")
-            await client.notify_progress("token", 0.5, total=1)
-        assert (await client.call_tool("ask")).text == "{'age': 3}\nm\nfile:///a"
-    if revision == ERAS[0]:
-        assert heard == [("info", {"age": 3}, "asking")]
+        assert (await hand.take())["id"] == 2
