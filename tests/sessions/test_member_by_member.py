@@ -262,11 +262,13 @@ async def test_results_are_read_as_types_of_the_caller(revision: str) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_what_failed_or_does_not_fit_is_raised(revision: str) -> None:
     async with shapes(revision) as client:
-        for options in ({"as_": Point}, {"check": True}):
+        reading: tuple[dict[str, Any], ...] = ({"as_": Point}, {"check": True})
+        for options in reading:
             with pytest.raises(ToolFailed, match="tools/call: no") as failed:
                 await client.call_tool("broken", **options)
             assert failed.value.result.is_error and failed.value.result.text == "no"
-        for options in ({"as_": Point, "check": False}, {"check": False}, {}):
+        unchecked: tuple[dict[str, Any], ...] = ({"as_": Point, "check": False}, {})
+        for options in unchecked:
             assert (await client.call_tool("broken", **options)).is_error
         with pytest.raises(RemoteError) as unfit:
             await client.call_tool("point", as_=dict[str, int])
