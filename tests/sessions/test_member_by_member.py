@@ -51,8 +51,11 @@ def noting(base: type) -> Any:
         async def complete(self, spec: Any, params: Any, options: Any) -> Any:
             raise Sent(spec, params, dict(options))
 
+    def begin(self: object) -> None:
+        pass
+
     members = {"request": send, "notify": send, "__mcp_runtime__": Behind()}
-    return type("Noting", (base,), {**members, "__init__": lambda _: None})()
+    return type("Noting", (base,), {**members, "__init__": begin})()
 
 
 async def sent(call: Callable[..., Any], *given: Any, **members: Any) -> Any:
@@ -108,7 +111,8 @@ async def test_members_one_by_one_are_the_params_as_a_whole(revision: str) -> No
         assert nothing is None
         tried = set[int]()
         for cls in spellings_of(spec).classes:
-            for value in (*valid[cls.__name__], *valid[spec.method], {}):
+            values: list[Any] = [*valid[cls.__name__], *valid[spec.method], {}]
+            for value in values:
                 try:
                     model = cls.from_wire(value)
                 except ValidationError:
@@ -258,17 +262,19 @@ async def test_results_are_read_as_types_of_the_caller(revision: str) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_what_failed_or_does_not_fit_is_raised(revision: str) -> None:
     async with shapes(revision) as client:
-        for options in ({"as_": Point}, {"check": True}):
+        reading: tuple[dict[str, Any], ...] = ({"as_": Point}, {"check": True})
+        for options in reading:
             with pytest.raises(ToolFailed, match="tools/call: no") as failed:
                 await client.call_tool("broken", **options)
             assert failed.value.result.is_error and failed.value.result.text == "no"
-        for options in ({"as_": Point, "check": False}, {"check": False}, {}):
+        unchecked: tuple[dict[str, Any], ...] = ({"as_": Point, "check": False}, {})
+        for options in unchecked:
             assert (await client.call_tool("broken", **options)).is_error
         with pytest.raises(RemoteError) as unfit:
             await client.call_tool("point", as_=dict[str, int])
         structured = "structured_content" in load(revision).models.CallToolResult.model_fields
         at = "/result/structuredContent/name" if structured else "/result/content/name"
-        assert [problem[0] for problem in unfit.value.problems] == [at]
+        assert [problem["pointer"] for problem in unfit.value.data["problems"]] == [at]
 
 
 async def test_data_is_structured_content_as_it_came() -> None:
@@ -276,7 +282,12 @@ async def test_data_is_structured_content_as_it_came() -> None:
         result = load(revision).models.CallToolResult
         with case(revision):
             has = "structured_content" in result.model_fields
-            value = {"content": [], "structuredContent": {"result": 3}, "text": "own", "data": 1}
+            value: dict[str, Any] = {
+                "content": [],
+                "structuredContent": {"result": 3},
+                "text": "own",
+                "data": 1,
+            }
             read = result.from_json(json.dumps({**value, "resultType": "complete"}))
             assert (read.text, read.data) == ("", {"result": 3} if has else None)
             assert read.to_wire() == {**value, "resultType": "complete"}

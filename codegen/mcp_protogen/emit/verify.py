@@ -177,7 +177,9 @@ def _strangers(tree: ast.Module) -> Iterator[ast.stmt]:
                 pass
             case ast.If(test=ast.Name(id="TYPE_CHECKING")) if _is_said_twice(node):
                 pass
-            case ast.ClassDef(bases=[ast.Name()], keywords=[], decorator_list=[]):
+            case ast.ClassDef(
+                bases=[ast.Name(id="WireModel" | "Outcome")], keywords=[], decorator_list=[]
+            ):
                 yield from (statement for statement in node.body if not _is_member(statement))
             case _:
                 yield node
