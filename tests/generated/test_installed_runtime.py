@@ -151,11 +151,11 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
     copied = {module.path: ast.dump(ast.parse(module.text)) for module in made}
     check = f"from {NAME}.core.version_check import require_version\n\n"
     check += f'require_version("{__version__}", __name__)\n'
-    installed = (place / "pkg" / "__init__.py").read_text()
-    assert installed.count(check) == 1
-    installed = {"__init__.py": installed.replace(check, "")}
-    installed["app.py"] = (place / "pkg" / "app.py").read_text()
-    assert copied == {p: ast.dump(ast.parse(as_copied(t, p))) for p, t in installed.items()}
+    top = (place / "pkg" / "__init__.py").read_text()
+    assert top.count(check) == 1
+    others = {"__init__.py": top.replace(check, "")}
+    others["app.py"] = (place / "pkg" / "app.py").read_text()
+    assert copied == {p: ast.dump(ast.parse(as_copied(t, p))) for p, t in others.items()}
 
 
 def test_parts_decide_what_a_package_offers_of_the_installed_runtime(place: Path) -> None:
