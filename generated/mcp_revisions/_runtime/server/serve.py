@@ -5,7 +5,7 @@ from asyncio import CancelledError, Task, get_running_loop
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from logging import getLogger
-from typing import Any, Final, TypeAlias, TypedDict
+from typing import Any, Final, TypeAlias, TypedDict, cast
 
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
@@ -83,7 +83,7 @@ async def serve_views(
 
 
 def has_lifespan(server: Server) -> bool:
-    own: Any = server.lifespan
+    own = cast(Any, server).lifespan
     return getattr(own, "__func__", own) is not ServerBase.lifespan
 
 

@@ -162,7 +162,7 @@ def _work(
     # asyncio turns off delays only where a socket knows its protocol, as one made anew does.
     listening = socket(fileno=shared.detach())
     # The event loop of Windows cannot watch a socket.
-    own = [listening] if sys.platform == "win32" else []
+    own: list[socket] = [listening] if sys.platform == "win32" else []
     start = server.startup
 
     async def startup(sockets: Any = None) -> None:
