@@ -171,8 +171,11 @@ def same(x: int) -> int:
     return x
 
 
-def bare(x):  # type: ignore[no-untyped-def]
+def bare(x: int) -> int:
     return x
+
+
+bare.__annotations__.clear()
 
 
 async def gone(self: object) -> Any:
@@ -212,7 +215,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "no such option": (lambda app: app.prompt(size=1)(same), TypeError, "no option size"),
     "no such transport": (lambda app: app.run("sse"), ValueError, "but not 'sse'"),
     "a lifespan that is a generator": (
-        lambda _: mcp.App("x", lifespan=gone),
+        lambda _: mcp.App("x", lifespan=cast(Any, gone)),
         TypeError,
         "the lifespan gone is a generator, and no context manager: "
         "decorate it with @contextlib.asynccontextmanager",

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from support.folders import ROOT
@@ -55,15 +55,18 @@ async def test_the_servers_of_the_page_run(folder: Path) -> None:
 async def test_the_functions_of_the_page_can_be_called(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(str(folder))
+    cast(Any, monkeypatch).syspath_prepend(str(folder))
     notes: Any = import_module("notes")
     db = sqlite3.connect(":memory:")
     db.execute("CREATE TABLE notes (text)")
     assert [await notes.add_note("milk", db), await notes.notes("il", db)] == [1, ["milk"]]
 
 
-def greet(name):  # type: ignore[no-untyped-def]
+def greet(name: str) -> str:
     return name
+
+
+greet.__annotations__.clear()
 
 
 def now() -> str:
@@ -77,7 +80,7 @@ async def open_db(_: object) -> Any:
 MISTAKES: dict[str, Callable[[], object]] = {
     "greet: the parameter": lambda: mcp.App("x").tool(greet),
     "now: ": lambda: mcp.App("x").resource("a://{x}")(now),
-    "the lifespan": lambda: mcp.App("x", lifespan=open_db),
+    "the lifespan": lambda: mcp.App("x", lifespan=cast(Any, open_db)),
 }
 
 

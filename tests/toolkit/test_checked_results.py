@@ -267,6 +267,7 @@ async def test_after_a_change_of_the_list_results_are_held_to_the_new_schemas() 
             server = serving(theirs, fits, schemas)
             type(server).SENDS = frozenset({"notifications/tools/list_changed"})
             client = checking(ours)
+            listening: asyncio.Task[object] | None = None
             async with pkg.connect(server, client):
                 if cached:
                     client.cache = pkg.Cache()
@@ -281,7 +282,7 @@ async def test_after_a_change_of_the_list_results_are_held_to_the_new_schemas() 
                     with pytest.raises(RemoteError, match="'z' is a required property"):
                         await client.call_tool(m.CallToolRequestParams(name="tool"))
                     assert server.listed == listed
-                if cached:
+                if listening is not None:
                     listening.cancel()
 
 
@@ -289,14 +290,15 @@ async def test_a_list_that_is_kept_is_not_what_a_result_is_held_to_again() -> No
     m = pkg.load(STATELESS).models
     schemas: JsonObject = {"tool": {"type": "object", "required": ["z"]}}
     server = serving(STATELESS, {"tool": {"structured_content": {"n": 1}}}, schemas)
-    listing = type(server).on_list_tools
+    cls: Any = type(server)
+    listing: Any = cls.on_list_tools
 
     async def kept(self: object, session: Session, params: PaginatedRequestParams) -> object:
         result: Any = await listing(self, session, params)
         result.ttl_ms = 60_000
         return result
 
-    type(server).on_list_tools = kept
+    cls.on_list_tools = kept
     client = checking(STATELESS)
     async with pkg.connect(server, client):
         client.cache = pkg.Cache()

@@ -270,11 +270,11 @@ def test_a_call_that_has_none_takes_no_further_step() -> None:
     assert ["run" in vars(tools[name]) for name in ("alone", "filled")] == [False, True]
 
 
-def circular(two: "Annotated[str, Depends(circular_too)]") -> str:
+def circular(two: str) -> str:
     return two
 
 
-def circular_too(three: "Annotated[str, Depends(circular_last)]") -> str:
+def circular_too(three: str) -> str:
     return three
 
 
@@ -282,12 +282,19 @@ def circular_last(one: Annotated[str, Depends(circular)]) -> str:
     return one
 
 
+circular.__annotations__["two"] = Annotated[str, Depends(circular_too)]
+circular_too.__annotations__["three"] = Annotated[str, Depends(circular_last)]
+
+
 def begins(a: Annotated[str, Depends(circular)]) -> str:
     return a
 
 
-def itself(a: "Annotated[str, Depends(itself)]") -> str:
+def itself(a: str) -> str:
     return a
+
+
+itself.__annotations__["a"] = Annotated[str, Depends(itself)]
 
 
 def uses_itself(a: Annotated[str, Depends(itself)]) -> str:
@@ -313,11 +320,14 @@ def no_function(a: Annotated[str, Depends(cast(Any, "db"))]) -> str:
     return a
 
 
-def unknown(a: "Annotated[str, Depends(untyped)]") -> str:
+def untyped(a: str) -> str:
     return a
 
 
-def untyped(a):  # type: ignore[no-untyped-def]
+untyped.__annotations__.clear()
+
+
+def unknown(a: Annotated[str, Depends(untyped)]) -> str:
     return a
 
 

@@ -281,7 +281,7 @@ async def test_an_asgi_server_hears_of_a_failure() -> None:
 
 async def test_a_generator_in_a_class_is_named_at_the_start() -> None:
     class Plain(Toolkit, mcp.Server):
-        async def lifespan(self) -> Any:
+        async def lifespan(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
             yield
 
     with pytest.raises(

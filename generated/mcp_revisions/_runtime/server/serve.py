@@ -84,7 +84,7 @@ async def serve_views(
 
 def has_lifespan(server: Server) -> bool:
     own = cast(Any, server).lifespan
-    return getattr(own, "__func__", own) is not ServerBase.lifespan
+    return getattr(own, "__func__", own) is not cast(Any, ServerBase).lifespan
 
 
 @asynccontextmanager
