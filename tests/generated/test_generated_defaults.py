@@ -1,8 +1,8 @@
 """What callers of the stateless revision need not say, and what a receiver of it forgives."""
 
 import inspect
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, get_overloads
 
 import pytest
 from mcp_revisions._runtime.core.errors import InvalidAnswer
@@ -115,6 +115,12 @@ def test_results_are_read_without_what_a_receiver_forgives(name: str) -> None:
         package.methods.TABLE.read_result(spec, {**wire, "resultType": "task"})
 
 
+def _with_params(stub: Callable[..., Any]) -> inspect.Signature:
+    """Return the form of a stub that takes the params as a whole."""
+    *_, whole = get_overloads(stub)
+    return inspect.signature(whole)
+
+
 def test_every_list_can_be_walked_by_whoever_may_ask_for_it() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
@@ -125,7 +131,7 @@ def test_every_list_can_be_walked_by_whoever_may_ask_for_it() -> None:
                 name, item = LISTS[method]
                 senders = {"client": package.Client, "server": package.server.Session}
                 for role in spec.senders:
-                    walk = inspect.signature(getattr(senders[role], name))
+                    walk = _with_params(getattr(senders[role], name))
                     assert str(walk.return_annotation).endswith(f".{item}]"), (role, method)
                     assert walk.parameters["params"].default is None
 
@@ -136,13 +142,8 @@ def test_params_without_anything_to_say_may_be_left_out() -> None:
             package = load(revision)
             for method in ("ping", "server/discover", "prompts/list", "tools/list"):
                 if method in package.methods.REQUESTS:
-                    stub = method.replace("server/", "")
-                    name = "_".join(reversed(stub.split("/")))
-                    assert (
-                        inspect.signature(getattr(package.Client, name))
-                        .parameters["params"]
-                        .default
-                        is None
-                    )
-            needs = inspect.signature(package.Client.call_tool).parameters["params"]
+                    name = "_".join(reversed(method.replace("server/", "").split("/")))
+                    stub = getattr(package.Client, name)
+                    assert _with_params(stub).parameters["params"].default is None
+            needs = _with_params(package.Client.call_tool).parameters["params"]
             assert needs.default is inspect.Parameter.empty

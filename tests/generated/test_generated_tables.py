@@ -241,18 +241,28 @@ def test_message_types_of_the_facts_exist() -> None:
 
 # What users find beside the stubs of the methods; everything else is behind `__mcp_runtime__`.
 _OF_BOTH_SIDES = {"ROLE", "TABLE", "notify", "request", "revision"}
-_HANDLING = {"DECLARES", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS", "ROLE", "SENDS", "TABLE"}
+_HANDLING = {
+    "around",
+    "middleware",
+    "DECLARES",
+    "INPUT_REQUESTS",
+    "NOTIFICATIONS",
+    "REQUESTS",
+    "ROLE",
+    "SENDS",
+    "TABLE",
+}
 PUBLIC: dict[str, set[str]] = {
     "Client": _OF_BOTH_SIDES
     | _HANDLING
     | {"cache", "capabilities", "info", "instructions", "negotiated"}
     | {"server_capabilities", "server_info"},
     "Server": _HANDLING
-    | {"SESSION", "capabilities", "info", "instructions", "sessions"}
+    | {"SESSION", "capabilities", "info", "instructions", "lifespan", "sessions", "REVISIONS"}
     | {"prompts_list_changed", "resource_updated", "resources_list_changed", "tools_list_changed"},
     "Session": _OF_BOTH_SIDES
     | {"client_capabilities", "client_info", "close_stream", "inputs", "log", "once", "principal"}
-    | {"from_thread", "progress", "request_id"},
+    | {"from_thread", "progress", "request_id", "state"},
 }
 IN_RESULTS: dict[str, set[str]] = {"Client": {"answer"}, "Server": set(), "Session": {"ask"}}
 TOOLKIT = {"max_threads", "page_size"} | {

@@ -174,7 +174,10 @@ except ImportError as error:
 
 def test_servers_and_clients_talk_in_memory_and_over_stdio(place: Path) -> None:
     *answers, block, translated = ran(place, "client.py")
-    greeting = {"content": [{"type": "text", "text": "Hello, Ada"}]}
+    greeting = {
+        "content": [{"type": "text", "text": "Hello, Ada"}],
+        "structuredContent": {"result": "Hello, Ada"},
+    }
     assert [json.loads(answer) for answer in answers] == [greeting, greeting]
     assert json.loads(block) == {"type": "text", "text": "Hello, world"}
     assert translated.startswith("type='text' text='x'")

@@ -13,9 +13,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from mcp_protogen.base.names import module_name
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit.layout import fixed_files, package_modules, shared_modules
+from mcp_protogen.emit.layout import ListedRevision, fixed_files, package_modules, shared_modules
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.parts import DEFAULT, PARTS, Selection, missing_names
 from support import made_once, tables
@@ -52,13 +53,16 @@ def runtime_of(selection: Selection) -> dict[Path, int]:
     return {PACKAGE / f.path: len(f.content) for f in files if f.origin == "runtime"}
 
 
+LISTED = ListedRevision("2025-11-25", "handshake", module_name("2025-11-25"))
+
+
 def generated_of(selection: Selection) -> dict[Path, str]:
     """Return the other modules of a package, but for those that list what there is."""
     own = ((PACKAGE / FOLDER / module).with_suffix(".py") for module in selection.modules)
     models = (PACKAGE / FOLDER / "models").glob("*.py")
     found = {path: path.read_text() for path in (*own, *models) if path.is_file()}
     renderer = Renderer(templates_folder())
-    apps = [one for one in package_modules((), selection, renderer) if one.path == "app.py"]
+    apps = [one for one in package_modules((LISTED,), selection, renderer) if one.path == "app.py"]
     for module in (*apps, *shared_modules((), selection, renderer)):
         found[PACKAGE / module.path] = module.text
     if "translate" in selection.modules:

@@ -247,7 +247,11 @@ async def test_a_server_that_does_not_start_is_one_error_or_is_left_out(
     good = {"command": sys.executable, "args": [str(folder / "old.py")]}
     for name, bad, message in (
         ("program", {"command": "no-such-program"}, "cannot start no-such-program"),
-        ("code", {"command": sys.executable, "args": ["-c", "exit(3)"]}, "ended with code 3"),
+        (
+            "code",
+            {"command": sys.executable, "args": ["-c", "input(); exit(3)"]},
+            "ended with code 3",
+        ),
         ("url", {"url": "ftp://example.com"}, "begins with http://"),
     ):
         with case(name):

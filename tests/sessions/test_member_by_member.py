@@ -72,7 +72,10 @@ def stubs(revision: str) -> Iterator[tuple[str, Callable[..., Any], list[inspect
     for base in (module.Client, module.Session):
         for name, function in inspect.getmembers_static(base, inspect.isfunction):
             overloads = [inspect.signature(one) for one in get_overloads(function)]
-            flat = [one for one in overloads if not one.parameters.keys() & {"params", "as_"}]
+            # The rest takes params as a whole, or types to read answers as.
+            flat = [
+                one for one in overloads if not one.parameters.keys() & {"params", "as_", "form"}
+            ]
             if flat:
                 yield name, getattr(noting(base), name), flat
 

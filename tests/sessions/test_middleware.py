@@ -252,10 +252,10 @@ async def test_it_is_called_once_for_each_request_that_arrives() -> None:
                 async with pkg.connect_in_memory(asked, ours, revisions=pkg.REVISIONS) as caller:
                     runtime: Any = caller.__mcp_runtime__
                     spec = pkg.load(spoken).methods.CALL_TOOL
-                    send = runtime.complete if spoken == STATELESS else runtime.request
+                    send = runtime.request if spoken in HANDSHAKE else runtime.complete
                     result = await send(spec, named(spoken, "a"), {})
                     assert result.content[0].text == "decline"
-                asking = ["InputRequiredResult"] if spoken == STATELESS else []
+                asking = [] if spoken in HANDSHAKE else ["InputRequiredResult"]
                 assert results == [*asking, "CallToolResult"]
 
 

@@ -289,7 +289,7 @@ async def test_after_a_change_of_the_list_results_are_held_to_the_new_schemas() 
 async def test_a_list_that_is_kept_is_not_what_a_result_is_held_to_again() -> None:
     m = pkg.load(STATELESS).models
     schemas: JsonObject = {"tool": {"type": "object", "required": ["z"]}}
-    server = serving(STATELESS, {"tool": {"structured_content": {"n": 1}}}, schemas)
+    server: Any = serving(STATELESS, {"tool": {"structured_content": {"n": 1}}}, schemas)
     cls: Any = type(server)
     listing: Any = cls.on_list_tools
 

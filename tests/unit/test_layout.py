@@ -25,11 +25,12 @@ def test_a_package_has_these_modules(package: Package) -> None:
     own = {
         file.path: file.origin for file in package.files if not file.path.startswith("_runtime/")
     }
-    modules = ("__init__", "capabilities", "client", "methods", "server")
+    modules = ("__init__", "app", "capabilities", "client", "methods", "server")
     features = ("completion", "elicitation", "logging", "prompts", "resources", "roots", "sampling")
     models = ("__init__", "base", *features, "messages", "shared", "tools")
     assert set(own) == {
         "__init__.py",
+        "app.py",
         "py.typed",
         "translate/__init__.py",
         "translate/adapters.py",

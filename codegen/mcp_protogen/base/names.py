@@ -59,17 +59,27 @@ class UnsafeName(ValueError):
 
 # What generated clients and sessions have beside their stubs; a stub of that name would replace it.
 _RESERVED_STUBS = frozenset(
-    {"answer", "ask", "capabilities", "client_capabilities", "client_info", "close_stream"}
+    {
+        "answer",
+        "around",
+        "ask",
+        "capabilities",
+        "client_capabilities",
+        "client_info",
+        "close_stream",
+    }
     | {"from_thread"}
     | {"info", "inputs", "instructions", "log", "notify", "once", "principal", "progress"}
     | {
         "cache",
+        "middleware",
         "negotiated",
         "request",
         "request_id",
         "revision",
         "server_capabilities",
         "server_info",
+        "state",
     }
 )
 

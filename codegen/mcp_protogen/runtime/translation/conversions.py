@@ -93,22 +93,24 @@ def _common(block: JSONObject) -> JSONObject:
 
 @_listed
 def structured_content_as_text(result: JSONObject, here: Here) -> JSONObject:
-    """Move structured content to a text block, unless a block already has the same JSON."""
+    """Move structured content to a text block, unless a block already has the same JSON or text."""
     if "structuredContent" not in result:
         return result
     out = dict(result)
     structured = out.pop("structuredContent")
     here.lose("replaced", "structuredContent")
     text = to_json(structured)
-    if not any(_holds(block, text) for block in out["content"]):
+    if not any(_holds(block, structured, text) for block in out["content"]):
         out["content"] = [*out["content"], {"type": "text", "text": text.decode()}]
     return out
 
 
-def _holds(block: JSONObject, text: bytes) -> bool:
+def _holds(block: JSONObject, value: Any, text: bytes) -> bool:
     """Return whether a block holds the same JSON; to Python itself, 1 and true are equal."""
+    if block["type"] != "text":
+        return False
     try:
-        return block["type"] == "text" and to_json(read_json(block["text"])) == text
+        return block["text"] == value or to_json(read_json(block["text"])) == text
     except ValueError:
         return False
 
