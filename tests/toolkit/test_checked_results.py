@@ -290,15 +290,14 @@ async def test_a_list_that_is_kept_is_not_what_a_result_is_held_to_again() -> No
     m = pkg.load(STATELESS).models
     schemas: JsonObject = {"tool": {"type": "object", "required": ["z"]}}
     server: Any = serving(STATELESS, {"tool": {"structured_content": {"n": 1}}}, schemas)
-    cls: Any = type(server)
-    listing: Any = cls.on_list_tools
+    listing: Any = server.__class__.on_list_tools
 
     async def kept(self: object, session: Session, params: PaginatedRequestParams) -> object:
         result: Any = await listing(self, session, params)
         result.ttl_ms = 60_000
         return result
 
-    cls.on_list_tools = kept
+    server.__class__.on_list_tools = kept
     client = checking(STATELESS)
     async with pkg.connect(server, client):
         client.cache = pkg.Cache()
