@@ -137,7 +137,7 @@ async def test_a_head_without_end_is_refused() -> None:
 
 
 async def test_who_does_not_read_loses_the_connection() -> None:
-    async with served(send_timeout=0.3, max_requests=2) as site:
+    async with served(send_timeout=0.3, max_requests=2, head_timeout=300) as site:
         flood, big = {"times": 100, "size": 200_000}, {"size": 20_000_000}
         async with wire(site.port) as one, wire(site.port) as two, wire(site.port) as three:
             for stuck in (one, two, three):
