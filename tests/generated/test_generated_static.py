@@ -30,7 +30,7 @@ PROGRAMS = {
     "tables.py": user_programs.shown_in("asking.md"),
     "asking.py": user_programs.ASKING,
     "middleware.py": user_programs.MIDDLEWARE,
-    "hooks.py": user_programs.shown_in("hooks.md"),
+    "middleware_page.py": user_programs.shown_in("middleware.md"),
     "greeter.py": user_programs.shown_in("app.md"),
     "notes.py": user_programs.shown_in("app.md", 1),
     "app.py": user_programs.APP,

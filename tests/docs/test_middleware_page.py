@@ -12,7 +12,7 @@ from opentelemetry.trace import get_current_span
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
 
-PAGE = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "middleware.md").read_text(encoding="utf-8")
 m = mcp.models
 
 
