@@ -1,6 +1,7 @@
 """Items that another process makes are the same as those made here."""
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -41,6 +42,19 @@ def test_a_failure_ends_the_items(processors: int) -> None:
     with ahead(failing()) as items:
         assert next(items) == 1
         with pytest.raises(LookupError, match="gone"):
+            next(items)
+
+
+def test_a_process_that_is_killed_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed() -> Iterator[int]:
+        yield 1
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield 2
+
+    monkeypatch.setattr(parallel, "processors", lambda: 2)
+    with ahead(killed()) as items:
+        assert next(items) == 1
+        with pytest.raises(ChildProcessError, match="ended from outside"):
             next(items)
 
 

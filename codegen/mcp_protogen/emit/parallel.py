@@ -82,7 +82,10 @@ def _send(items: Iterator[Any], writing: int) -> NoReturn:
 
 def _received(pipe: IO[bytes]) -> Iterator[Any]:
     while True:
-        more, item = pickle.load(pipe)
+        try:
+            more, item = pickle.load(pipe)
+        except EOFError:
+            raise ChildProcessError("a process that generates was ended from outside") from None
         if not more:
             break
         yield item
