@@ -59,7 +59,7 @@ async def serve(
     """
     try:
         made = by_revision(servers)
-        views = RevisionViews(made, spoken(made.values(), revisions), options.on_loss)
+        views = RevisionViews(made, revisions_spoken(made.values(), revisions), options.on_loss)
         await serve_views(views, transport, options)
     finally:
         await transport.close()
@@ -103,7 +103,7 @@ async def entered(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, No
         yield
 
 
-def spoken(
+def revisions_spoken(
     servers: Iterable[Server], revisions: Iterable[Revision] | None
 ) -> Iterable[Revision] | None:
     """Return the revisions that were asked for, or else those that servers speak by themselves."""

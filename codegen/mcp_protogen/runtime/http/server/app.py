@@ -19,7 +19,7 @@ from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
-from ...server.serve import ServeOptions, Server, entered, has_lifespan, spoken
+from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
 from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_post
 from .legacy_sse import LegacySse
 from .options import HttpOptions
@@ -60,7 +60,7 @@ def http_app(
     given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     if not given or len({server.TABLE.revision for server in given}) < len(given):
         raise ValueError("http_app needs at least one server, and one for a revision at most")
-    all_spoken = spoken(given, revisions)
+    all_spoken = revisions_spoken(given, revisions)
     return HttpApp(given, None if all_spoken is None else tuple(all_spoken), options, http)
 
 
