@@ -195,9 +195,10 @@ async def ask_form(
     return answer
 
 
-class _Plain(GenerateJsonSchema):
+class UntitledJsonSchema(GenerateJsonSchema):
     """Pydantic's generator, without titles that only repeat a name."""
 
+    # A default without a JSON form is left out of the schema; the type still has it.
     ignored_warning_kinds: set[JsonSchemaWarningKind] = _IGNORED
 
     def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
@@ -209,7 +210,7 @@ def _described(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(kind)
             adapter.rebuild()
-            described = adapter.json_schema(schema_generator=_Plain)
+            described = adapter.json_schema(schema_generator=UntitledJsonSchema)
             # An infinity, which JSON does not have, becomes null here and is left out.
             schema: JSONObject = read_json(json_text(described))
     except _NO_SCHEMA as error:

@@ -17,7 +17,6 @@ from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from pydantic_core import CoreSchema, InitErrorDetails, SchemaError, to_json
 
 from ..core.errors import InvalidParams
@@ -25,6 +24,7 @@ from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.models.base import BUILDING
 from ..core.models.validation_errors import Problem, escaped, message_of, problems
 from ..server.base import SessionBase
+from ..server.questions import UntitledJsonSchema
 from .docstrings import docstring_of
 
 Function: TypeAlias = Callable[..., Any]
@@ -45,7 +45,6 @@ _NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueEr
 _LONGEST: Final = 80
 _MOST: Final = 20
 _DEFS: Final = "#/$defs/"
-_IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializable-default"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,14 +386,8 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
         )
 
 
-class _PlainJsonSchema(GenerateJsonSchema):
-    """Pydantic's generator, without titles that only repeat a name."""
-
-    # A default without a JSON form is left out of the schema; the function still has it.
-    ignored_warning_kinds: set[JsonSchemaWarningKind] = _IGNORED
-
-    def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
-        return False
+class _PlainJsonSchema(UntitledJsonSchema):
+    """The same without titles of classes, and with an object at its root."""
 
     def generate(self, schema: CoreSchema, mode: Any = "validation") -> JSONObject:
         generated = super().generate(schema, mode)
