@@ -145,8 +145,8 @@ CONTENTS: Final = (
         frozenset({"client"}),
         {
             "client": (
-                *("base", "cache", "checked_results", "config", "connect", "outcomes"),
-                "targets",
+                *("base", "cache", "checked_results", "config", "connect"),
+                *("targets", "tool_results"),
             ),
             "core": ("recent_names", "schema_validation", "subscriptions"),
             "rules": ("client_negotiation",),
@@ -155,7 +155,7 @@ CONTENTS: Final = (
             ("client.cache", ("Cache",)),
             ("client.checked_results", ("CheckedResults",)),
             ("client.config", ("ConfigError", "ConnectConfig", "Servers")),
-            ("client.outcomes", ("ToolFailed",)),
+            ("client.tool_results", ("ToolFailed",)),
             ("client.targets", ("Connect",)),
             ("rules.client_negotiation", ("NegotiatedRevision",)),
         ),

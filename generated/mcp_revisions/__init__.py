@@ -30,11 +30,11 @@ if TYPE_CHECKING:
         ConnectConfig as ConnectConfig,
         Servers as Servers,
     )
-    from ._runtime.client.outcomes import (
-        ToolFailed as ToolFailed,
-    )
     from ._runtime.client.targets import (
         Connect as Connect,
+    )
+    from ._runtime.client.tool_results import (
+        ToolFailed as ToolFailed,
     )
     from ._runtime.core.connection_errors import (
         Disconnected as Disconnected,
@@ -306,8 +306,8 @@ _MODULES = {
     "ConfigError": "client.config",
     "ConnectConfig": "client.config",
     "Servers": "client.config",
-    "ToolFailed": "client.outcomes",
     "Connect": "client.targets",
+    "ToolFailed": "client.tool_results",
     "Disconnected": "core.connection_errors",
     "HttpError": "core.connection_errors",
     "MissingClientCapability": "core.connection_errors",

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from mcp_protogen.base.names import type_name
+from mcp_protogen.base.names import RESERVED_TYPES, type_name
 from pydantic import ValidationError
 from support import tables
 from support.generated import oracle
@@ -360,8 +360,21 @@ def test_no_class_has_a_made_up_name() -> None:
                 if isinstance(node, ast.ClassDef)
                 for base in node.bases
             }
-            # `Outcome` has what callers want of the result of a tool.
-            assert bases == {"Outcome", "WireModel"}
+            # `ToolResult` has what callers want of the result of a tool.
+            assert bases == {"ToolResult", "WireModel"}
+
+
+def test_no_type_can_have_a_name_that_its_module_imports() -> None:
+    for revision in REVISIONS:
+        with tables.case(revision):
+            imported = {
+                one.name
+                for node in ast.walk(_tree(revision))
+                if isinstance(node, ast.ImportFrom) and node.level != 1
+                for one in node.names
+            }
+            assert "ToolResult" in imported
+            assert imported <= RESERVED_TYPES
 
 
 def test_unions_are_aliases_of_their_arms() -> None:

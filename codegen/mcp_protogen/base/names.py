@@ -96,7 +96,7 @@ REVISION_HINT = "use letters and digits, with single hyphens or dots between the
 RESERVED_TYPES = frozenset(
     {"Annotated", "Any", "ClassVar", "Exact", "Field", "Final", "Implied", "Integer", "Literal"}
     | {"Nullable", "Number", "OpenUnion", "SUPPLIED", "TYPE_CHECKING", "TypeAlias"}
-    | {"TypeAliasType", "UnknownContent", "WireModel"}
+    | {"ToolResult", "TypeAliasType", "UnknownContent", "WireModel"}
     | set(dir(builtins))
 )
 

@@ -52,8 +52,8 @@ def forms_of(ir: RevisionIR) -> list[tuple[Form, ...]]:
     return [tuple(_forms(method, types, shared)) for method in ir.methods]
 
 
-def is_outcome(type_: TypeIR | None) -> bool:
-    """Return whether a type is the result of something that may fail: content, and a flag.
+def is_tool_result(type_: TypeIR | None) -> bool:
+    """Return whether a type is the result of a tool: content, and a flag that it has failed.
 
     A block of content may have both too; a constant tells it from other blocks.
     """

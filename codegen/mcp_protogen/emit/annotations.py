@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from mcp_protogen.base.names import field_name
-from mcp_protogen.derive.calls import is_outcome
+from mcp_protogen.derive.calls import is_tool_result
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import (
     AliasIR,
@@ -117,7 +117,7 @@ def qualified_annotation(expr: TypeExpr) -> str:
 
 def base_class(type_: ObjectIR) -> str:
     """Return the class of the runtime that a class of models extends."""
-    return "Outcome" if is_outcome(type_) else "WireModel"
+    return "ToolResult" if is_tool_result(type_) else "WireModel"
 
 
 def argument_annotation(expr: TypeExpr) -> str:

@@ -41,7 +41,7 @@ _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
     ("typing_extensions", frozenset({"TypeAliasType"})),
 )
 _OF_RUNTIME = frozenset(
-    {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion", "Outcome"}
+    {"Exact", "Implied", "Integer", "Nullable", "Number", "OpenUnion", "ToolResult"}
     | {"SUPPLIED", "UnknownContent", "WireModel"}
 )
 _RUNTIME = "mcp_protogen.runtime.core.models"

@@ -178,7 +178,7 @@ def _strangers(tree: ast.Module) -> Iterator[ast.stmt]:
             case ast.If(test=ast.Name(id="TYPE_CHECKING")) if _is_said_twice(node):
                 pass
             case ast.ClassDef(
-                bases=[ast.Name(id="WireModel" | "Outcome")], keywords=[], decorator_list=[]
+                bases=[ast.Name(id="WireModel" | "ToolResult")], keywords=[], decorator_list=[]
             ):
                 yield from (statement for statement in node.body if not _is_member(statement))
             case _:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from mcp_protogen.derive.calls import Form, forms_of, is_needed, is_outcome
+from mcp_protogen.derive.calls import Form, forms_of, is_needed, is_tool_result
 from mcp_protogen.derive.module_names import (
     CAPABILITIES_MODULE,
     METHODS_MODULE,
@@ -61,14 +61,14 @@ def item(method: MethodIR) -> str:
 class Call:
     """How a message is sent: each signature, and the members that are given by position.
 
-    There are signatures only if its params may be given in more than one way. The result of an
-    `outcome` can be read as a type of the caller.
+    There are signatures only if its params may be given in more than one way. The result of a tool
+    can be read as a type of the caller.
     """
 
     signatures: tuple[str, ...]
     iterators: tuple[str, ...]
     positional: str
-    outcome: bool
+    is_tool_call: bool
 
 
 _OPTIONS = "**options: Unpack[CallOptions]"
@@ -83,17 +83,17 @@ def calls(ir: RevisionIR) -> Mapping[str, Call]:
     found: dict[str, Call] = {}
     for method, forms in zip(ir.methods, forms_of(ir), strict=True):
         result_type = types.get(method.results[0]) if method.results else None
-        outcome = method.senders == ("client",) and is_outcome(result_type)
+        is_tool_call = method.senders == ("client",) and is_tool_result(result_type)
         found[method.method] = Call(
-            tuple(_signatures(method, forms, outcome)) if forms else (),
+            tuple(_signatures(method, forms, is_tool_call)) if forms else (),
             tuple(_iterators(method, forms)) if forms else (),
             tuple_of(literal(field.name) for field in forms[0].positional) if forms else "()",
-            bool(forms) and outcome,
+            bool(forms) and is_tool_call,
         )
     return found
 
 
-def _signatures(method: MethodIR, forms: Iterable[Form], outcome: bool) -> Iterator[str]:
+def _signatures(method: MethodIR, forms: Iterable[Form], is_tool_call: bool) -> Iterator[str]:
     """Yield the signatures of a stub: the members one by one, then the params as a whole."""
     head = f"async def {sender(method)}"
     options = () if method.kind == "notification" else (_OPTIONS,)
@@ -103,7 +103,7 @@ def _signatures(method: MethodIR, forms: Iterable[Form], outcome: bool) -> Itera
     ways = [(_members(form), " | ".join(f"m.{name}" for name in form.results)) for form in forms]
     for members, returned in (*ways, ((whole,), all_)):
         # As a task, it has no result yet.
-        read = outcome and (returned == plain or members == (whole,))
+        read = is_tool_call and (returned == plain or members == (whole,))
         star = () if "*" in members else ("*",)
         check = (*star, _CHECK) if read else ()
         yield _signature(head, *members, *check, *options, returned=returned or "None")
@@ -274,7 +274,7 @@ def _imports(
     several = any(call.signatures for call in sent)
     needed = {
         "Literal": any("Literal[" in line for call in sent for line in call.signatures),
-        "TypeVar": any(call.outcome for call in sent),
+        "TypeVar": any(call.is_tool_call for call in sent),
         "Unpack": any(method.kind != "notification" for method in methods),
         "overload": several,
     }

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
 
 from .._runtime.client.base import ClientBase
-from .._runtime.client.outcomes import ReadAs, reader
+from .._runtime.client.tool_results import ReadAs, reader
 from .._runtime.core.errors import MethodNotFound
 from .._runtime.core.options import CallOptions
 from .._runtime.rpc.peer import all_items, params_of

@@ -2,7 +2,7 @@
 
 from .base import SUPPLIED, WireModel, validator_of
 from .core_schema import Implied, Nullable
-from .outcome import Outcome
+from .tool_result import ToolResult
 from .types import Exact, Integer, Number, OpenUnion, UnknownContent
 from .validation_errors import Problem, problems
 
@@ -14,8 +14,8 @@ __all__ = [
     "Nullable",
     "Number",
     "OpenUnion",
-    "Outcome",
     "Problem",
+    "ToolResult",
     "UnknownContent",
     "WireModel",
     "problems",

@@ -10,7 +10,7 @@ from pydantic_core import from_json, to_json
 from ..core.errors import InvalidAnswer, LocalError, ProtocolError
 from ..core.json import is_object
 from ..core.models.base import declared
-from ..core.models.outcome import Outcome
+from ..core.models.tool_result import ToolResult
 from ..core.models.validation_errors import problems
 from ..core.spec import RequestSpec
 
@@ -70,7 +70,7 @@ def _kept_adapter(as_: Any) -> TypeAdapter[Any]:
     return TypeAdapter(as_)
 
 
-def _read(method: str, result: Outcome, adapter: TypeAdapter[Any]) -> Any:
+def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
     """Return the structured content of a result, or else its text, which need not be JSON."""
     candidates = [*_candidates(result)]
     first: InvalidAnswer | None = None
@@ -84,7 +84,7 @@ def _read(method: str, result: Outcome, adapter: TypeAdapter[Any]) -> Any:
     raise first
 
 
-def _candidates(result: Outcome) -> Iterator[tuple[str, Any]]:
+def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
     """Yield what may be meant, with pointers.
 
     Whether a value was wrapped, only the type that is wanted can tell: it does not fit the wrapper.

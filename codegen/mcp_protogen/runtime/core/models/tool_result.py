@@ -1,12 +1,12 @@
-"""Results of what may fail, as programs want them."""
+"""Results of tools, as programs want them."""
 
 from typing import Any
 
 from .base import WireModel, declared
 
 
-class Outcome(WireModel):
-    """A result with content, and perhaps with structured content."""
+class ToolResult(WireModel):
+    """A result with content, some of it perhaps structured."""
 
     @property
     def text(self) -> str:
