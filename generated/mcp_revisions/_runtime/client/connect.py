@@ -21,7 +21,7 @@ from ..core.revision import Revision
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
-from ..messages.jsonrpc import Answer, Batch, Call, Malformed
+from ..messages.jsonrpc import Batch, Call, Malformed, Response
 from ..rpc.endpoint import Endpoint
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
@@ -215,9 +215,9 @@ class Negotiator:
             meant = isinstance(error, InvalidAnswer) and error.id == id
             return error if meant else None
         match message:
-            case Answer(answered, result, None) if answered == id:
+            case Response(answered, result, None) if answered == id:
                 return rules.Answered(result)
-            case Answer(answered, _, dict(refused)) if answered == id:
+            case Response(answered, _, dict(refused)) if answered == id:
                 return McpError(refused["code"], refused["message"], refused.get("data"))
             case Call(asked, method) if asked is not None:
                 early = f"{method} came before its time"
