@@ -11,9 +11,13 @@ from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from pydantic import BaseModel
 from support.http.serving import serving
-from support.revisions import OLD, REVISIONS, STATELESS
+from support.revisions import OLD, REVISIONS
 from support.sessions.talking import pkg
 from support.tables import case
+
+NEWEST = REVISIONS[-1]
+Plain: Any = pkg.load(NEWEST).Client
+"""What a client is that nobody gives."""
 
 
 class Point(BaseModel):
@@ -56,15 +60,16 @@ def app() -> old.App:
 
 
 async def test_any_server_has_a_client_in_one_line() -> None:
+    own = mcp.Client.TABLE.revision
     rows: list[tuple[Any, tuple[Any, ...], dict[str, Any], type, str]] = [
-        (app(), (), {}, mcp.Client, STATELESS),
+        (app(), (), {}, Plain, NEWEST),
         (app(), (old.Client(),), {}, old.Client, OLD),
-        (app(), (Mine(),), {}, Mine, STATELESS),
-        (app(), (), {"as_": old}, old.Client, STATELESS),
-        (app(), (), {"revisions": pkg.REVISIONS[:2]}, mcp.Client, REVISIONS[1]),
-        (Shapes(), (), {}, mcp.Client, OLD),
-        (Shapes, (), {"revisions": pkg.REVISIONS}, mcp.Client, STATELESS),
-        ([Shapes(), Newer], (), {}, mcp.Client, STATELESS),
+        (app(), (Mine(),), {}, Mine, own),
+        (app(), (), {"as_": old}, old.Client, NEWEST),
+        (app(), (), {"revisions": pkg.REVISIONS[:2]}, Plain, REVISIONS[1]),
+        (Shapes(), (), {}, Plain, OLD),
+        (Shapes, (), {"revisions": pkg.REVISIONS}, Plain, NEWEST),
+        ([Shapes(), Newer], (), {}, Plain, own),
         ([Shapes(), Newer], (old.Client(),), {}, old.Client, OLD),
     ]
     messages: list[tuple[str, bytes]] = []
@@ -101,7 +106,7 @@ async def test_a_client_may_be_left_out_wherever_a_server_is_named() -> None:
             with case(name):
                 async with connecting as client:
                     assert client.revision == OLD
-                    assert type(client) is (old.Client if "another" in name else mcp.Client)
+                    assert type(client) is (old.Client if "another" in name else Plain)
                     assert (await client.call_tool("count", as_=list[int])) == [1, 2]
 
 
@@ -134,7 +139,7 @@ async def test_a_fixture_gives_each_test_a_client_of_its_own() -> None:
     def kept(function: Any) -> Any:
         return asynccontextmanager(function)
 
-    rows: list[tuple[tuple[Any, ...], type]] = [((Shapes,), mcp.Client), ((Newer, Mine), Mine)]
+    rows: list[tuple[tuple[Any, ...], type]] = [((Shapes,), Plain), ((Newer, Mine), Mine)]
     for arguments, kind in rows:
         made = pkg.client_of.fixture(*arguments, decorator=kept)
         async with made() as one, made() as other:

@@ -366,9 +366,10 @@ def _bytes(message: object) -> bytes:
 
 
 async def test_a_revision_is_short_for_its_plain_client() -> None:
+    module: Any = pkg.load(STATELESS)
     async with (
         odd_server(Handshaking()) as server,
-        pkg.connect_http(server.url, as_=pkg.load(STATELESS)) as ours,
+        pkg.connect_http(server.url, as_=module) as ours,
     ):
         assert ours.revision == OLD
         await ours.call_tool(named(STATELESS, "x"))

@@ -1,4 +1,4 @@
-"""Servers and clients connected within one process, for tests and for embedded servers."""
+"""SomeServers and clients connected within one process, for tests and for embedded servers."""
 
 import sys
 from asyncio import create_task
@@ -18,7 +18,7 @@ from .transports.memory import Tap, memory_pair
 
 C = TypeVar("C", bound=ClientBase)
 
-Servers: TypeAlias = Server | Iterable[Server]
+SomeServers: TypeAlias = Server | Iterable[Server]
 
 _USUAL: Final = Options()
 
@@ -32,7 +32,7 @@ class InMemorySettings(TypedDict, total=False):
 
 
 def in_memory(
-    servers: Servers,
+    servers: SomeServers,
     *,
     revisions: Iterable[Revision] | None = None,
     options: Options = _USUAL,
@@ -63,19 +63,24 @@ class ConnectInMemory(Connector[Newest]):
 
     @overload
     def __call__(
-        self, server: Servers, /, **settings: Unpack[InMemorySettings]
+        self, server: SomeServers, /, **settings: Unpack[InMemorySettings]
     ) -> Connecting[Newest]: ...
     @overload
     def __call__(
-        self, server: Servers, client: C, /, **settings: Unpack[InMemorySettings]
+        self, server: SomeServers, client: C, /, **settings: Unpack[InMemorySettings]
     ) -> Connecting[C]: ...
     @overload
     def __call__(
-        self, client: C, server: Servers, /, **settings: Unpack[InMemorySettings]
+        self, client: C, server: SomeServers, /, **settings: Unpack[InMemorySettings]
     ) -> Connecting[C]: ...
     @overload
     def __call__(
-        self, server: Servers, /, *, as_: RevisionModule[C], **settings: Unpack[InMemorySettings]
+        self,
+        server: SomeServers,
+        /,
+        *,
+        as_: RevisionModule[C],
+        **settings: Unpack[InMemorySettings],
     ) -> Connecting[C]: ...
     def __call__(
         self,
@@ -102,7 +107,7 @@ class ConnectInMemory(Connector[Newest]):
 
     def fixture(
         self,
-        server: Servers,
+        server: SomeServers,
         client: Callable[[], ClientBase] | None = None,
         /,
         *,
