@@ -41,8 +41,14 @@ _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "translate": ("translate",),
 }
 """The names that a package, or each of its revisions, has of a generated module."""
-INSTANCES: Final[Mapping[str, str]] = {"Connect": "connect", "ConnectConfig": "connect_config"}
-"""The names that a package has of one instance of an exported class, made for this package."""
+INSTANCES: Final[Mapping[str, str]] = {
+    "client_of": "ConnectInMemory",
+    "connect": "Connect",
+    "connect_config": "ConnectConfig",
+    "connect_http": "ConnectHttp",
+    "connect_in_memory": "ConnectInMemory",
+}
+"""The names that a package has of instances that are made for it, and their exported classes."""
 OF_REVISIONS: Final = frozenset(
     name for of in ("app", "client", "server") for name in _GENERATED[of]
 )
@@ -130,9 +136,8 @@ CONTENTS: Final = (
         {
             "core": ("form_fields", "subscriptions"),
             "server": (
-                *("base", "connection", "lifespan", "questions", "rounds", "sealed_state"),
-                "serve",
-                "strategies",
+                *("asked_forms", "base", "connection", "lifespan", "questions", "rounds"),
+                *("sealed_state", "serve", "strategies"),
             ),
         },
         (
@@ -145,7 +150,7 @@ CONTENTS: Final = (
         frozenset({"client"}),
         {
             "client": (
-                *("base", "cache", "checked_results", "config", "connect"),
+                *("base", "cache", "checked_results", "config", "config_text", "connect"),
                 *("targets", "tool_results"),
             ),
             "core": ("recent_names", "schema_validation", "subscriptions"),
@@ -217,7 +222,7 @@ CONTENTS: Final = (
         frozenset({"http-client"}),
         {"http": ("headers", "client", "sse"), **_MARKS},
         (
-            ("http.client.connect", ("connect_http", "open_http")),
+            ("http.client.connect", ("ConnectHttp", "open_http")),
             ("http.client.state", ("Reconnection",)),
         ),
     ),
@@ -248,7 +253,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"testing"}),
         {"testing": (), "transports": ("memory",)},
-        (("testing", ("connect_in_memory", "in_memory")),),
+        (("testing", ("ConnectInMemory", "in_memory")),),
     ),
 )
 
@@ -300,7 +305,7 @@ def missing_names(selection: Selection) -> dict[str, str]:
 
 def _names(selection: Selection) -> set[str]:
     exported = {name for _, names in selection.exports for name in names}
-    exported |= {INSTANCES[name] for name in exported & INSTANCES.keys()}
+    exported |= {name for name, of in INSTANCES.items() if of in exported}
     return exported.union(*(_GENERATED.get(module, ()) for module in selection.modules))
 
 

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
         Telemetry as Telemetry,
     )
     from ._runtime.http.client.connect import (
-        connect_http as connect_http,
+        ConnectHttp as ConnectHttp,
         open_http as open_http,
     )
     from ._runtime.http.client.state import (
@@ -127,7 +127,7 @@ if TYPE_CHECKING:
         serve_stdio as serve_stdio,
     )
     from ._runtime.testing import (
-        connect_in_memory as connect_in_memory,
+        ConnectInMemory as ConnectInMemory,
         in_memory as in_memory,
     )
     from ._runtime.toolkit.decorators import (
@@ -189,6 +189,8 @@ __all__ = [
     "ConfigError",
     "Connect",
     "ConnectConfig",
+    "ConnectHttp",
+    "ConnectInMemory",
     "Declined",
     "Depends",
     "Disconnected",
@@ -241,6 +243,7 @@ __all__ = [
     "Untranslatable",
     "UriTemplate",
     "WrongCall",
+    "client_of",
     "connect",
     "connect_config",
     "connect_http",
@@ -289,6 +292,15 @@ connect_config: ConnectConfig[
 ]
 """Connects to all servers of a configuration file, such as `mcp.json`."""
 
+connect_http: ConnectHttp[v2026_07_28.Client]
+"""Connects to a server over HTTP, with settings of HTTP."""
+
+client_of: ConnectInMemory[v2026_07_28.Client]
+"""Connects to a server in this process, for tests: `async with client_of(app) as client`."""
+
+connect_in_memory: ConnectInMemory[v2026_07_28.Client]
+"""The same as `client_of`."""
+
 
 def load(revision: str) -> ModuleType:
     """Return the package of a revision, imported on first use; raise `LookupError` without one."""
@@ -330,7 +342,7 @@ _MODULES = {
     "Progress": "core.options",
     "page": "core.pagination",
     "Telemetry": "core.telemetry",
-    "connect_http": "http.client.connect",
+    "ConnectHttp": "http.client.connect",
     "open_http": "http.client.connect",
     "Reconnection": "http.client.state",
     "HttpApp": "http.server.app",
@@ -358,7 +370,7 @@ _MODULES = {
     "serve": "server.serve",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
-    "connect_in_memory": "testing",
+    "ConnectInMemory": "testing",
     "in_memory": "testing",
     "prompt": "toolkit.decorators",
     "resource": "toolkit.decorators",
@@ -384,8 +396,11 @@ _MODULES = {
 }
 
 _INSTANCES = {
+    "client_of": "ConnectInMemory",
     "connect": "Connect",
     "connect_config": "ConnectConfig",
+    "connect_http": "ConnectHttp",
+    "connect_in_memory": "ConnectInMemory",
 }
 """What is made for this package, because packages may share a runtime."""
 

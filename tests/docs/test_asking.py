@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_revisions import v2025_11_25
+from pydantic import BaseModel
 from support.folders import ROOT
 from support.http.serving import booted
 from support.json_types import JsonObject
@@ -16,7 +18,8 @@ from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, models, named, pkg, tools
 from support.tables import case
 
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "asking.md").read_text(), re.DOTALL)
+PAGE = (ROOT / "docs" / "asking.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 FIRST = "2025-06-18"
 BOOKED = "today: 3 for Ada, fish"
 
@@ -114,3 +117,25 @@ async def test_the_other_blocks_of_the_page_work(monkeypatch: pytest.MonkeyPatch
     assert asked == ["Which airport?", wrong]
     shown = found["SIZE"].fitted(pkg.load(OLD).methods.ELICIT, OLD)["properties"]["value"]
     assert [one["title"] for one in shown["oneOf"]] == ["Small", "Large"]
+
+
+class Address(BaseModel):
+    """What a form cannot have inside."""
+
+    town: str
+
+
+class Booking(BaseModel):
+    """What no form can show."""
+
+    address: Address
+
+
+async def book(session: v2025_11_25.Session) -> str:
+    return str(await session.elicit("Which table?", Booking))
+
+
+def test_the_error_on_the_page_is_that_of_a_server_that_is_made() -> None:
+    with pytest.raises(TypeError) as raised:
+        v2025_11_25.App("tables").tool(book)
+    assert f"    {raised.value}\n" in PAGE

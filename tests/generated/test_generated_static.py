@@ -34,6 +34,10 @@ PROGRAMS = {
     "greeter.py": user_programs.shown_in("app.md"),
     "notes.py": user_programs.shown_in("app.md", 1),
     "app.py": user_programs.APP,
+    **{
+        name: user_programs.shown_in("testing.md", place)
+        for place, name in enumerate(("welcome.py", "calls_tests.py", "fixtures.py", "snapshot.py"))
+    },
 }
 EXPECTED = {
     (name, line)

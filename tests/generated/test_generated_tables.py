@@ -265,7 +265,7 @@ PUBLIC: dict[str, set[str]] = {
     | {"from_thread", "progress", "request_id", "state"},
 }
 IN_RESULTS: dict[str, set[str]] = {"Client": {"answer"}, "Server": set(), "Session": {"ask"}}
-TOOLKIT = {"max_threads", "page_size"} | {
+TOOLKIT = {"max_threads", "page_size", "tool_schemas"} | {
     f"{verb}_{kind}" for verb in ("add", "remove") for kind in ("tool", "prompt", "resource")
 }
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidAnswer, InvalidRequest, ParseError
 from mcp_protogen.runtime.messages import jsonrpc
-from mcp_protogen.runtime.messages.jsonrpc import Answer, Batch, Call, Malformed, message_of
+from mcp_protogen.runtime.messages.jsonrpc import Batch, Call, Malformed, Response, message_of
 from support.json_types import Json, JsonObject
 from support.tables import case
 
@@ -62,14 +62,14 @@ def test_ids_are_integers_and_strings() -> None:
         with case(id):
             for message in (CALL, RESULT, ERROR):
                 found = message_of({**message, "id": id})
-                assert isinstance(found, (Call, Answer))
+                assert isinstance(found, (Call, Response))
                 assert (type(found.id), found.id) == (type(id), id)
 
 
 def test_an_integer_id_may_be_written_with_a_fraction_of_zero() -> None:
     for message in (CALL, RESULT, ERROR):
         found = message_of({**message, "id": 2.0})
-        assert isinstance(found, (Call, Answer))
+        assert isinstance(found, (Call, Response))
         assert (type(found.id), found.id) == (int, 2)
 
 
@@ -92,7 +92,7 @@ def test_a_call_without_id_is_a_notification() -> None:
 
 def test_an_error_may_lack_its_id_or_have_null() -> None:
     for message in (without(ERROR, "id"), {**ERROR, "id": None}):
-        assert message_of(message) == Answer(None, None, ERROR["error"])
+        assert message_of(message) == Response(None, None, ERROR["error"])
 
 
 def test_params_and_meta_are_objects_whatever_came() -> None:

@@ -15,7 +15,7 @@ from mcp_revisions import v2026_07_28 as mcp
 from support.folders import ROOT
 from support.http.serving import serving
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import pkg
+from support.sessions.talking import pkg, runtime
 from support.tables import case
 
 m = mcp.models
@@ -136,7 +136,10 @@ async def test_in_memory_the_server_comes_first_and_the_order_of_before_is_taken
         assert await weather(client) == "Ulm: rain"
     wrong: list[Any] = [(Newer, Newer), (mcp.Client(), mcp.Client()), (Newer, mcp.Client)]
     for pair in wrong:
-        with case(repr(pair)), pytest.raises(TypeError, match="a server, then a client"):
+        with (
+            case(repr(pair)),
+            pytest.raises(TypeError, match="a server comes first, then a client"),
+        ):
             pkg.connect_in_memory(*pair)
 
 
@@ -208,7 +211,7 @@ BAD: list[tuple[object, str]] = [
     ({"mcpServers": []}, ": there is no object mcpServers or servers"),
     ({"servers": {"a/b": 3}}, "#/servers/a~1b: of the server a/b: Input should be an object"),
     ({"mcpServers": {"a": {"command": "x", "args": "y"}}}, "#/mcpServers/a/args: of the server a"),
-    ({"mcpServers": {"a": {"command": "x", "env": {"N": 1}}}}, "#/mcpServers/a/env/N: of the"),
+    ({"mcpServers": {"a": {"command": "x", "env": {"N": [1]}}}}, "#/mcpServers/a/env/N: of the"),
     ({"mcpServers": {"a": {"type": "ws", "url": "x"}}}, "#/mcpServers/a/type: of the server a"),
     ({"mcpServers": {"a": {}}}, "#/mcpServers/a: the server a needs either a command or a url"),
     (
@@ -221,7 +224,20 @@ BAD: list[tuple[object, str]] = [
     ),
     (
         {"servers": {"a": {"command": "x", "env": {"K": "${input:key}"}}}},
-        "#/servers/a/env/K: ${input:key} of the server a: only a host can fill it in",
+        "#/servers/a/env/K: ${input:key} of the server a: there is no such input: "
+        'give inputs={"key": …}',
+    ),
+    (
+        {"servers": {"a": {"command": "x", "cwd": "${workspaceFolder:b}"}}},
+        "#/servers/a/cwd: ${workspaceFolder:b} of the server a: only a host can fill it in",
+    ),
+    (
+        {"servers": {"a": {"command": "x", "envFile": "no.env"}}},
+        "#/servers/a/envFile: no.env of the server a: No such file or directory",
+    ),
+    (
+        {"servers": {"a": {"command": "x", "envFile": "mcp.json"}}},
+        "#/servers/a/envFile: mcp.json of the server a: line 1 is not NAME=value",
     ),
 ]
 
@@ -239,6 +255,104 @@ def test_a_configuration_that_is_wrong_is_refused_with_the_place(tmp_path: Path)
         pkg.connect_config(str(file))
     with pytest.raises(FileNotFoundError):
         pkg.connect_config(tmp_path / "nothing.json")
+
+
+# What a host keeps in a file of its own, where it keeps it.
+HOSTS: dict[str, str] = {
+    ".vscode/mcp.json": """{
+        // A comment, and "a text" in it.
+        "inputs": [
+            {"id": "sky", "type": "promptString", "password": true},
+            {"id": "wind", "type": "pickString", "options": ["calm", "storm"], "default": "calm"},
+        ],
+        "servers": { /* one, } */
+            "here": {
+                "type": "stdio",
+                "command": "${env:PYTHON_HERE}",
+                "args": ["${workspaceFolder}${/}said.py", "${input:wind}", "http://a//b /* no */",],
+                "env": {"SKY": "${input:sky}", "COUNT": 3},
+                "envFile": "${workspaceFolder}/.env",
+                "dev": {"watch": "**/*.py"},
+            },
+        },
+    }""",
+    ".cursor/mcp.json": """{"mcpServers": {"here": {
+        "command": "${env:PYTHON_HERE}",
+        "args": ["${workspaceFolder}/said.py", "calm", "http://a//b /* no */"],
+        "env": {"SKY": "grey", "COUNT": "3"},
+        "envFile": ".env"
+    }}}""",
+    ".mcp.json": """{"mcpServers": {"here": {
+        "type": "stdio",
+        "command": "${PYTHON_HERE}",
+        "args": ["${NO_FOLDER:-.}/said.py", "calm", "http://a//b /* no */"],
+        "env": {"SKY": "grey", "COUNT": "3", "LAND": "green #1", "SEA": "a\\nb", "FOG": ""}
+    }}}""",
+}
+VARIABLES = """\ufeff# What the server needs
+
+export LAND='green #1'  # not this
+SEA="a\\nb"
+FOG= # nothing
+SKY=blue
+"""
+SAID = """
+import os, sys
+sys.path.insert(0, {path!r})
+from mcp_revisions import run_stdio, v2025_11_25 as mcp
+
+app = mcp.App("said")
+
+@app.tool
+def said() -> list[str]:
+    named = [os.environ[name] for name in ("SKY", "COUNT", "LAND", "SEA", "FOG")]
+    return [*sys.argv[1:], *named]
+
+app.run()
+"""
+
+
+async def test_files_are_taken_as_hosts_write_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON_HERE", sys.executable)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "said.py").write_text(SAID.format(path=str(ROOT / "generated")))
+    (tmp_path / ".env").write_text(VARIABLES)
+    for name, text in HOSTS.items():
+        with case(name):
+            file = tmp_path / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
+            async with pkg.connect_config(file, inputs={"sky": "grey"}) as several:
+                said = await several.call_tool("here_said")
+            heard = ["calm", "http://a//b /* no */", "grey", "3", "green #1", "a\nb", ""]
+            assert said.data == {"result": heard}
+
+
+# A line of a file of variables, and its value; nothing if it is refused.
+LINES: dict[str, str | None] = {
+    "A=1": "1",
+    " export A = two words # more": "two words",
+    "A=a#b": "a#b",
+    "A='$x # \\n'": "$x # \\n",
+    'A="\\"x\\" \\\\ \\d"': '"x" \\ \\d',
+    "A": None,
+    "1A=2": None,
+    'A="x': None,
+    "A='x' y": None,
+}
+
+
+def test_lines_of_a_file_of_variables_are_read_or_refused() -> None:
+    read = runtime("client.config_text").read_variables
+    for line, value in LINES.items():
+        with case(line):
+            if value is None:
+                with pytest.raises(ValueError, match="line 2 is not NAME=value"):
+                    read(f"B=1\n{line}")
+            else:
+                assert read(line) == {"A": value}
 
 
 async def test_a_server_that_does_not_start_is_one_error_or_is_left_out(

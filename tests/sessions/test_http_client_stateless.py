@@ -630,9 +630,8 @@ async def test_a_listen_stream_stays_open_beside_other_calls() -> None:
     async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
         told.set()
 
-    connect_http = runtime("http.client.connect").connect_http
     ours = client(STATELESS, on_tool_list_changed=on_tool_list_changed)
-    async with odd_server(Listening(call)) as server, connect_http(server.url, ours):
+    async with odd_server(Listening(call)) as server, pkg.connect_http(server.url, ours):
         wanted = m.SubscriptionFilter(tools_list_changed=True)
         params = m.SubscriptionsListenRequestParams(notifications=wanted)
         listening = asyncio.create_task(cast(stateless.Client, ours).subscriptions_listen(params))

@@ -229,8 +229,7 @@ class TestNewSession:
             said.set()
 
         ours = client(OLD, on_logging_message=on_logging_message)
-        connect_http = runtime("http.client.connect").connect_http
-        async with odd_server(self.ending(begin)) as server, connect_http(server.url, ours):
+        async with odd_server(self.ending(begin)) as server, pkg.connect_http(server.url, ours):
             await ours.call_tool(named(OLD, "x"))
             await said.wait()
             calls = server.seen("POST", "tools/call")
@@ -367,10 +366,10 @@ def _bytes(message: object) -> bytes:
 
 
 async def test_a_revision_is_short_for_its_plain_client() -> None:
-    connect_http = runtime("http.client.connect").connect_http
+    module: Any = pkg.load(STATELESS)
     async with (
         odd_server(Handshaking()) as server,
-        connect_http(server.url, as_=pkg.load(STATELESS)) as ours,
+        pkg.connect_http(server.url, as_=module) as ours,
     ):
         assert ours.revision == OLD
         await ours.call_tool(named(STATELESS, "x"))

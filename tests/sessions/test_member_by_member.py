@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any, get_overloads
+from typing import Any
 
 import pytest
 from mcp_revisions import REVISIONS as PACKAGES
@@ -28,6 +28,7 @@ from mcp_revisions import v2026_07_28 as stateless
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from support.generated.golden_package import load, runtime
 from support.revisions import ERAS, REVISIONS
+from support.sessions.echoing import flat_signatures, members_of, split
 from support.tables import case
 from support.vectors.made import vectors
 
@@ -71,33 +72,9 @@ def stubs(revision: str) -> Iterator[tuple[str, Callable[..., Any], list[inspect
     module = load(revision)
     for base in (module.Client, module.Session):
         for name, function in inspect.getmembers_static(base, inspect.isfunction):
-            overloads = [inspect.signature(one) for one in get_overloads(function)]
-            # The rest takes params as a whole, or types to read answers as.
-            flat = [
-                one for one in overloads if not one.parameters.keys() & {"params", "as_", "form"}
-            ]
+            flat = flat_signatures(function)
             if flat:
                 yield name, getattr(noting(base), name), flat
-
-
-def split(signature: inspect.Signature, members: dict[str, Any]) -> tuple[list[Any], Any] | None:
-    """The members by position and by keyword; None if the signature is not for these."""
-    parameters = {**signature.parameters}
-    needed = {
-        name
-        for name, one in parameters.items()
-        if one.default is one.empty and name not in ("self", "options")
-    }
-    if members.keys() - parameters.keys() or needed - members.keys():
-        return None
-    given, leading = dict(members), list[Any]()
-    for name, one in parameters.items():
-        if name == "self":
-            continue
-        if one.kind is not one.POSITIONAL_OR_KEYWORD or name not in given:
-            break
-        leading.append(given.pop(name))
-    return leading, given
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
@@ -120,11 +97,7 @@ async def test_members_one_by_one_are_the_params_as_a_whole(revision: str) -> No
                     model = cls.from_wire(value)
                 except ValidationError:
                     continue  # It is for another arm of a union.
-                members = {
-                    name: getattr(model, name)
-                    for name in model.model_fields_set & cls.model_fields.keys()
-                    if getattr(model, name) != cls.model_fields[name].default or name != "mode"
-                }
+                members = members_of(model)
                 for place, signature in enumerate(signatures):
                     ways = None if model.model_extra else split(signature, members)
                     if ways is not None:

@@ -42,7 +42,7 @@ RESULTS = {
 }
 KNOWN = (
     *(dispatch.Request, dispatch.Notification, dispatch.Result, dispatch.Error),
-    *(events.Refusal, events.Failure, events.Ignored, events.Cancelled, events.Progressed),
+    *(events.Refusal, events.Failure, events.Ignored, events.Cancellation, events.Progressed),
 )
 GARBAGE = st.one_of(
     st.binary(max_size=20),
@@ -176,7 +176,7 @@ class TwoCores(RuleBasedStateMachine):
                 self.answered.pop((side, event.id), None)
                 self.open[side][event.id] = event
                 self.seen[side].add(event.id)
-            elif isinstance(event, events.Cancelled):
+            elif isinstance(event, events.Cancellation):
                 del self.open[side][event.id]
             elif isinstance(event, (dispatch.Result, dispatch.Error, events.Failure)):
                 assert event.id in self.asked[side]

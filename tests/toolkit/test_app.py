@@ -4,7 +4,6 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -165,82 +164,6 @@ def test_a_class_of_apps_has_methods_too() -> None:
             assert [one.name async for one in client.iter_tools()] == ["greet", "late"]
 
     run(script())
-
-
-def same(x: int) -> int:
-    return x
-
-
-def bare(x: int) -> int:
-    return x
-
-
-bare.__annotations__.clear()
-
-
-async def gone(self: object) -> Any:
-    yield
-
-
-# What is wrong with a server that is made, and what is said of it: the function, and the cure.
-MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
-    "a name twice": (
-        lambda app: (app.tool(same), app.tool(same)),
-        ValueError,
-        "same: there is already a tool same: give one of them another name: name=…",
-    ),
-    "a URI twice": (
-        lambda app: (app.resource("a:{x}")(same), app.resource("a:{x}")(same)),
-        ValueError,
-        "same: there is already a resource template a:{x}: give one of them another URI",
-    ),
-    "no annotation": (
-        lambda app: app.tool(bare),
-        TypeError,
-        "bare: the parameter x has no annotation, so its type is not known: x: str",
-    ),
-    "a variable that is no parameter": (
-        lambda app: app.resource("a:{x}/{y}")(same),
-        TypeError,
-        "same: a:{x}/{y} has {y}, which is not a parameter: add y: str",
-    ),
-    "a parameter that is no variable": (
-        lambda app: app.resource("a:b")(same),
-        TypeError,
-        "same: the parameter x is not a variable of a:b: write {x} into the URI, "
-        "or Depends(…) into its annotation",
-    ),
-    "no URI": (lambda app: app.resource(same), TypeError, "@app.resource needs a URI"),
-    "no function": (lambda app: app.tool("same"), TypeError, "@app.tool takes one function"),
-    "no such option": (lambda app: app.prompt(size=1)(same), TypeError, "no option size"),
-    "no such transport": (lambda app: app.run("sse"), ValueError, "but not 'sse'"),
-    "a lifespan that is a generator": (
-        lambda _: mcp.App("x", lifespan=cast(Any, gone)),
-        TypeError,
-        "the lifespan gone is a generator, and no context manager: "
-        "decorate it with @contextlib.asynccontextmanager",
-    ),
-}
-
-
-def test_mistakes_are_named_with_their_cure() -> None:
-    for name, (mistake, error, why) in MISTAKES.items():
-        with case(name):
-            with pytest.raises(error) as raised:
-                mistake(mcp.App("any"))
-            assert why in str(raised.value)
-
-
-async def test_a_program_is_not_run_inside_an_event_loop() -> None:
-    app = mcp.App("any")
-    ways: dict[str, tuple[Callable[[], object], str]] = {
-        "run": (app.run, r"await serve_stdio\(\.\.\.\)"),
-        "run_stdio": (lambda: pkg.run_stdio(app), r"await serve_stdio\(\.\.\.\)"),
-        "http": (lambda: app.run("http"), r"http_app\(\.\.\.\)"),
-    }
-    for name, (way, cure) in ways.items():
-        with case(name), pytest.raises(RuntimeError, match=cure):
-            way()
 
 
 def test_names_of_the_app_are_not_those_of_methods() -> None:

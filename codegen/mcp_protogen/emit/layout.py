@@ -125,7 +125,7 @@ def package_modules(
     exports = [name for _, names in selection.exports for name in names]
     own = {"bridge": "Bridge", "translate": "translate"}
     there = [name for module, name in own.items() if module in selection.modules]
-    instances = {made: name for name, made in INSTANCES.items() if name in exports}
+    instances = {name: of for name, of in INSTANCES.items() if of in exports}
     runtime = renderer.runtime_in("__init__.py")
     context: Mapping[str, Any] = {
         "revisions": revisions,

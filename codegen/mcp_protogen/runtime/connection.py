@@ -72,7 +72,7 @@ class Ignored(NamedTuple):
     error: RemoteError
 
 
-class Cancelled(NamedTuple):
+class Cancellation(NamedTuple):
     """The cancellation of the request `id` of the peer, which is not to be answered any more."""
 
     id: RequestId
@@ -101,7 +101,7 @@ Event: TypeAlias = (
     | Refusal
     | Failure
     | Ignored
-    | Cancelled
+    | Cancellation
     | Ended
     | Progressed
 )
@@ -454,7 +454,7 @@ class Connection:
         request, pending = self._open.get(id), self._asked.get(id)
         if request is not None and request.spec.phase != "before_ready":
             del self._open[id]
-            return Cancelled(id, notification)
+            return Cancellation(id, notification)
         if pending is not None and "long_lived" in pending.spec.traits:
             return Ended(id, notification)
         # Late, or never asked: "fire and forget" (basic/utilities/cancellation, "Error Handling").

@@ -1,18 +1,24 @@
-"""Servers and clients connected within one process, for tests and for embedded servers."""
+"""SomeServers and clients connected within one process, for tests and for embedded servers."""
 
+import sys
 from asyncio import create_task
-from collections.abc import Iterable
-from typing import Any, Final, TypedDict, TypeVar, Unpack, overload
+from collections.abc import AsyncGenerator, Callable, Iterable
+from importlib import import_module
+from typing import Any, Final, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from .client.base import ClientBase
-from .client.connect import Connecting, connect
+from .client.connect import Connecting, RevisionModule
+from .client.targets import Connector, Newest
 from .core.options import Options
 from .core.revision import Revision
+from .server.base import ServerBase
 from .server.serve import Server, serve
 from .transports.base import Opener, Transport
 from .transports.memory import Tap, memory_pair
 
-ClientT = TypeVar("ClientT", bound=ClientBase)
+C = TypeVar("C", bound=ClientBase)
+
+SomeServers: TypeAlias = Server | Iterable[Server]
 
 _USUAL: Final = Options()
 
@@ -26,17 +32,24 @@ class InMemorySettings(TypedDict, total=False):
 
 
 def in_memory(
-    servers: Server | Iterable[Server],
+    servers: SomeServers,
     *,
     revisions: Iterable[Revision] | None = None,
     options: Options = _USUAL,
     tap: Tap | None = None,
 ) -> Opener:
-    """Return an opener of connections to servers in this process, for `connect`; see `serve`."""
+    """Return an opener of connections to servers in this process, for `connect`; see `serve`.
+
+    Raises `TypeError` for what is no server.
+    """
+    given: tuple[Any, ...] = tuple(servers) if isinstance(servers, Iterable) else (servers,)
+    for one in given:
+        if not issubclass(one if isinstance(one, type) else type(one), ServerBase):
+            raise TypeError(f"{one!r:.80} is no server; a server comes first, then a client")
 
     async def open() -> Transport:
         client_end, server_end = memory_pair(tap)
-        serving = create_task(serve(servers, server_end, revisions=revisions, options=options))
+        serving = create_task(serve(given, server_end, revisions=revisions, options=options))
         client_end.serving = serving
         # Whatever ends the server ends the connection.
         serving.add_done_callback(lambda _: client_end.feed_eof())
@@ -45,29 +58,74 @@ def in_memory(
     return open
 
 
-@overload
-def connect_in_memory(
-    server: Server, client: ClientT, /, **settings: Unpack[InMemorySettings]
-) -> Connecting[ClientT]: ...
-@overload
-def connect_in_memory(
-    client: ClientT, server: Server, /, **settings: Unpack[InMemorySettings]
-) -> Connecting[ClientT]: ...
-def connect_in_memory(
-    server: Server | ClientBase,
-    client: ClientBase | Server,
-    /,
-    **settings: Unpack[InMemorySettings],
-) -> Connecting[Any]:
-    """Connect a server and a client with `serve` and `connect`, the server first.
+class ConnectInMemory(Connector[Newest]):
+    """Connects to a server in this process; `client_of` and `connect_in_memory` of a package."""
 
-    The order of earlier versions, with the client first, is also taken. `connect` takes a server
-    too; this has settings for it. Raises `TypeError` for two clients, two servers or a class of
-    clients.
-    """
-    if isinstance(server, ClientBase):
-        server, client = client, server
-    if isinstance(server, ClientBase) or not isinstance(client, ClientBase):
-        raise TypeError("connect_in_memory takes a server, then a client, which is an object")
-    opener = in_memory(server, **settings)
-    return connect(opener, client, options=settings.get("options", _USUAL))
+    @overload
+    def __call__(
+        self, server: SomeServers, /, **settings: Unpack[InMemorySettings]
+    ) -> Connecting[Newest]: ...
+    @overload
+    def __call__(
+        self, server: SomeServers, client: C, /, **settings: Unpack[InMemorySettings]
+    ) -> Connecting[C]: ...
+    @overload
+    def __call__(
+        self, client: C, server: SomeServers, /, **settings: Unpack[InMemorySettings]
+    ) -> Connecting[C]: ...
+    @overload
+    def __call__(
+        self,
+        server: SomeServers,
+        /,
+        *,
+        as_: RevisionModule[C],
+        **settings: Unpack[InMemorySettings],
+    ) -> Connecting[C]: ...
+    def __call__(
+        self,
+        server: Any,
+        client: Any = None,
+        /,
+        *,
+        as_: RevisionModule[ClientBase] | None = None,
+        **settings: Unpack[InMemorySettings],
+    ) -> Connecting[Any]:
+        """Connect to a server, its class, or several: `async with client_of(app) as client`.
+
+        The client and `as_` are those of `connect`, and the settings those of `serve`, so
+        `revisions` are the server's. `tap` is shown each message. The order of earlier versions,
+        with the client first, is also taken. Raises what `connect` raises.
+        """
+        if isinstance(server, ClientBase):
+            server, client = client, server
+        if not isinstance(client, ClientBase | None):
+            raise TypeError("a server comes first, then a client, which is an object")
+        opener = in_memory(server, **settings)
+        clients = () if client is None else (client,)
+        return self.through(opener, clients, as_, options=settings.get("options", _USUAL))
+
+    def fixture(
+        self,
+        server: SomeServers,
+        client: Callable[[], ClientBase] | None = None,
+        /,
+        *,
+        as_: RevisionModule[ClientBase] | None = None,
+        decorator: Callable[[Any], Any] | None = None,
+        **settings: Unpack[InMemorySettings],
+    ) -> Any:
+        """Return a fixture of pytest that gives each test a client of its own.
+
+        `client` makes one, such as a class. `decorator` is what makes a fixture of a function: that
+        of pytest-asyncio if this is installed, or else that of pytest, for the plug-in of anyio.
+        """
+        plugin: Any = sys.modules.get("pytest_asyncio")
+        connect: Any = self
+
+        async def connected() -> AsyncGenerator[ClientBase, None]:
+            made = None if client is None else client()
+            async with connect(server, made, as_=as_, **settings) as one:
+                yield one
+
+        return (decorator or (plugin or import_module("pytest")).fixture)(connected)

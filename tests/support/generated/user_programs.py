@@ -348,9 +348,10 @@ async def misuse(client: mcp.Client, session: mcp.Session) -> None:
 CONNECTING = """
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import assert_type
+from typing import Any, assert_type
 
-from mcp_revisions import Cache, Servers, connect, connect_config, connect_in_memory, in_memory
+from mcp_revisions import REVISIONS, Cache, Options, Servers, client_of, connect, connect_config
+from mcp_revisions import connect_http, connect_in_memory, in_memory
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
@@ -377,10 +378,35 @@ async def each(server: mcp.Server, older: type[old.Server]) -> None:
         assert_type(either, old.Client | Mine)
     async with connect_in_memory(server, Mine()) as one, connect_in_memory(Mine(), older) as two:
         assert_type((one, two), tuple[Mine, Mine])
+    async with connect_http("https://a") as far, connect_http("https://a", as_=old) as as_old:
+        assert_type((far, as_old), tuple[mcp.Client, old.Client])
+    async with connect_in_memory(older) as near, connect_in_memory(older, as_=old) as as_old:
+        assert_type((near, as_old), tuple[mcp.Client, old.Client])
     connect(3)  # wrong
+    connect_http(3)  # wrong
     connect("server.py", older)  # wrong
     connect("server.py", mcp.Client)  # wrong
     connect_in_memory(server, older)  # wrong
+
+
+async def tests(server: mcp.Server, older: type[old.Server], app: mcp.App) -> None:
+    async with client_of(app) as plain, client_of(older, Mine()) as mine:
+        assert_type((plain, mine), tuple[mcp.Client, Mine])
+    settings = Options(timeout=1)
+    async with client_of(
+        [older, server], as_=old, revisions=REVISIONS, options=settings, tap=print
+    ) as one:
+        assert_type(one, old.Client)
+    assert_type(app.tool_schemas(), list[dict[str, Any]])
+    app.tool_schemas("2025-11-25")
+    fixture = client_of.fixture(app, Mine, revisions=REVISIONS, decorator=staticmethod)
+    client_of.fixture(older, as_=old)
+    client_of(3)  # wrong
+    client_of(app, Mine)  # wrong
+    client_of(app, patience=3)  # wrong
+    client_of.fixture(app, Mine())  # wrong
+    app.tool_schemas(mcp)  # wrong
+    print(fixture)
 
 
 async def several(config: dict[str, object]) -> AsyncIterator[str]:
@@ -392,8 +418,10 @@ async def several(config: dict[str, object]) -> AsyncIterator[str]:
         async for tool in all_of.iter_tools():
             yield tool.name
         await all_of.call_tool(3)  # wrong
-    async with connect_config(config, client=Mine, separator="/", skip_failed=True) as ours:
+    inputs = {"key": "text"}
+    async with connect_config(config, client=Mine, separator="/", inputs=inputs) as ours:
         assert_type(ours["weather"], Mine)
+    connect_config(config, skip_failed=True, inputs={"key": 3})  # wrong
 """
 
 WRONG = """

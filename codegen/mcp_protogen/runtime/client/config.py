@@ -22,18 +22,19 @@ from typing import (
     overload,
 )
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, ProtocolError
-from ..core.json import is_array, is_object, read_json
+from ..core.json import is_array, is_object
 from ..core.models.validation_errors import escaped, problems
 from ..core.options import CallOptions, Options
 from ..core.tasks import together
 from ..transports.base import Opener
 from .base import ClientBase
+from .config_text import read_commented, read_variables
 from .connect import USUAL
-from .targets import Connect
+from .targets import Connector
 
 C = TypeVar("C", bound=ClientBase)
 C_co = TypeVar("C_co", bound=ClientBase, covariant=True)
@@ -44,13 +45,17 @@ _log: Final = getLogger(__name__)
 
 _CALL: Final = "tools/call"
 _SEPARATOR: Final = "_"
+_NOTHING: Final[Mapping[str, str]] = {}
 _MEMBERS: Final = ("mcpServers", "servers")
 """Where hosts have the servers; the second one is that of VS Code."""
 
-# Hosts have others, such as `${input:key}`, which only they can fill in.
+# Hosts have others, such as `${command:id}`, which only they can fill in.
 _PLACEHOLDER: Final = re.compile(
-    r"\$\{(?:(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?|[^}]*)\}"
+    r"\$\{(?:input:(?P<input>[^}]+)|(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?"
+    r"|[^}]*)\}"
 )
+_OF_EDITORS: Final = (".vscode", ".cursor")
+"""Folders in which editors keep the files of a project."""
 
 
 Config: TypeAlias = str | PathLike[str] | Mapping[str, Any]
@@ -77,7 +82,8 @@ class _Entry(BaseModel):
     type: Literal["stdio", "http", "streamable-http", "streamableHttp", "sse"] | None = None
     command: str | None = None
     args: list[str] = []
-    env: dict[str, str] = {}
+    env: dict[str, str | int] = {}
+    env_file: str | None = Field(None, alias="envFile")
     cwd: str | None = None
     url: str | None = None
     headers: dict[str, str] = {}
@@ -137,20 +143,27 @@ class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
                 yield tool.model_copy(update={"name": f"{server}{self._separator}{tool.name}"})
 
 
-class ConnectConfig(Generic[C_co, ToolT, ResultT]):
+class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
     """Connects to the servers of a configuration; `connect_config` of a package."""
-
-    def __init__(self, package: str) -> None:
-        self._package = package
-        self._connect: Connect[Any] = Connect(package)
 
     @overload
     def __call__(
-        self, config: Config, /, **settings: Unpack[ConfigOptions]
+        self,
+        config: Config,
+        /,
+        *,
+        inputs: Mapping[str, str] = ...,
+        **settings: Unpack[ConfigOptions],
     ) -> AbstractAsyncContextManager[Servers[C_co, ToolT, ResultT]]: ...
     @overload
     def __call__(
-        self, config: Config, /, *, client: Callable[[], C], **settings: Unpack[ConfigOptions]
+        self,
+        config: Config,
+        /,
+        *,
+        client: Callable[[], C],
+        inputs: Mapping[str, str] = ...,
+        **settings: Unpack[ConfigOptions],
     ) -> AbstractAsyncContextManager[Servers[C, ToolT, ResultT]]: ...
     def __call__(
         self,
@@ -158,27 +171,22 @@ class ConnectConfig(Generic[C_co, ToolT, ResultT]):
         /,
         *,
         client: Callable[[], ClientBase] | None = None,
+        inputs: Mapping[str, str] = _NOTHING,
         **settings: Unpack[ConfigOptions],
     ) -> AbstractAsyncContextManager[Servers[Any, Any, Any]]:
         """Connect to all servers of a file, or of what was read from one.
 
         Each gets a client of its own, the plain one of the package's newest revision or what
         `client` makes, and speaks its own revision. `skip_failed` leaves out a server that does not
-        start, and logs why.
+        start, and logs why. `inputs` are for what hosts ask their users, `${input:…}`.
 
         Raises `ConfigError`, with the file, the JSON pointer and the server, and `OSError` if the
         file cannot be read.
         """
-        source, read = "the configuration", config
-        if not isinstance(config, Mapping):
-            source = os.fspath(config)
-            try:
-                read = read_json(Path(config).read_bytes())
-            except ValueError as error:
-                raise ConfigError(f"{source} is not JSON: {error}") from None
-        entries = dict(_entries(source, read))
-        _check_names(source, entries, settings.get("separator", _SEPARATOR))
-        make = client or import_module(self._package).REVISIONS[-1].load().Client
+        source = _Source(config, inputs)
+        entries = dict(source.servers())
+        _check_names(source.name, entries, settings.get("separator", _SEPARATOR))
+        make = client or self.newest().Client
         return self._connected(entries, make, **settings)
 
     @asynccontextmanager
@@ -190,13 +198,13 @@ class ConnectConfig(Generic[C_co, ToolT, ResultT]):
         skip_failed: bool = False,
         options: Options = USUAL,
     ) -> AsyncGenerator[Servers[Any, Any, Any], None]:
-        revisions = import_module(self._package).REVISIONS
+        revisions = import_module(self.package).REVISIONS
         clients: dict[str, ClientBase] = {}
 
         async def start(name: str, found: _Found) -> None:
             try:
                 opener = self._opener(found.entry)
-                connecting = self._connect(opener, make(), revisions=revisions, options=options)
+                connecting = self.through(opener, (make(),), revisions=revisions, options=options)
                 clients[name] = await stack.enter_async_context(connecting)
             except (Disconnected, ImportError, ProtocolError, ValueError) as error:
                 problem = f"{found.at}: the server {name} does not start: {error}"
@@ -210,29 +218,101 @@ class ConnectConfig(Generic[C_co, ToolT, ResultT]):
             yield Servers({name: clients[name] for name in entries if name in clients}, separator)
 
     def _opener(self, entry: _Entry) -> Opener:
-        part = self._connect.part
         if entry.url:
-            return part("open_http", entry.url, headers=entry.headers)
-        return part("stdio_client", [entry.command, *entry.args], cwd=entry.cwd, env=entry.env)
+            return self.part("open_http", entry.url, headers=entry.headers)
+        env = {name: str(value) for name, value in entry.env.items()}
+        return self.part("stdio_client", [entry.command, *entry.args], cwd=entry.cwd, env=env)
 
 
-def _entries(source: str, config: Any) -> Iterator[tuple[str, _Found]]:
-    members = [name for name in _MEMBERS if is_object(config) and is_object(config.get(name))]
-    if not members:
-        raise ConfigError(f"{source}: there is no object {' or '.join(_MEMBERS)}")
-    for name, given in config[members[0]].items():
-        at = f"{source}#/{members[0]}/{escaped(name)}"
+class _Source:
+    """A configuration, and what stands for the variables in it."""
+
+    def __init__(self, config: Config, inputs: Mapping[str, str]) -> None:
+        self.name = "the configuration"
+        self._config: Any = config
+        self._folder = Path()
+        self._known = {"userHome": os.path.expanduser("~"), "pathSeparator": os.sep, "/": os.sep}
+        if not isinstance(config, Mapping):
+            self.name = os.fspath(config)
+            try:
+                self._config = read_commented(Path(config).read_text("utf-8-sig"))
+            except ValueError as error:
+                raise ConfigError(f"{self.name} is not JSON: {error}") from None
+            folder = Path(config).absolute().parent
+            self._folder = folder.parent if folder.name in _OF_EDITORS else folder
+            self._known["workspaceFolder"] = str(self._folder)
+            self._known["workspaceFolderBasename"] = self._folder.name
+        self._inputs = {**_proposed(self._config), **inputs}
+
+    def servers(self) -> Iterator[tuple[str, _Found]]:
+        config = self._config
+        members = [name for name in _MEMBERS if is_object(config) and is_object(config.get(name))]
+        if not members:
+            raise ConfigError(f"{self.name}: there is no object {' or '.join(_MEMBERS)}")
+        for name, given in config[members[0]].items():
+            at = f"{self.name}#/{members[0]}/{escaped(name)}"
+            try:
+                entry = _Entry.model_validate(given)
+            except ValidationError as error:
+                pointer, message = problems(error, given)[0]
+                raise ConfigError(f"{at}{pointer}: of the server {name}: {message}") from None
+            if entry.disabled:
+                continue
+            if bool(entry.url) is bool(entry.command):
+                raise ConfigError(f"{at}: the server {name} needs either a command or a url")
+            filled = _Entry.model_construct(
+                **self._filled(entry.model_dump(by_alias=True), at, name)
+            )
+            if filled.env_file is not None:
+                filled.env = {**self._variables(filled.env_file, at, name), **filled.env}
+            yield name, _Found(at, filled)
+
+    def _variables(self, file: str, at: str, server: str) -> dict[str, str]:
         try:
-            entry = _Entry.model_validate(given)
-        except ValidationError as error:
-            pointer, message = problems(error, given)[0]
-            raise ConfigError(f"{at}{pointer}: of the server {name}: {message}") from None
-        if entry.disabled:
-            continue
-        if bool(entry.url) is bool(entry.command):
-            raise ConfigError(f"{at}: the server {name} needs either a command or a url")
-        filled = _filled(entry.model_dump(), at, name)
-        yield name, _Found(at, _Entry.model_construct(**filled))
+            return read_variables((self._folder / file).read_text("utf-8-sig"))
+        except (OSError, ValueError) as error:
+            problem = getattr(error, "strerror", None) or error
+            raise ConfigError(f"{at}/envFile: {file} of the server {server}: {problem}") from None
+
+    def _filled(self, value: Any, at: str, server: str) -> Any:
+        """Return a value with texts in place of `${NAME}`, `${input:id}` and the like."""
+
+        def text(found: re.Match[str]) -> str:
+            known = self._known.get(found[0][2:-1])
+            if known is None:
+                known, problem = self._asked_for(found)
+                if known is None:
+                    raise ConfigError(f"{at}: {found[0]} of the server {server}: {problem}")
+            return known
+
+        if isinstance(value, str):
+            return _PLACEHOLDER.sub(text, value)
+        if is_object(value):
+            return {
+                key: self._filled(one, f"{at}/{escaped(key)}", server) for key, one in value.items()
+            }
+        if is_array(value):
+            return [self._filled(one, f"{at}/{place}", server) for place, one in enumerate(value)]
+        return value
+
+    def _asked_for(self, found: re.Match[str]) -> tuple[str | None, str]:
+        """Return what a placeholder stands for, or else None and why there is nothing."""
+        if found["input"] is not None:
+            cure = f'give inputs={{"{found["input"]}": …}}'
+            return self._inputs.get(found["input"]), f"there is no such input: {cure}"
+        if found["name"] is not None:
+            return os.environ.get(found["name"], found["default"]), "there is no such variable"
+        return None, "only a host can fill it in"
+
+
+def _proposed(config: Any) -> dict[str, str]:
+    """Return what the file proposes for the inputs that hosts ask their users for."""
+    listed = config.get("inputs") if is_object(config) else None
+    return {
+        one["id"]: one["default"]
+        for one in (listed if is_array(listed) else ())
+        if is_object(one) and isinstance(one.get("id"), str) and isinstance(one.get("default"), str)
+    }
 
 
 def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
@@ -244,26 +324,3 @@ def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
                     f"{source}: tools of the servers {one} and {other} could have the same name;"
                     f" give another separator than {separator!r}"
                 )
-
-
-def _filled(value: Any, at: str, server: str) -> Any:
-    """Return a value with environment variables in place of `${NAME}`.
-
-    `${env:NAME}` and `${NAME:-default}` are the same, and the same with a default.
-    """
-
-    def variable(found: re.Match[str]) -> str:
-        default: str | None = found["default"]
-        text = os.environ.get(found["name"] or "", default)
-        if text is None:
-            what = "there is no such variable" if found["name"] else "only a host can fill it in"
-            raise ConfigError(f"{at}: {found[0]} of the server {server}: {what}")
-        return text
-
-    if isinstance(value, str):
-        return _PLACEHOLDER.sub(variable, value)
-    if is_object(value):
-        return {key: _filled(one, f"{at}/{escaped(key)}", server) for key, one in value.items()}
-    if is_array(value):
-        return [_filled(one, f"{at}/{number}", server) for number, one in enumerate(value)]
-    return value

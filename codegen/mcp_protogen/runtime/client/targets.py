@@ -4,17 +4,20 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Generic, TypeAlias, TypeVar, Unpack, cast, overload
 
 from ..core.options import Options
+from ..core.revision import Revision
+from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers
+from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener
 from .base import ClientBase
-from .connect import USUAL, Connecting, ConnectOptions, RevisionModule, connect
+from .connect import USUAL, Connecting, ConnectOptions, RevisionModule, connected
 
 C = TypeVar("C", bound=ClientBase)
 C1 = TypeVar("C1", bound=ClientBase)
@@ -29,11 +32,53 @@ Target: TypeAlias = _Program | Handlers | type[Handlers] | Opener
 _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 
 
-class Connect(Generic[Newest]):
-    """Connects to a server, whatever it is reached by; `connect` of a package."""
+class Connector(Generic[Newest]):
+    """What connects in a package: without a client, it takes the plain one of the newest revision.
+
+    Packages may share a runtime, so each has its own.
+    """
 
     def __init__(self, package: str) -> None:
-        self._package = package
+        self.package: Final = package
+
+    def newest(self) -> RevisionModule[Any]:
+        """Return the module of the package's newest revision."""
+        module: RevisionModule[Any] = import_module(self.package).REVISIONS[-1].load()
+        return module
+
+    def through(
+        self,
+        open: Opener,
+        clients: Sequence[ClientBase],
+        as_: RevisionModule[ClientBase] | None = None,
+        revisions: Iterable[Revision] | None = None,
+        options: Options = USUAL,
+        negotiated: NegotiatedRevision | None = None,
+    ) -> Connecting[Any]:
+        """Connect through `open`; see `Connect` for the rest."""
+        if as_ is None and not clients:
+            as_ = self.newest()
+        if as_ is not None:
+            clients = (*clients, as_.Client())
+            if revisions is None:
+                revisions = import_module(as_.__name__.rpartition(".")[0]).REVISIONS
+        for client in clients:
+            if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"clients follow the target, as objects, and {client!r} is none")
+        by_revision = {client.TABLE.revision: client for client in clients}
+        if len(by_revision) < len(clients):
+            raise ValueError("connect takes one client for a revision at most")
+        views = RevisionViews(by_revision, revisions, options.on_loss)
+        return connected(views, open, options, negotiated)
+
+    def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
+        """Call what makes openers; the package says which part would bring it if it lacks it."""
+        opener: Opener = getattr(import_module(self.package), name)(*arguments, **options)
+        return opener
+
+
+class Connect(Connector[Newest]):
+    """Connects to a server, whatever it is reached by; `connect` of a package."""
 
     @overload
     def __call__(
@@ -87,9 +132,7 @@ class Connect(Generic[Newest]):
         `Disconnected`, and the transport is closed.
         """
         opener = self.opener(target, settings.get("options", USUAL))
-        if not clients and as_ is None:
-            as_ = import_module(self._package).REVISIONS[-1].load()
-        return connect(opener, *clients, as_=as_, **settings)
+        return self.through(opener, clients, as_, **settings)
 
     def opener(self, target: Target, options: Options = USUAL) -> Opener:
         """Return what opens connections to `target`; see `connect` for errors."""
@@ -106,11 +149,6 @@ class Connect(Generic[Newest]):
         if not callable(given):
             raise TypeError(f"{given!r:.80} is no command, file, URL, server or opener")
         return cast(Opener, given)
-
-    def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        """Call what makes openers; the package says which part would bring it if it lacks it."""
-        opener: Opener = getattr(import_module(self._package), name)(*arguments, **options)
-        return opener
 
 
 def _program(target: _Program) -> list[str]:

@@ -1,7 +1,7 @@
 """JSON-RPC 2.0: what kind of message a JSON value is, and how one is written.
 
 Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specification. A message is
-parsed once, into a `Call`, an `Answer` or a `Malformed`.
+parsed once, into a `Call`, a `Response` or a `Malformed`.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ class Call(NamedTuple):
     """The whole message as it came."""
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """A result, or an error if there is one."""
 
     id: RequestId | None
@@ -60,7 +60,7 @@ class Malformed(NamedTuple):
     meta: Mapping[str, Any] = _NOTHING
 
 
-Parsed: TypeAlias = Call | Answer | Malformed
+Parsed: TypeAlias = Call | Response | Malformed
 
 
 class Batch:
@@ -124,7 +124,7 @@ def message_of(value: Any) -> Parsed:
         return Malformed(error.with_traceback(None), given if is_object(given) else _NOTHING)
 
 
-def _answer(value: JSONObject) -> Answer:
+def _answer(value: JSONObject) -> Response:
     if "result" not in value and "error" not in value:
         raise InvalidRequest("a message has a method, a result or an error", id=id_of(value))
     id = value.get("id")
@@ -136,7 +136,7 @@ def _answer(value: JSONObject) -> Answer:
     if "error" not in value:
         if id is None:
             raise InvalidAnswer("a result has an id")
-        return Answer(id, value["result"])
+        return Response(id, value["result"])
     if "result" in value:
         raise InvalidAnswer("an answer has a result or an error, not both", id=id)
     error: object = value["error"]
@@ -149,7 +149,7 @@ def _answer(value: JSONObject) -> Answer:
         raise InvalidAnswer("the code of an error has to be an integer", id=id)
     if not isinstance(error.get("message"), str):
         raise InvalidAnswer("the message of an error has to be a string", id=id)
-    return Answer(id, None, error)
+    return Response(id, None, error)
 
 
 def _id_in(
@@ -193,7 +193,6 @@ def write_call(id: RequestId | None, method: bytes, params: bytes | None) -> byt
 
 
 def write_result(id: RequestId, result: bytes) -> bytes:
-    """Return a result; `result` is JSON text."""
     if type(id) is int:
         return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (id, result)
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (to_json(id), result)

@@ -12,7 +12,16 @@ from collections.abc import Awaitable, Callable
 from logging import getLogger
 from typing import Any, Final, TypeAlias, TypeVar
 
-from ..connection import Cancelled, Connection, Ended, Event, Failure, Ignored, Progressed, Refusal
+from ..connection import (
+    Cancellation,
+    Connection,
+    Ended,
+    Event,
+    Failure,
+    Ignored,
+    Progressed,
+    Refusal,
+)
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, RemoteError, RequestId, Untranslatable
 from ..core.options import CallOptions, Options
@@ -182,7 +191,7 @@ class Endpoint:
         elif isinstance(event, Ended):
             self._calls.ended(event)
             self._notified(event.notification)
-        elif isinstance(event, Cancelled):
+        elif isinstance(event, Cancellation):
             self.log.info("request %r was cancelled", event.id)
             self.jobs.cancel(self.jobs.find(event.id))
             self._notified(event.notification)

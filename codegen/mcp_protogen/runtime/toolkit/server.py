@@ -11,6 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, cast
 
 from ..core.errors import InvalidParams
+from ..core.json import JSONObject
 from ..core.models.base import declared
 from ..core.pagination import page
 from ..core.tasks import is_running
@@ -21,6 +22,7 @@ from .decorators import Marked, PromptOptions, ResourceOptions, ToolOptions, mar
 from .functions import closest
 from .items import FIELDS, Lists, Prompt, Resource, check, marked_in, not_found, register
 from .revision_models import LISTS, models_in, revision_models
+from .schemas import tools_as_seen
 from .threads import Threads
 
 _OFFERED: Final = "_toolkit_lists"
@@ -116,6 +118,14 @@ class Toolkit:
         """Remove a resource or a template; raise `LookupError` if there is none of that URI."""
         self.__mcp_runtime__.remove("resources", uri)
 
+    def tool_schemas(self, revision: str | None = None) -> list[JSONObject]:
+        """Return the tools as a client of a revision sees them, as plain JSON, sorted by name.
+
+        Without a revision, it is that of the server. Raise `LookupError` for one that the package
+        does not have.
+        """
+        return tools_as_seen(self, self.__mcp_runtime__.lists["tools"], revision)
+
     @property
     def __mcp_runtime__(self) -> "ToolkitRuntime":
         return runtime_of(self, ToolkitRuntime)
@@ -154,7 +164,9 @@ class Toolkit:
             given = resource.values(uri)
             if given is not None:
                 return await resource.read(self, session, uri, given)
-        raise not_found(uri, runtime.models)
+        known = (*runtime.lists["resources"], *runtime.lists["resource_templates"])
+        # URIs that have nothing to do with each other begin alike.
+        raise not_found(uri, runtime.models, closest(uri, known, likeness=0.8))
 
     async def on_complete(self, session: Any, params: Any) -> Any:
         runtime, argument = self.__mcp_runtime__, params.argument

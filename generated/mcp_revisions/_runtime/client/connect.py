@@ -5,7 +5,6 @@ from asyncio import CancelledError
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from importlib import import_module
 from itertools import count
 from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
@@ -21,7 +20,7 @@ from ..core.revision import Revision
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
 from ..messages.envelope import SERVER_INFO, client_envelope, members
-from ..messages.jsonrpc import Answer, Batch, Call, Malformed
+from ..messages.jsonrpc import Batch, Call, Malformed, Response
 from ..rpc.endpoint import Endpoint
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import client_negotiation as rules
@@ -59,30 +58,6 @@ class ConnectOptions(TypedDict, total=False):
     revisions: Iterable[Revision] | None
     options: Options
     negotiated: NegotiatedRevision | None
-
-
-def connect(
-    open: Opener,
-    /,
-    *clients: ClientBase,
-    as_: RevisionModule[ClientBase] | None = None,
-    revisions: Iterable[Revision] | None = None,
-    options: Options = USUAL,
-    negotiated: NegotiatedRevision | None = None,
-) -> Connecting[Any]:
-    """Connect through `open`; see `Connect` for the rest."""
-    if as_ is not None:
-        clients = (*clients, as_.Client())
-        if revisions is None:
-            revisions = import_module(as_.__name__.rpartition(".")[0]).REVISIONS
-    for client in clients:
-        if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"after the target come clients, as objects, and {client!r} is none")
-    by_revision = {client.TABLE.revision: client for client in clients}
-    if len(by_revision) < len(clients) or not clients:
-        raise ValueError("connect needs at least one client, and one for a revision at most")
-    views = RevisionViews(by_revision, revisions, options.on_loss)
-    return connected(views, open, options, negotiated)
 
 
 @asynccontextmanager
@@ -215,9 +190,9 @@ class Negotiator:
             meant = isinstance(error, InvalidAnswer) and error.id == id
             return error if meant else None
         match message:
-            case Answer(answered, result, None) if answered == id:
+            case Response(answered, result, None) if answered == id:
                 return rules.Answered(result)
-            case Answer(answered, _, dict(refused)) if answered == id:
+            case Response(answered, _, dict(refused)) if answered == id:
                 return McpError(refused["code"], refused["message"], refused.get("data"))
             case Call(asked, method) if asked is not None:
                 early = f"{method} came before its time"

@@ -26,9 +26,9 @@ from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
 from ..core.spec import ERAS, CallSpec, ErrorSpec, NotificationSpec, RequestSpec, Role, Rules
 from .jsonrpc import (
-    Answer,
     Call,
     Malformed,
+    Response,
     message_of,
     named,
     parse,
@@ -176,7 +176,7 @@ class MethodTable:
         return _allowed(self.notifications.get(method), sender)
 
     def interpret(
-        self, message: Call | Answer, sender: Role, pending: Pending
+        self, message: Call | Response, sender: Role, pending: Pending
     ) -> Message | RemoteError:
         """Return what a message of `sender` comes to; `pending` finds what an answer is for.
 
@@ -211,7 +211,7 @@ class MethodTable:
         return request
 
     def _read_answer(
-        self, answer: Answer, spec: RequestSpec[Any, Any] | None
+        self, answer: Response, spec: RequestSpec[Any, Any] | None
     ) -> Result[Any] | Error:
         id, result, failure = answer
         if failure is not None:
@@ -250,13 +250,13 @@ class MethodTable:
     def parse_answer(self, data: bytes | str, *, spec: RequestSpec[Any, R]) -> Result[R] | Error:
         """Read what answers a request made with `spec`; raise `RemoteError`."""
         message = single(data)
-        if not isinstance(message, Answer):
+        if not isinstance(message, Response):
             raise InvalidAnswer("not an answer")
         return self._read_answer(message, spec)
 
     def read_result(self, spec: RequestSpec[Any, R], result: Any) -> R:
         """Read the decoded result of a request made with `spec`; raise `InvalidAnswer`."""
-        answer = self._read_answer(Answer(0, result), spec)
+        answer = self._read_answer(Response(0, result), spec)
         assert isinstance(answer, Result)
         value: R = answer.value
         return value
@@ -365,7 +365,7 @@ def _problems(error: ValidationError | Untranslatable, value: Any, at: str) -> l
     return problems(error, value, at)
 
 
-def single(data: bytes | str) -> Call | Answer:
+def single(data: bytes | str) -> Call | Response:
     """Read what has to be one message; raise `RemoteError`."""
     message = message_of(parse(data))
     if type(message) is Malformed:

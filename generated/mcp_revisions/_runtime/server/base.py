@@ -50,6 +50,7 @@ from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from .asked_forms import check_forms
 from .lifespan import Lifespan
 from .rounds import Asking, Inputs, Once, Rounds, ask
 from .sealed_state import StateSeal, binding
@@ -152,6 +153,12 @@ class ServerBase(Handlers, Generic[SessionT]):
     SESSION: ClassVar[type[Any]]
     REVISIONS: ClassVar[Sequence[Revision] | None] = None
     """The revisions that are spoken where nobody says which; its own alone if this is None."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Raise `TypeError` for a question in a method that no form can ask."""
+        super().__init_subclass__(**options)
+        for member in vars(cls).values():
+            check_forms(member)
 
     def lifespan(self) -> AbstractAsyncContextManager[Any]:
         """Return what is entered before this server serves, and left afterwards.

@@ -15,7 +15,7 @@ from ..core.revision import Revision
 from ..core.tasks import Tasks, together
 from ..core.throttle import Throttle
 from ..messages import jsonrpc
-from ..messages.jsonrpc import Answer, Batch, Call, Malformed
+from ..messages.jsonrpc import Batch, Call, Malformed, Response
 from ..rpc.send_queue import MessageSink, SendQueue
 from ..rules import server_negotiation
 from ..translation.revision_view import RevisionViews
@@ -194,7 +194,7 @@ class Router:
                 return False
         return True
 
-    def _take_other(self, message: Answer | Malformed | Batch) -> None:
+    def _take_other(self, message: Response | Malformed | Batch) -> None:
         handshaken = self._handshaken
         if handshaken is not None:
             handshaken.endpoint.receive(message)

@@ -23,6 +23,7 @@ from ..core.errors import InvalidParams
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.models.base import BUILDING
 from ..core.models.validation_errors import Problem, escaped, message_of, problems
+from ..server.asked_forms import check_forms
 from ..server.base import SessionBase
 from ..server.questions import UntitledJsonSchema
 from .docstrings import docstring_of
@@ -128,6 +129,8 @@ def signature_of(function: Function, *, method: bool) -> Signature:
     for one in parameters:
         if wires.count(one.wire) > 1:
             raise TypeError(f"{where}: two parameters have the name {one.wire}")
+    if sessions:
+        check_forms(function)
     returns = hints.get("return", EMPTY)
     return Signature(where, parameters, sessions, returns, docstring.description)
 
@@ -188,12 +191,12 @@ def arms(annotation: Any) -> list[Any]:
     return [annotation]
 
 
-def closest(name: str, names: Iterable[str]) -> str:
+def closest(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
     """Return a suggestion to put after a message about an unknown name, or nothing."""
     from difflib import get_close_matches  # only needed on the way to an error
 
     # A client may send a name of any length, and comparing takes the product of both.
-    near = get_close_matches(name, names, n=1) if len(name) <= _LONGEST else []
+    near = get_close_matches(name, names, 1, likeness) if len(name) <= _LONGEST else []
     return f"; did you mean {near[0]}?" if near else ""
 
 

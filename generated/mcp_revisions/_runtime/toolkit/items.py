@@ -338,9 +338,9 @@ class Resource(Item):
         return models.contents["text"](uri=uri, text=value, mime_type=mime_type)
 
 
-def not_found(uri: str, models: RevisionModels) -> McpError:
+def not_found(uri: str, models: RevisionModels, meant: str = "") -> McpError:
     """Return the error for a URI without a resource, with the code of the server's revision."""
-    return McpError(models.rules.resource_not_found, "Resource not found", {"uri": uri})
+    return McpError(models.rules.resource_not_found, f"Resource not found{meant}", {"uri": uri})
 
 
 _ITEMS: Final[Mapping[str, Callable[[Marked, RevisionModels], Item]]] = {

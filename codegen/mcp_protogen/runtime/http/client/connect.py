@@ -5,7 +5,8 @@ from functools import cache
 from typing import Any, Final, TypeVar, Unpack, overload
 
 from ...client.base import ClientBase
-from ...client.connect import Connecting, ConnectOptions, RevisionModule, connect
+from ...client.connect import Connecting, ConnectOptions, RevisionModule
+from ...client.targets import Connector, Newest
 from ...transports.base import Opener, Transport
 from ..sse import LARGEST
 from .http_client import HttpClient, HttpWire, httpx2
@@ -25,7 +26,7 @@ _LAST_PORT: Final = 65_535
 
 
 class HttpSettings(ConnectOptions, total=False):
-    """Settings of a connection over HTTP, besides its clients; see `connect_http`."""
+    """Settings of a connection over HTTP, besides its clients; see `ConnectHttp`."""
 
     http: HttpClient | None
     headers: Mapping[str, str] | None
@@ -81,41 +82,47 @@ def _trust() -> Any:
     return httpx2().create_ssl_context()
 
 
-@overload
-def connect_http(url: str, client: C, /, **settings: Unpack[HttpSettings]) -> Connecting[C]: ...
-@overload
-def connect_http(
-    url: str, /, *, as_: RevisionModule[C], **settings: Unpack[HttpSettings]
-) -> Connecting[C]: ...
-@overload
-def connect_http(
-    url: str, one: C1, two: C2, /, **settings: Unpack[HttpSettings]
-) -> Connecting[C1 | C2]: ...
-@overload
-def connect_http(
-    url: str, one: C1, two: C2, three: C3, /, **settings: Unpack[HttpSettings]
-) -> Connecting[C1 | C2 | C3]: ...
-@overload
-def connect_http(
-    url: str, /, *clients: ClientBase, **settings: Unpack[HttpSettings]
-) -> Connecting[ClientBase]: ...
-def connect_http(
-    url: str,
-    /,
-    *clients: ClientBase,
-    http: HttpClient | None = None,
-    headers: Mapping[str, str] | None = None,
-    reconnection: Reconnection = _USUAL,
-    as_: RevisionModule[Any] | None = None,
-    **settings: Unpack[ConnectOptions],
-) -> Connecting[ClientBase]:
-    """Connect to the server at a URL, with the settings of `connect` and those below.
+class ConnectHttp(Connector[Newest]):
+    """Connects to a server over HTTP; `connect_http` of a package."""
 
-    The revision of the server is detected, also that of a server of HTTP+SSE. See `open_http` for
-    `http`, `headers` and `reconnection`. Raises what `connect` raises, and `HttpError` if the
-    server answers with nothing but an HTTP status.
-    """
-    opener = open_http(url, http=http, headers=headers, reconnection=reconnection)
-    if as_ is None:
-        return connect(opener, *clients, **settings)
-    return connect(opener, *clients, as_=as_, **settings)
+    @overload
+    def __call__(self, url: str, /, **settings: Unpack[HttpSettings]) -> Connecting[Newest]: ...
+    @overload
+    def __call__(
+        self, url: str, client: C, /, **settings: Unpack[HttpSettings]
+    ) -> Connecting[C]: ...
+    @overload
+    def __call__(
+        self, url: str, /, *, as_: RevisionModule[C], **settings: Unpack[HttpSettings]
+    ) -> Connecting[C]: ...
+    @overload
+    def __call__(
+        self, url: str, one: C1, two: C2, /, **settings: Unpack[HttpSettings]
+    ) -> Connecting[C1 | C2]: ...
+    @overload
+    def __call__(
+        self, url: str, one: C1, two: C2, three: C3, /, **settings: Unpack[HttpSettings]
+    ) -> Connecting[C1 | C2 | C3]: ...
+    @overload
+    def __call__(
+        self, url: str, /, *clients: ClientBase, **settings: Unpack[HttpSettings]
+    ) -> Connecting[ClientBase]: ...
+    def __call__(
+        self,
+        url: str,
+        /,
+        *clients: ClientBase,
+        http: HttpClient | None = None,
+        headers: Mapping[str, str] | None = None,
+        reconnection: Reconnection = _USUAL,
+        as_: RevisionModule[ClientBase] | None = None,
+        **settings: Unpack[ConnectOptions],
+    ) -> Connecting[ClientBase]:
+        """Connect to the server at a URL, with the settings of `connect` and those below.
+
+        The revision of the server is detected, also that of a server of HTTP+SSE. See `open_http`
+        for `http`, `headers` and `reconnection`. Raises what `connect` raises, and `HttpError` if
+        the server answers with nothing but an HTTP status.
+        """
+        opener = open_http(url, http=http, headers=headers, reconnection=reconnection)
+        return self.through(opener, clients, as_, **settings)

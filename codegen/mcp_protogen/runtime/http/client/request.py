@@ -22,7 +22,7 @@ from ...core.errors import (
 from ...core.json import JSONObject, is_object, json_text
 from ...core.options import Options
 from ...messages import jsonrpc
-from ...messages.jsonrpc import Answer, Malformed
+from ...messages.jsonrpc import Malformed, Response
 from ...transports.base import Received, Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -96,7 +96,7 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
         return None
     # Some servers write ids of their own choice here.
     found = jsonrpc.message_of({**value, "id": None}) if is_object(value) else None
-    return value if isinstance(found, Answer) else None
+    return value if isinstance(found, Response) else None
 
 
 def http_error(what: str, reply: HttpReply) -> HttpError:
@@ -245,7 +245,7 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
     """
     # The ids of other requests are integers.
     message = request_of(f"transport-{next(state.own_requests)}", method, params)
-    answers: list[Answer] = []
+    answers: list[Response] = []
 
     def deliver(received: Received) -> None:
         if isinstance(received, Unanswered):
@@ -253,7 +253,7 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
         found = jsonrpc.read(received) if isinstance(received, bytes) else None
         if isinstance(found, Malformed) and found.error.id == message.id:
             raise found.error
-        if isinstance(found, Answer) and found.id == message.id:
+        if isinstance(found, Response) and found.id == message.id:
             answers.append(found)
         else:
             state.inbox.put(received)

@@ -12,7 +12,7 @@ from typing import Final
 from ...connection import Refusal
 from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RequestId
 from ...messages.envelope import PROTOCOL_VERSION
-from ...messages.jsonrpc import Answer, Batch, Call, Malformed, Parsed
+from ...messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
 from ...messages.method_table import Request
 from ...rpc.jobs import Job, Work
 from ...rpc.send_queue import NullSink
@@ -47,7 +47,7 @@ class StatelessHttp:
             raise message.error
         if isinstance(message, Batch):
             raise InvalidRequest("the body has to be one message, and no array")
-        if isinstance(message, Answer):
+        if isinstance(message, Response):
             raise InvalidRequest("a client sends no answers in this revision")
         if message.id is None and exchange.version is not None:
             # There are none over HTTP that would mean anything (page, "Sending Messages").

@@ -1,0 +1,48 @@
+"""The text of configuration files as editors write it: JSON with comments, and variables."""
+
+import re
+from typing import Any, Final
+
+from ..core.json import read_json
+
+# Texts are matched too, or what looks like a comment in them would be taken out.
+_TEXT: Final = r'(?P<text>"(?:[^"\\]|\\.)*")'
+_COMMENT: Final = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA: Final = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])", re.DOTALL)
+
+_VARIABLE: Final = re.compile(
+    r"""(?:export\s+)? (?P<name>[A-Za-z_][\w.-]*) \s*=\s*
+        (?: '(?P<plain>[^']*)' | "(?P<quoted>(?:[^"\\]|\\.)*)"
+        | (?P<bare>(?:[^\s'"\#]\S*(?:\s+[^\s\#]\S*)*)?) )
+        (?:\s+\#.*)?""",
+    re.VERBOSE,
+)
+_ESCAPE: Final = re.compile(r"\\(.)")
+_ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
+
+def read_commented(text: str) -> Any:
+    """Read JSON that may have comments, and commas after the last members; raise `ValueError`."""
+
+    def blank(found: re.Match[str]) -> str:
+        # An error that is reported later is still at its place.
+        return found["text"] or re.sub(r"[^\n]", " ", found[0])
+
+    return read_json(_LAST_COMMA.sub(blank, _COMMENT.sub(blank, text)))
+
+
+def read_variables(text: str) -> dict[str, str]:
+    """Read lines of `NAME=value`, as `.env` files have them; raise `ValueError` with the line."""
+    variables: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        found = _VARIABLE.fullmatch(stripped)
+        if found is None:
+            raise ValueError(f"line {number} is not NAME=value")
+        value = found["plain"] if found["bare"] is None else found["bare"]
+        if found["quoted"] is not None:
+            value = _ESCAPE.sub(lambda one: _ESCAPED.get(one[1], one[0]), found["quoted"])
+        variables[found["name"]] = value
+    return variables

@@ -1,0 +1,146 @@
+"""Forms that a function asks for, found in its source before anybody calls it.
+
+A type that no form can show is a mistake in a program, and the first question would be a late time
+to say so. Found is `session.elicit(message, Type)`, where `session` is a parameter of the function,
+and `Type` is made of names from outside of it. Where that is not certain, or there is no source,
+nothing is said here: `elicit` itself refuses the type.
+"""
+
+import ast
+import builtins
+from collections.abc import Collection, Iterator, Mapping
+from inspect import getsource, unwrap
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any, Final, cast, get_args, get_origin, get_type_hints
+
+from ..rpc.peer import Peer
+from .questions import form
+
+_ELICIT: Final = "elicit"
+_HOLDERS: Final = (MethodType, classmethod, staticmethod)
+_NO_HINTS: Final = (AttributeError, NameError, SyntaxError, TypeError)
+
+
+def check_forms(function: object) -> None:
+    """Raise `TypeError` if a function asks for a type that no form can show, with the member."""
+    # Some objects say of any attribute that they have it.
+    if type(function) in _HOLDERS:
+        function = cast(Any, function).__func__
+    inner = unwrap(function) if type(function) is FunctionType else None
+    if type(inner) is not FunctionType:
+        return
+    codes = [*_codes(inner.__code__)]
+    if not any(_ELICIT in code.co_names for code in codes):
+        return
+    tree = _parsed(inner)
+    if tree is None:
+        return
+    sessions = [name for name in _sessions(inner) if _is_bound_once(tree, name)]
+    local = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)}
+    local |= {name for one in ast.walk(tree) if isinstance(one, ast.Global) for name in one.names}
+    known = _names_of(inner, local)
+    for asked in _asked(tree, sessions):
+        try:
+            kind = _value(asked, known)
+        except (LookupError, TypeError):
+            continue
+        if isinstance(kind, type) or get_origin(kind) is not None:
+            _check(inner.__qualname__.replace("<locals>.", ""), kind)
+
+
+def _check(where: str, kind: Any) -> None:
+    try:
+        form(kind)
+    except TypeError as error:
+        # What is not defined yet may be when the question is asked.
+        cause: Any = error.__cause__
+        if isinstance(cause, NameError) or getattr(cause, "code", "") == "class-not-fully-defined":
+            return
+        raise TypeError(f"{where}: {error}") from error
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield from _codes(one)
+
+
+def _parsed(function: FunctionType) -> ast.AST | None:
+    try:
+        source = getsource(function)
+        # Texts over several lines may begin further left than the function.
+        tree = ast.parse(f"if True:\n{source}" if source[:1].isspace() else source)
+    except (OSError, SyntaxError):
+        return None
+    name = function.__code__.co_name
+    for one in ast.walk(tree):
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and one.name == name:
+            return one
+    return None
+
+
+def _sessions(function: FunctionType) -> Collection[str]:
+    try:
+        hints = get_type_hints(function)
+    except _NO_HINTS:
+        return ()
+    return [
+        name
+        for name, hint in hints.items()
+        for one in get_args(hint) or (hint,)
+        if isinstance(one, type) and issubclass(one, Peer)
+    ]
+
+
+def _is_bound_once(tree: ast.AST, name: str) -> bool:
+    bound = [
+        one
+        for one in ast.walk(tree)
+        if (isinstance(one, ast.arg) and one.arg == name)
+        or (isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load))
+    ]
+    return len(bound) == 1
+
+
+def _asked(tree: ast.AST, sessions: Collection[str]) -> Iterator[ast.expr]:
+    for one in ast.walk(tree):
+        match one:
+            case ast.Call(ast.Attribute(ast.Name(name), "elicit"), [_, kind]) if name in sessions:
+                yield kind
+            case _:
+                pass
+
+
+def _names_of(function: FunctionType, local: Collection[str]) -> Mapping[str, Any]:
+    """Return what names stand for inside a function, but for those that it binds itself."""
+    known = {**vars(builtins), **function.__globals__}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        known.pop(name, None)
+        try:
+            known[name] = cell.cell_contents
+        except ValueError:
+            continue  # It has no value yet.
+    return {name: value for name, value in known.items() if name not in local}
+
+
+def _value(node: ast.AST, known: Mapping[str, Any]) -> Any:
+    """Return what an expression of types stands for; raise `LookupError` or `TypeError`."""
+    match node:
+        case ast.Name(name):
+            return known[name]
+        case ast.Attribute(owner, name):
+            of = _value(owner, known)
+            if isinstance(of, ModuleType | type):
+                return vars(of)[name]
+        case ast.Subscript(generic, arguments):
+            return _value(generic, known)[_value(arguments, known)]
+        case ast.BinOp(left, ast.BitOr(), right):
+            return _value(left, known) | _value(right, known)
+        case ast.Tuple(items):
+            return tuple(_value(item, known) for item in items)
+        case ast.Constant(value):
+            return value
+        case _:
+            pass
+    raise LookupError("not an expression of types")

@@ -1,0 +1,163 @@
+"""Servers and clients that answer each request with what came, and make the calls they are told to.
+
+As a program it is such a server on standard input and output: it takes its revision, and a file
+with the results that it answers with.
+"""
+
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast, get_overloads
+
+from support.json_types import JsonObject
+from support.sessions.talking import AnyServer, models, pkg, runtime, stub
+
+capabilities = runtime("rules.capabilities")
+
+Results = Mapping[str, JsonObject]
+"""A valid result for each method."""
+
+# What these do is up to the runtime: it answers them itself, or keeps them open.
+OF_THE_RUNTIME = ("server/discover", "subscriptions/listen")
+
+
+class Call(NamedTuple):
+    """A call of a stub: which of its signatures takes it, and its params as JSON."""
+
+    name: str
+    place: int
+    cls: str
+    params: JsonObject
+
+
+def flat_signatures(function: Callable[..., Any]) -> list[inspect.Signature]:
+    """The signatures of a stub that take the members of params one by one."""
+    overloads = [inspect.signature(one) for one in get_overloads(function)]
+    # The rest takes params as a whole, or types to read answers as.
+    return [one for one in overloads if not one.parameters.keys() & {"params", "as_", "form"}]
+
+
+def members_of(params: Any) -> dict[str, Any]:
+    """The members that params have, but for what a signature does not take."""
+    fields = params.__class__.model_fields
+    return {
+        name: getattr(params, name)
+        for name in params.model_fields_set & fields.keys()
+        if getattr(params, name) != fields[name].default or name != "mode"
+    }
+
+
+def split(signature: inspect.Signature, members: dict[str, Any]) -> tuple[list[Any], Any] | None:
+    """The members by position and by keyword; None if the signature is not for these."""
+    parameters = {**signature.parameters}
+    needed = {
+        name
+        for name, one in parameters.items()
+        if one.default is one.empty and name not in ("self", "options")
+    }
+    if members.keys() - parameters.keys() or needed - members.keys():
+        return None
+    given, leading = dict(members), list[Any]()
+    for name, one in parameters.items():
+        if name == "self":
+            continue
+        if one.kind is not one.POSITIONAL_OR_KEYWORD or name not in given:
+            break
+        leading.append(given.pop(name))
+    return leading, given
+
+
+async def outcome(peer: Any, call: Call, *, flat: bool) -> JsonObject:
+    """What comes of a call: its result, or the error that it raises."""
+    method = getattr(peer, call.name)
+    whole = getattr(models(peer.TABLE.revision), call.cls).from_wire(call.params)
+    signature = flat_signatures(getattr(peer.__class__, call.name))[call.place]
+    given: Any = ([whole], {})
+    if flat:
+        given = split(signature, members_of(whole))
+    try:
+        called = method(*given[0], **given[1])
+        if hasattr(called, "__anext__"):
+            return {"result": [one.to_wire() async for one in called]}
+        result = await called
+    except pkg.ProtocolError as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+    return {"result": None if result is None else result.to_wire()}
+
+
+def echoing_server(revision: str, results: Results) -> AnyServer:
+    """A server that answers all requests of a revision; a tool called by a stub calls the stub."""
+    heard: list[Any] = []
+    base = pkg.load(revision).Server
+    members = _echoes(base.REQUESTS, results) | _ears(base.NOTIFICATIONS, heard)
+    echo: Any = members["on_call_tool"]
+
+    async def on_call_tool(self: object, session: Any, params: Any) -> Any:
+        given: JsonObject = params.arguments or {}
+        said: Any = None
+        if params.name == "calls":
+            said = await outcome(session, Call(*given["call"]), flat=given["flat"])
+        elif params.name == "heard":
+            said = [*heard]
+            heard.clear()
+        else:
+            return await echo(self, session, params)
+        m = models(revision)
+        return m.CallToolResult(content=[m.TextContent(text=json.dumps(said))])
+
+    members |= {"on_call_tool": on_call_tool, **_declaring(base, "server")}
+    return cast(AnyServer, stub(base, **members))
+
+
+def echoing_client(revision: str, results: Results, heard: list[Any]) -> Any:
+    """A client that answers all requests of a revision, and keeps the notifications."""
+    base = pkg.load(revision).Client
+    requests = base.REQUESTS | base.INPUT_REQUESTS
+    members = _echoes(requests, results) | _ears(base.NOTIFICATIONS, heard)
+    return stub(base, **members, **_declaring(base, "client"))
+
+
+def _declaring(base: Any, role: str) -> dict[str, Any]:
+    """What makes a class declare all that any message of its revision may need."""
+    table = base.TABLE
+    specs = (*table.requests.values(), *table.input_requests.values())
+    sent = {method: one for method, one in table.notifications.items() if role in one.senders}
+    needs = {need.capability for one in (*specs, *sent.values()) for need in one.requires}
+    declared = capabilities.declare(one for one in needs if one.role == role)
+    return {"SENDS": frozenset(sent), "DECLARES": declared}
+
+
+def _echoes(requests: Mapping[str, Any], results: Results) -> dict[str, Any]:
+    def echo(method: str, spec: Any) -> Any:
+        async def answer(self: object, *given: Any) -> Any:
+            params = given[-1]
+            seen = None if params is None else params.to_wire()
+            result = {**results[method]}
+            meta = {**result.get("_meta", {}), "echo": seen}
+            return spec.results[0].from_wire({**result, "_meta": meta})
+
+        return answer
+
+    return {
+        name: echo(method, spec)
+        for method, (spec, name) in requests.items()
+        if method not in OF_THE_RUNTIME
+    }
+
+
+def _ears(notifications: Mapping[str, Any], heard: list[Any]) -> dict[str, Any]:
+    def ear(method: str) -> Any:
+        async def hear(self: object, *given: Any) -> None:
+            heard.append([method, None if given[-1] is None else given[-1].to_wire()])
+
+        return hear
+
+    return {name: ear(method) for method, (_, name) in notifications.items()}
+
+
+if __name__ == "__main__":
+    own, file = sys.argv[1:]
+    answers = json.loads(Path(file).read_text())
+    pkg.run_stdio(echoing_server(own, answers), revisions=pkg.REVISIONS)

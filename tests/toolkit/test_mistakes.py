@@ -1,0 +1,399 @@
+"""Mistakes are errors when the server is made, which name the function or member, and the cure.
+
+What a client gets wrong is answered with the closest name that there is.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, cast
+
+import pytest
+from mcp_revisions import Depends, Form, form
+from pydantic import BaseModel
+from support.revisions import REVISIONS
+from support.tables import case
+from support.toolkit.kits import McpError, Toolkit, kit, mcp, pkg, prompt, resource, tool
+
+
+class Address(BaseModel):
+    """What a form cannot have inside."""
+
+    town: str
+
+
+class Guest(BaseModel):
+    """What no form can show."""
+
+    name: str
+    address: Address
+
+
+class Good(BaseModel):
+    """What a form can show."""
+
+    name: str = ""
+
+
+class Later(BaseModel):
+    """What cannot be known yet."""
+
+    good: NotYet  # type: ignore[name-defined] # noqa: F821  # pyright: ignore
+
+
+NUMBERS: type[Any] = cast(Any, Literal[1, 2])
+replaced: type[Any] = cast(Any, None)
+chosen: type[BaseModel] = Guest
+
+
+def same(x: int) -> int:
+    return x
+
+
+def bare(x: int) -> int:
+    return x
+
+
+bare.__annotations__.clear()
+
+
+async def gone(self: object) -> Any:
+    yield
+
+
+def one(db: Annotated[int, Depends(lambda: other)]) -> int:
+    return db
+
+
+def other(db: Annotated[int, Depends(one)]) -> int:
+    return db
+
+
+one.__annotations__["db"] = Annotated[int, Depends(other)]
+
+
+def of_url(url: str) -> str:
+    return url
+
+
+def asks(function: Any) -> Callable[[Any], object]:
+    """Add a tool, a prompt and a resource that asks."""
+    return lambda app: app.tool(function)
+
+
+async def flat(session: mcp.Session) -> str:
+    """Ask."""
+    return str(await session.elicit("Who?", Guest))
+
+
+async def in_a_module(name: str, session: mcp.Session | None = None) -> str:
+    async def inner() -> str:
+        assert session is not None
+        return str(await session.elicit(f"Which? {name}", decimal.Context, timeout=3))
+
+    return await inner()
+
+
+async def listed(session: mcp.Session) -> str:
+    return str(await session.elicit("Who?", list[str]))
+
+
+async def either(session: mcp.Session, number: bool) -> str:
+    return str(await session.elicit("Who?", NUMBERS if number else bool))
+
+
+async def alias(session: mcp.Session) -> str:
+    return str(await session.elicit("Which?", NUMBERS))
+
+
+def closed() -> Any:
+    kind = dict[str, int]
+
+    async def closed_over(session: mcp.Session) -> str:
+        question = """Which one,
+on lines that begin further left?"""
+        return str(await session.elicit(question, kind))
+
+    return closed_over
+
+
+async def dependency(session: mcp.Session) -> str:
+    return str(await session.elicit("Which?", Guest))
+
+
+def depending(answer: Annotated[str, Depends(dependency)]) -> str:
+    return answer
+
+
+NO_GUEST = "Guest.address cannot be asked for in a form: it is an object; a form is flat: ask for"
+
+# What is wrong with a server that is made, and what is said of it: the function, and the cure.
+MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
+    "a name twice": (
+        lambda app: (app.tool(same), app.tool(same)),
+        ValueError,
+        "same: there is already a tool same: give one of them another name: name=…",
+    ),
+    "a URI twice": (
+        lambda app: (app.resource("a:{x}")(same), app.resource("a:{x}")(same)),
+        ValueError,
+        "same: there is already a resource template a:{x}: give one of them another URI",
+    ),
+    "a prompt twice": (
+        lambda app: (app.prompt(same), app.prompt(same)),
+        ValueError,
+        "same: there is already a prompt same: give one of them another name: name=…",
+    ),
+    "no annotation": (
+        lambda app: app.tool(bare),
+        TypeError,
+        "bare: the parameter x has no annotation, so its type is not known: x: str",
+    ),
+    "a variable that is no parameter": (
+        lambda app: app.resource("a:{x}/{y}")(same),
+        TypeError,
+        "same: a:{x}/{y} has {y}, which is not a parameter: add y: str",
+    ),
+    "a parameter that is no variable": (
+        lambda app: app.resource("a:b")(same),
+        TypeError,
+        "same: the parameter x is not a variable of a:b: write {x} into the URI, "
+        "or Depends(…) into its annotation",
+    ),
+    "a circle": (
+        lambda app: app.tool(one),
+        TypeError,
+        "Depends goes in a circle: other → one → other",
+    ),
+    "a parameter that nothing fills": (
+        lambda app: app.tool(_with(of_url)),
+        TypeError,
+        "of_url: nothing fills the parameter url: annotate it with Depends(…) or the session, "
+        "or give it a default",
+    ),
+    "no URI": (lambda app: app.resource(same), TypeError, "@app.resource needs a URI"),
+    "no function": (lambda app: app.tool("same"), TypeError, "@app.tool takes one function"),
+    "no such option": (lambda app: app.prompt(size=1)(same), TypeError, "no option size"),
+    "no such transport": (lambda app: app.run("sse"), ValueError, "but not 'sse'"),
+    "a lifespan that is a generator": (
+        lambda _: mcp.App("x", lifespan=cast(Any, gone)),
+        TypeError,
+        "the lifespan gone is a generator, and no context manager: "
+        "decorate it with @contextlib.asynccontextmanager",
+    ),
+    "an object in a form": (asks(flat), TypeError, f"flat: {NO_GUEST} its members one by one"),
+    "of a module": (
+        asks(in_a_module),
+        TypeError,
+        "in_a_module: Context cannot be asked for in a form: Unable to generate",
+    ),
+    "a list in a form": (
+        asks(listed),
+        TypeError,
+        "listed: list[str] cannot be asked for in a form: it is a list of other things than "
+        "choices; make it a list of an Enum or a Literal, or a text",
+    ),
+    "choices in a form": (
+        asks(alias),
+        TypeError,
+        "alias: typing.Literal[1, 2] cannot be asked for in a form: it has choices that are not "
+        "strings; make each of them a string",
+    ),
+    "a form of a closure": (asks(closed()), TypeError, "closed.closed_over: dict[str, int] cannot"),
+    "a form of a prompt": (lambda app: app.prompt(flat), TypeError, f"flat: {NO_GUEST}"),
+    "a form of a resource": (lambda app: app.resource("a:b")(flat), TypeError, f"flat: {NO_GUEST}"),
+    "a form of a dependency": (asks(depending), TypeError, f"dependency: {NO_GUEST}"),
+}
+
+
+def _with(function: Any) -> Any:
+    def depends(x: Any) -> str:
+        return str(x)
+
+    depends.__annotations__["x"] = Annotated[str, Depends(function)]
+    return depends
+
+
+def test_mistakes_are_named_with_their_cure() -> None:
+    for name, (mistake, error, why) in MISTAKES.items():
+        with case(name):
+            with pytest.raises(error) as raised:
+                mistake(mcp.App("any"))
+            assert why in str(raised.value)
+
+
+def test_questions_of_every_method_of_a_server_are_looked_at() -> None:
+    async def asking(self: object, session: mcp.Session, params: Any = None) -> Any:
+        return await session.elicit("Who?", Guest)
+
+    static: Any = staticmethod(asking)
+    rows: list[tuple[type, Any]] = [
+        *((mcp.Server, asking), (mcp.App, asking), (Toolkit, asking), (mcp.Server, static))
+    ]
+    for base, member in rows:
+        bases = (Toolkit, mcp.Server) if base is Toolkit else (base,)
+        for name in ("on_call_tool", "helper"):
+            with case((base, name)), pytest.raises(TypeError, match=r"asking: Guest\.address"):
+                type("Asks", bases, {name: member})
+
+
+async def shadowed(session: mcp.Session) -> str:
+    Guest = Good
+    return str(await session.elicit("Who?", Guest))
+
+
+async def of_a_loop(session: mcp.Session) -> str:
+    return str([await session.elicit("Who?", Guest) for Guest in (Good,)])
+
+
+async def set_later(session: mcp.Session) -> str:
+    return str(await session.elicit("Who?", replaced))
+
+
+async def set_here(session: mcp.Session) -> str:
+    global chosen
+    chosen = Good
+    return str(await session.elicit("Who?", chosen))
+
+
+async def defined_later(session: mcp.Session) -> str:
+    return str(await session.elicit("Who?", Later))
+
+
+async def another_session(session: mcp.Session) -> str:
+    async def inner(session: Any) -> object:
+        return await session.elicit("Who?", Guest)
+
+    return str(await inner(None))
+
+
+async def rebound(session: mcp.Session) -> str:
+    session = cast(Any, None)
+    return str(await session.elicit("Who?", Guest))
+
+
+async def unnamed(session: mcp.Session) -> str:
+    return str(await session.elicit("Who?", NOWHERE))  # type: ignore  # noqa: F821
+
+
+PREPARED: Form[Good] = form(Good)
+
+
+async def good(session: mcp.Session) -> str:
+    answers = [
+        await session.elicit("Who?", PREPARED),
+        await session.elicit("Who?", Good),
+        await session.elicit("Who?", bool),
+        await session.elicit("Who?", list[Literal["a", "b"]]),
+    ]
+    return str(answers)
+
+
+async def with_params(session: mcp.Session, guest: Guest) -> str:
+    m = mcp.models
+    schema = m.ElicitRequestFormParamsRequestedSchema(properties={})
+    return str([await session.elicit("Who?", schema), await session.elicit(guest.name, schema)])
+
+
+def test_what_is_not_certain_is_no_mistake() -> None:
+    namespace: dict[str, Any] = {"Guest": Guest, "mcp": mcp}
+    exec(
+        "async def no_source(session: mcp.Session) -> str:\n"
+        "    return str(await session.elicit('Who?', Guest))",
+        namespace,
+    )
+    functions = (
+        *(shadowed, of_a_loop, set_later, set_here, defined_later, another_session, rebound),
+        *(unnamed, good, with_params, either, namespace["no_source"]),
+    )
+    for function in functions:
+        with case(function.__name__):
+            mcp.App("any").tool(function)
+
+
+async def test_without_a_source_the_question_itself_says_it() -> None:
+    namespace: dict[str, Any] = {"Guest": Guest, "mcp": mcp}
+    exec(
+        "async def no_source(session: mcp.Session) -> str:\n"
+        "    try:\n"
+        "        return str(await session.elicit('Who?', Guest))\n"
+        "    except TypeError as error:\n"
+        "        return str(error)",
+        namespace,
+    )
+    app = mcp.App("any")
+    app.tool(namespace["no_source"])
+    async with pkg.client_of(app) as client:
+        assert (await client.call_tool("no_source", as_=str)).startswith(NO_GUEST)
+
+
+async def test_a_program_is_not_run_inside_an_event_loop() -> None:
+    app = mcp.App("any")
+    ways: dict[str, tuple[Callable[[], object], str]] = {
+        "run": (app.run, r"await serve_stdio\(\.\.\.\)"),
+        "run_stdio": (lambda: pkg.run_stdio(app), r"await serve_stdio\(\.\.\.\)"),
+        "http": (lambda: app.run("http"), r"http_app\(\.\.\.\)"),
+    }
+    for name, (way, cure) in ways.items():
+        with case(name), pytest.raises(RuntimeError, match=cure):
+            way()
+
+
+def helpful(revision: str) -> Any:
+    """A server of a revision with one of everything, whose names are nearly right."""
+
+    @tool
+    def forecast(self: object, city: str, days: int = 1) -> str:
+        return city * days
+
+    @prompt(completions={"place": ["Ulm"]})
+    def travel(self: object, place: str, day: str = "") -> str:
+        return place + day
+
+    @resource("town://ulm/map")
+    def town_map(self: object) -> str:
+        return ""
+
+    @resource("people://{name}", completions={"name": ["Ada"]})
+    def person(self: object, name: str) -> str:
+        raise pkg.ResourceNotFound
+
+    members = (forecast, travel, town_map, person)
+    return kit(revision, **{one.__name__: one for one in members})
+
+
+# What a client gets wrong, and what it is told; nothing where no name is close.
+WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
+    "tool": ("call_tool", ("forcast", {}), "did you mean forecast?"),
+    "argument": ("call_tool", ("forecast", {"city": "Ulm", "dyas": 2}), "did you mean days?"),
+    "prompt": ("get_prompt", ("travle", {}), "did you mean travel?"),
+    "prompt's argument": ("get_prompt", ("travel", {"plcae": "Ulm"}), "did you mean place?"),
+    "resource": ("read_resource", ("town://ulm/mpa",), "did you mean town://ulm/map?"),
+    "template": ("read_resource", ("poeple://{name}",), "did you mean people://{name}?"),
+    "far away": ("call_tool", ("weather", {}), "Unknown tool: weather"),
+    "another town": ("read_resource", ("town://berlin/map",), "Resource not found"),
+    "not there": ("read_resource", ("people://nobody",), "Resource not found"),
+}
+
+
+async def test_a_client_is_told_the_closest_name() -> None:
+    for revision in REVISIONS:
+        async with pkg.client_of(helpful(revision), pkg.load(revision).Client()) as client:
+            for name, (method, given, meant) in WRONG.items():
+                with case((revision, name)):
+                    call: Any = getattr(client, method)
+                    try:
+                        said = (await call(*given)).text
+                    except McpError as error:
+                        said = str(error)
+                    assert meant in said
+                    assert ("did you mean" in said) is ("did you mean" in meant)
+            reference = pkg.load(revision).models.PromptReference(name="travel")
+            with pytest.raises(McpError, match=r"did you mean place\?"):
+                await client.complete(reference, _argument(revision, "palce"))
+
+
+def _argument(revision: str, name: str) -> Any:
+    argument = pkg.load(revision).models.CompleteRequestParamsArgument
+    return argument(name=name, value="")
