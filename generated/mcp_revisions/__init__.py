@@ -43,6 +43,9 @@ if TYPE_CHECKING:
         NegotiationError as NegotiationError,
         RequestTimeout as RequestTimeout,
     )
+    from ._runtime.core.connection_errors import (
+        StatusError as StatusError,
+    )
     from ._runtime.core.errors import (
         InvalidParams as InvalidParams,
         LocalError as LocalError,
@@ -54,6 +57,12 @@ if TYPE_CHECKING:
     )
     from ._runtime.core.errors import (
         Untranslatable as Untranslatable,
+    )
+    from ._runtime.core.http_request import (
+        HttpRequest as HttpRequest,
+    )
+    from ._runtime.core.http_request import (
+        Principal as Principal,
     )
     from ._runtime.core.losses import (
         Loss as Loss,
@@ -85,12 +94,19 @@ if TYPE_CHECKING:
         HttpApp as HttpApp,
         http_app as http_app,
     )
+    from ._runtime.http.server.cors import (
+        Cors as Cors,
+    )
     from ._runtime.http.server.options import (
         Authentication as Authentication,
         HttpOptions as HttpOptions,
-        Principal as Principal,
         ProtectedResource as ProtectedResource,
         static_tokens as static_tokens,
+    )
+    from ._runtime.http.server.routes import (
+        Route as Route,
+        RouteRequest as RouteRequest,
+        RouteResponse as RouteResponse,
     )
     from ._runtime.http.server.run import (
         run_http as run_http,
@@ -189,6 +205,7 @@ __all__ = [
     "ConfigError",
     "Connect",
     "ConnectConfig",
+    "Cors",
     "Declined",
     "Depends",
     "Disconnected",
@@ -198,6 +215,7 @@ __all__ = [
     "HttpApp",
     "HttpError",
     "HttpOptions",
+    "HttpRequest",
     "Image",
     "InvalidParams",
     "LineProtocol",
@@ -227,9 +245,13 @@ __all__ = [
     "RequestTimeout",
     "ResourceNotFound",
     "ResultCache",
+    "Route",
+    "RouteRequest",
+    "RouteResponse",
     "Servers",
     "SessionRecord",
     "SessionStore",
+    "StatusError",
     "StoredEvent",
     "Telemetry",
     "Timing",
@@ -313,6 +335,7 @@ _MODULES = {
     "MissingClientCapability": "core.connection_errors",
     "NegotiationError": "core.connection_errors",
     "RequestTimeout": "core.connection_errors",
+    "StatusError": "core.connection_errors",
     "InvalidParams": "core.errors",
     "LocalError": "core.errors",
     "McpError": "core.errors",
@@ -321,6 +344,8 @@ _MODULES = {
     "ProtocolError": "core.errors",
     "RemoteError": "core.errors",
     "Untranslatable": "core.errors",
+    "HttpRequest": "core.http_request",
+    "Principal": "core.http_request",
     "Loss": "core.losses",
     "Translated": "core.losses",
     "CallNext": "core.middleware",
@@ -335,11 +360,14 @@ _MODULES = {
     "Reconnection": "http.client.state",
     "HttpApp": "http.server.app",
     "http_app": "http.server.app",
+    "Cors": "http.server.cors",
     "Authentication": "http.server.options",
     "HttpOptions": "http.server.options",
-    "Principal": "http.server.options",
     "ProtectedResource": "http.server.options",
     "static_tokens": "http.server.options",
+    "Route": "http.server.routes",
+    "RouteRequest": "http.server.routes",
+    "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
     "EventStore": "http.server.stores",
     "MemoryEventStore": "http.server.stores",
