@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from socket import create_connection, create_server
 from types import SimpleNamespace
@@ -208,7 +209,7 @@ def test_workers_share_a_port_and_are_replaced_and_drained(tmp_path: Path) -> No
                 code, said = await process.stopped()
                 assert int(text_in(await waiting)) in workers
             assert code == -signal.SIGTERM
-            assert f"worker {min(pids)} ended with -9; another takes its place" in said
+            assert f"worker {min(pids)} ended with -9; another takes its place now" in said
             assert said.count("WARNING") == 1
             assert "Traceback" not in said
             assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
@@ -309,6 +310,37 @@ def test_workers_that_cannot_begin_are_not_replaced(tmp_path: Path) -> None:
     )
     assert ran.returncode == 1
     assert re.search(rb"RuntimeError: worker \d+ ended with 1 before it could begin", ran.stderr)
+
+
+def dies_twice(lives: Path, own: Any, _numbers: object, _place: int) -> None:
+    """Begin and die, then die at once, then begin and end the process that has started it."""
+    lives.write_text(str(life := int(lives.read_text()) + 1))
+    if life != 2:
+        own.send(True)
+    if life == 3:
+        os.kill(os.getppid(), signal.SIGTERM)
+        own.poll(None)
+    os._exit(life)
+
+
+@pytest.mark.long
+def test_a_worker_that_dies_again_is_replaced_after_a_pause(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lives = tmp_path / "lives"
+    lives.write_text("0")
+    ended: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: ended.append(number))
+    try:
+        runtime("http.server.workers").Workers(partial(dies_twice, lives), 1).run(20)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended == [signal.SIGTERM]
+    said = [re.sub(r"\d{2,}", "N", record.getMessage()) for record in caplog.records]
+    assert said == [
+        "worker N ended with 1; another takes its place now",
+        "worker N ended with 2; another takes its place in 1 seconds",
+    ]
 
 
 OF_AN_APP = """

@@ -252,6 +252,11 @@ async def test_a_server_that_does_not_start_is_one_error_or_is_left_out(
             {"command": sys.executable, "args": ["-c", "input(); exit(3)"]},
             "ended with code 3",
         ),
+        (
+            "unread",
+            {"command": sys.executable, "args": ["-c", "import os; os.close(0); os._exit(4)"]},
+            "ended with code 4",
+        ),
         ("url", {"url": "ftp://example.com"}, "begins with http://"),
     ):
         with case(name):

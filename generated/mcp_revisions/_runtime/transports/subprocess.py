@@ -176,6 +176,7 @@ class ProcessTransport(LineTransport):
 
     def __init__(self, process: _Process, transport: SubprocessTransport, grace: float) -> None:
         super().__init__(process.incoming, process.outgoing)
+        self.send = self._write
         self._process = process
         self._transport = transport
         self._grace = grace
@@ -185,9 +186,23 @@ class ProcessTransport(LineTransport):
 
     async def receive(self) -> Sequence[Received]:
         """Wait for messages; raise `Disconnected` that says how the process ended, if it has."""
-        received, process = await super().receive(), self._process
-        if received or self._ending is not None or not await _within(_EXIT_CODE, process.exited):
-            return received
+        received = await super().receive()
+        if not received:
+            await self._check_running()
+        return received
+
+    async def _write(self, messages: Sequence[bytes]) -> None:
+        try:
+            await self._outgoing.send(messages)
+        except Disconnected:
+            await self._check_running()
+            raise
+
+    async def _check_running(self) -> None:
+        """Raise `Disconnected` if the process has ended, or ends within a second, by itself."""
+        process = self._process
+        if self._ending is not None or not await _within(_EXIT_CODE, process.exited):
+            return
         # Standard error is another pipe: what it says last may arrive last.
         await _within(_EXIT_CODE / 10, process.finished)
         code = self._transport.get_returncode()
@@ -196,7 +211,7 @@ class ProcessTransport(LineTransport):
             how = f"by {signal.Signals(-code).name}"
         lines = "\n".join(process.errors.last)
         detail = f"; the last it wrote to standard error:\n{lines}" if lines else ""
-        raise Disconnected(f"the server ended {how}{detail}")
+        raise Disconnected(f"the server ended {how}{detail}") from None
 
     async def close(self) -> None:
         if self._ending is None:

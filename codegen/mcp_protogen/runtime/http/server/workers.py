@@ -16,6 +16,10 @@ _log: Final = getLogger(__name__)
 
 # Seconds between looks at the workers: what one has forked holds on to its sentinel.
 _LOOK: Final = 0.5
+# Seconds that a worker has to live for its death not to be the fault of what it serves.
+_STEADY: Final = 10.0
+# The longest pause before such a worker is replaced, in seconds.
+_LONGEST_PAUSE: Final = 30.0
 # Connections of a worker that has not begun, so that none is left to it.
 _NOT_BEGUN: Final = 2**31 - 1
 
@@ -36,11 +40,16 @@ class Workers:
         self._numbers: MutableSequence[int] = self._spawn.RawArray("i", number)
         self._pipes: dict[SpawnProcess, Connection] = {}
         self._places: dict[SpawnProcess, int] = {}
+        self._began: dict[SpawnProcess, float] = {}
+        # By place: how many died one soon after the other, and when the next is due.
+        self._soon_dead: dict[int, int] = {}
+        self._due: dict[int, float] = {}
 
     def run(self, patience: float) -> None:
         """Keep them at work until SIGINT or SIGTERM; then they have `patience` seconds to end.
 
-        Raise `RuntimeError` if one ends before it has begun.
+        Raise `RuntimeError` if one of the first ends before it has begun. Those that die later are
+        replaced: at once, or after a pause if they die again and again.
         """
         signals, wake = self._spawn.Pipe(duplex=False)
         before = {one: signal(one, lambda one, _: wake.send(one)) for one in (SIGINT, SIGTERM)}
@@ -51,6 +60,9 @@ class Workers:
                 wait([signals, *(worker.sentinel for worker in self._pipes)], _LOOK)
                 for dead in [one for one in self._pipes if not (signals.poll() or one.is_alive())]:
                     self._replace(dead)
+                for place in [one for one, due in self._due.items() if due <= monotonic()]:
+                    del self._due[place]
+                    self._start(place)
         finally:
             self._end(monotonic() + patience)
             for one, handler in before.items():
@@ -63,18 +75,24 @@ class Workers:
         worker = self._spawn.Process(target=self._work, args=(of_worker, self._numbers, place))
         worker.start()
         self._pipes[worker], self._places[worker] = pipe, place
+        self._began[worker] = monotonic()
         of_worker.close()
 
     def _replace(self, dead: SpawnProcess) -> None:
         ended, pipe = f"worker {dead.pid} ended with {dead.exitcode}", self._pipes.pop(dead)
+        place, lived = self._places.pop(dead), monotonic() - self._began.pop(dead)
         try:
             begun = pipe.poll() and pipe.recv()
         except EOFError:
             begun = False
-        if not begun:
+        if not (begun or place in self._soon_dead):
             raise RuntimeError(f"{ended} before it could begin")
-        _log.warning("%s; another takes its place", ended)
-        self._start(self._places.pop(dead))
+        steady = begun and lived >= _STEADY
+        times = self._soon_dead[place] = 0 if steady else self._soon_dead.get(place, 0) + 1
+        pause = 0.0 if times < 2 else min(2.0 ** (times - 2), _LONGEST_PAUSE)
+        self._due[place] = monotonic() + pause
+        after = f"in {pause:.0f} seconds" if pause else "now"
+        _log.warning("%s; another takes its place %s", ended, after)
 
     def _end(self, latest: float) -> None:
         for pipe in self._pipes.values():
