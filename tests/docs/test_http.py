@@ -73,6 +73,11 @@ async def test_the_example_of_routes_works() -> None:
 
 
 @pytest.mark.usefixtures("package")
+def test_the_example_of_workers_starts_none_when_it_is_imported() -> None:
+    assert shown("workers")["app"].info.name == "clock"
+
+
+@pytest.mark.usefixtures("package")
 def test_the_example_of_web_pages_works() -> None:
     program = shown("cors")
     assert program["http"].cors == program["Cors"]()

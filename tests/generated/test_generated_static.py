@@ -34,6 +34,9 @@ PROGRAMS = {
     "greeter.py": user_programs.shown_in("app.md"),
     "notes.py": user_programs.shown_in("app.md", 1),
     "app.py": user_programs.APP,
+    "request_page.py": user_programs.shown_in("http.md", 3),
+    "routes_page.py": user_programs.shown_in("http.md", 4),
+    "workers_page.py": user_programs.shown_in("http.md", 6),
 }
 EXPECTED = {
     (name, line)
