@@ -360,6 +360,11 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "the endpoint": (lambda: served(Route("/mcp", plain)), ValueError, "plain, the route /mcp: "),
     "an application at it": (lambda: served(Route("/mcp", asgi_app)), ValueError, "answers there"),
     "one below it alone": (lambda: served(Route("/mcp/", asgi_app)), ValueError, "answers there"),
+    "no tokens": (
+        lambda: served(Route("/x", plain, authenticated=True)),
+        ValueError,
+        r"plain, the route /x wants a token: give HttpOptions\(authentication",
+    ),
     "another endpoint": (lambda: served(Route("/x", plain), path="/x"), ValueError, "choose"),
     "the old transport": (
         lambda: served(Route("/sse", plain), old_sse=True),

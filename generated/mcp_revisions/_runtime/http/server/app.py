@@ -67,15 +67,19 @@ def http_app(
     `servers` and `revisions` are those of `serve`. Where a class is given, each session gets a
     server of its own; all requests of the stateless era share one. Lifespans are entered with that
     of the ASGI server, or else with the first request. `routes` are served beside the endpoint.
-    Raise `ValueError` if no server is given, or two of the same revision, and for routes that
-    clash.
+    Raise `ValueError` if no server is given, or two of the same revision, and for routes that clash
+    or want tokens that nobody checks.
     """
     given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     if not given or len({server.TABLE.revision for server in given}) < len(given):
         raise ValueError("http_app needs at least one server, and one for a revision at most")
     all_spoken = revisions_spoken(given, revisions)
     spoken = None if all_spoken is None else tuple(all_spoken)
-    return HttpApp(given, spoken, options, http, [*routes, *_routes_of(given)])
+    beside = [*routes, *_routes_of(given)]
+    for route in beside:
+        if route.authenticated and http.authentication is None:
+            raise ValueError(f"{route} wants a token: give HttpOptions(authentication=...)")
+    return HttpApp(given, spoken, options, http, beside)
 
 
 def _routes_of(servers: Iterable[Server]) -> Iterator[Route]:
