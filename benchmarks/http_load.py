@@ -131,7 +131,7 @@ class Caller:
     @staticmethod
     def _length_without(data: bytes, head: int) -> int:
         # Only an answer without a body may say nothing of its length.
-        if b" 202 " in data[:16] and b"transfer-encoding" not in data[:head].lower():
+        if data[8:13] in (b" 202 ", b" 204 ") and b"transfer-encoding" not in data[:head].lower():
             return 0
         raise RuntimeError(f"an answer that is no plain JSON: {data[:400]!r}")
 

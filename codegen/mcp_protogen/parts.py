@@ -111,8 +111,8 @@ CONTENTS: Final = (
         {
             "connection": (),
             "core": (
-                *("connection_errors", "forms", "losses", "middleware", "options"),
-                *("pagination", "tasks", "throttle"),
+                *("connection_errors", "forms", "http_request", "losses", "middleware"),
+                *("options", "pagination", "tasks", "throttle"),
             ),
             "messages": (),
             "rpc": (),
@@ -141,6 +141,8 @@ CONTENTS: Final = (
             ),
         },
         (
+            ("core.connection_errors", ("StatusError",)),
+            ("core.http_request", ("HttpRequest",)),
             ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
             ("server.serve", ("serve",)),
         ),
@@ -200,14 +202,14 @@ CONTENTS: Final = (
         frozenset({"http-server"}),
         {"http": ("headers", "server", "sse"), **_MARKS},
         (
+            ("core.http_request", ("Principal",)),
             ("http.server.app", ("HttpApp", "http_app")),
+            ("http.server.cors", ("Cors",)),
             (
                 "http.server.options",
-                (
-                    *("Authentication", "HttpOptions", "Principal", "ProtectedResource"),
-                    "static_tokens",
-                ),
+                ("Authentication", "HttpOptions", "ProtectedResource", "static_tokens"),
             ),
+            ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
             (
                 "http.server.stores",

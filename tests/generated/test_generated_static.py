@@ -38,6 +38,9 @@ PROGRAMS = {
         name: user_programs.shown_in("testing.md", place)
         for place, name in enumerate(("welcome.py", "calls_tests.py", "fixtures.py", "snapshot.py"))
     },
+    "request_page.py": user_programs.shown_in("http.md", 3),
+    "routes_page.py": user_programs.shown_in("http.md", 4),
+    "workers_page.py": user_programs.shown_in("http.md", 6),
 }
 EXPECTED = {
     (name, line)

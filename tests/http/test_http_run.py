@@ -53,12 +53,19 @@ def test_several_workers_need_to_share_what_is_kept() -> None:
         check(app_of(server(STATELESS)))
 
 
+OURS = server(STATELESS)
+Ours = type(OURS)
+
+
 def test_a_name_is_that_of_an_application_or_of_what_makes_one() -> None:
     named = runtime("http.server.run")._named
-    assert named(WORKER) is named(WORKER)
-    made = named("support.http.worker:made")
+    assert named(WORKER, {}) is named(WORKER, {})
+    made = named("support.http.worker:made", {})
     assert isinstance(made, pkg.HttpApp)
-    assert made is not named("support.http.worker:made")
+    assert made is not named("support.http.worker:made", {})
+    options = pkg.HttpOptions(sessions=False)
+    for name in ("OURS", "Ours"):
+        assert named(f"{__name__}:{name}", {"http": options}).http is options
 
 
 def no_application() -> str:
@@ -70,10 +77,16 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
     here = __name__
     cases: dict[str, tuple[Callable[[], None], type[Exception], str]] = {
         "an object": (lambda: pkg.run_http(server(OLD), workers=2), ValueError, '"module:app"'),
-        "none": (lambda: pkg.run_http(WORKER, workers=0), ValueError, "several workers"),
+        "none": (lambda: pkg.run_http(WORKER, workers=0), ValueError, "workers=0"),
         "no name": (lambda: pkg.run_http("os", workers=2), ValueError, "'module:app'"),
         "no module": (lambda: pkg.run_http("no.such:app"), ImportError, "no"),
         "nothing there": (lambda: pkg.run_http(f"{here}:no"), AttributeError, "no"),
+        "two": (lambda: pkg.run_http([OURS], workers=2), ValueError, "a global of a file"),
+        "what is in no file": (
+            lambda: pkg.run_http(OURS, workers=2, routes=[pkg.Route("/x", lambda _: "x")]),
+            ValueError,
+            "workers cannot be given routes: .* name an application",
+        ),
         "no app": (lambda: pkg.run_http(f"{here}:no_application"), TypeError, "http_app"),
         "unshared": (lambda: pkg.run_http(WORKER, workers=2, port=0), ValueError, "sessions"),
         "two options": (
@@ -328,3 +341,70 @@ def test_a_worker_that_dies_again_is_replaced_after_a_pause(
         "worker N ended with 1; another takes its place now",
         "worker N ended with 2; another takes its place in 1 seconds",
     ]
+
+
+OF_AN_APP = """
+import os, sys
+from mcp_revisions import HttpOptions
+from mcp_revisions import v2026_07_28 as mcp
+
+{guard_of_app}
+    app = mcp.App("workers")
+
+    @app.route("/pid")
+    def pid(request: object) -> int:
+        return os.getpid()
+
+{guard}
+    app.run("http", port=int(sys.argv[1]), workers=2, http=HttpOptions(sessions=False))
+"""
+BESIDE = """
+import sys
+import app_alone
+
+{guard}
+    options = app_alone.HttpOptions(sessions=False)
+    app_alone.app.run("http", port=int(sys.argv[1]), workers=2, http=options)
+"""
+GUARD = 'if __name__ == "__main__":'
+
+
+@pytest.mark.long
+def test_an_app_in_a_program_has_workers(tmp_path: Path) -> None:
+    (tmp_path / "app_alone.py").write_text(OF_AN_APP.format(guard_of_app="if True:", guard=GUARD))
+    (tmp_path / "app_beside.py").write_text(BESIDE.format(guard=GUARD))
+    paths = {"PYTHONPATH": os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])}
+
+    async def script(command: str) -> None:
+        async with started(command, "PORT", environment=paths) as process:
+            pids: set[int] = set()
+            async with calling(process.port) as site:
+                while len(pids) < 2:
+                    pids.add((await site.http.get("/pid", headers=ALONE)).json())
+            assert pids == children(process.process.pid)
+            assert await process.stopped() == (-signal.SIGTERM, "")
+
+    for command in (str(tmp_path / "app_alone.py"), "app_alone", "app_beside"):
+        with case(command):
+            run(script(command), 60)
+
+
+WITHOUT_GUARD = {
+    "the call": ("if True:", "if True:", "would start workers: call run_http, or app.run, below"),
+    "the app": (GUARD, GUARD, "app: .* an import has to make it, which is not below if __name__"),
+}
+
+
+@pytest.mark.long
+def test_a_program_whose_workers_cannot_import_the_app_says_what_to_write(tmp_path: Path) -> None:
+    for name, (of_app, of_call, why) in WITHOUT_GUARD.items():
+        program = tmp_path / "program.py"
+        program.write_text(OF_AN_APP.format(guard_of_app=of_app, guard=of_call))
+        command = [sys.executable, str(program), str(free_port())]
+        ran = subprocess.run(
+            command, env=environment(), capture_output=True, text=True, timeout=60, check=False
+        )
+        with case(name):
+            assert ran.returncode == 1
+            assert re.search(why, ran.stderr), ran.stderr
+            assert "before it could begin" in ran.stderr

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.connection import Connection
+from mcp_protogen.runtime.core.errors import ProtocolError
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.runtime.core.tasks import Tasks, resumed
 from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
@@ -26,6 +27,7 @@ class Answered:
     """A way back that keeps what comes over it."""
 
     principal: str | None = None
+    http_request = None
     beside = NullSink()
 
     def __init__(self) -> None:
@@ -34,10 +36,10 @@ class Answered:
     def awaits(self, id: object, /) -> bool:
         return not self.told
 
-    async def answer(self, data: bytes, code: int | None, /) -> None:
+    async def answer(self, data: bytes, error: ProtocolError | None, /) -> None:
         message = json.loads(data)
-        assert (code is None) == ("result" in message)
-        self.told.append(message["id"] if code is None else code)
+        assert (error is None) == ("result" in message)
+        self.told.append(message["id"] if error is None else error.code)
 
     def skip(self) -> None:
         self.told.append("skipped")

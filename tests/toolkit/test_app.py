@@ -179,7 +179,7 @@ def test_names_of_the_app_are_not_those_of_methods() -> None:
 def test_an_app_that_is_made_loads_no_transport() -> None:
     program = (
         "import sys, json; from mcp_revisions import v2025_11_25 as mcp; mcp.App('x');"
-        "print(json.dumps([one for one in sys.modules if 'stdio' in one or '.http' in one]))"
+        "print(json.dumps([one for one in sys.modules if 'stdio' in one or '.http.' in one]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],

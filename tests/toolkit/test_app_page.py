@@ -14,6 +14,7 @@ import pytest
 from support.folders import ROOT
 from support.revisions import REVISIONS
 from support.sessions.talking import named
+from support.tables import case
 from support.toolkit.kits import mcp, pkg
 
 PAGE = (ROOT / "docs" / "app.md").read_text(encoding="utf-8")
@@ -77,7 +78,26 @@ async def open_db(_: object) -> Any:
     yield
 
 
+async def health(_: object) -> None: ...
+
+
+def late() -> object:
+    app = mcp.App("x")
+    app.http()
+    return app.route("/late")(health)
+
+
+def served() -> object:
+    app = mcp.App("x")
+    app.route("/mcp")(health)
+    return app.http()
+
+
 MISTAKES: dict[str, Callable[[], object]] = {
+    "health, the route /mcp": served,
+    "health, the route /health": lambda: mcp.App("x").route("/health", methods=["GO"])(health),
+    "health, the route /late": late,
+    "each of several": lambda: mcp.App("x").run("http", workers=2),
     "greet: the parameter": lambda: mcp.App("x").tool(greet),
     "now: ": lambda: mcp.App("x").resource("a://{x}")(now),
     "the lifespan": lambda: mcp.App("x", lifespan=cast(Any, open_db)),
@@ -85,9 +105,10 @@ MISTAKES: dict[str, Callable[[], object]] = {
 
 
 def test_the_page_quotes_the_errors_as_they_are() -> None:
-    quoted = re.findall(r"\| `TypeError`: `([^`]*)…` \|", PAGE)
+    quoted = re.findall(r"\| `(\w+Error)`: `([^`]*)…` \|", PAGE)
     for start, mistake in MISTAKES.items():
-        (expected,) = [text for text in quoted if text.startswith(start)]
-        with pytest.raises(TypeError) as raised:
+        ((kind, expected),) = [one for one in quoted if one[1].startswith(start)]
+        with case(start), pytest.raises(Exception, match=re.escape(expected)) as raised:
             mistake()
+        assert raised.type.__name__ == kind
         assert str(raised.value).startswith(expected)

@@ -115,7 +115,7 @@ async def test_a_rate_limit_is_that_of_the_principal_over_http(clock: Clock) -> 
             found.append(
                 await site.modern("tools/call", name="echo", headers=fields, arguments=given)
             )
-        assert [outcome(one) for one in found] == [(200, None), (200, -32000), (200, None)]
+        assert [outcome(one) for one in found] == [(200, None), (429, -32000), (200, None)]
 
 
 def test_limits_that_let_nothing_through_are_refused() -> None:

@@ -692,13 +692,13 @@ async def main() -> None:
 """
 
 APP = """
-from collections.abc import AsyncGenerator, Awaitable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import asynccontextmanager
-from typing import Annotated, assert_type
+from typing import Annotated, Any, assert_type, cast
 
 from mcp_revisions import (
-    REVISIONS, Depends, HttpApp, HttpOptions, Options, connect_in_memory, run_http, run_stdio,
-    tool
+    REVISIONS, Cors, Depends, HttpApp, HttpOptions, HttpRequest, Options, Route, RouteRequest,
+    RouteResponse, StatusError, connect_in_memory, http_app, run_http, run_stdio, tool
 )
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25 import models as m
@@ -769,6 +769,10 @@ class Server(mcp.Server):
         yield Db()
 
 
+def asgi_of(app: mcp.App) -> HttpApp:
+    return app.http(routes=[Route("/routes", lambda request: request.body)])
+
+
 async def use() -> None:
     assert_type(plain(1, Db()), int)
     assert_type(await waiting(2), str)
@@ -786,6 +790,52 @@ async def use() -> None:
 app.run()
 app.run("stdio", limit=1000, revisions=REVISIONS, options=Options(timeout=3))
 app.run("http", port=8000, host="::1", http=HttpOptions(), revisions=REVISIONS[1:])
+app.run("http", workers=2, http=HttpOptions(cors=Cors(headers=["x"], max_age=5)))
+app.run("stdio", workers=2)  # wrong
+
+
+@app.route("/health")
+def health(request: HttpRequest) -> dict[str, bool]:
+    return {"ok": request.client is not None}
+
+
+@app.route("/save", methods=["POST"], authenticated=True)
+async def save(request: RouteRequest) -> RouteResponse:
+    return RouteResponse(request.json(), status=201, headers={"x": request.headers["y"]})
+
+
+@app.route("/many")  # wrong
+def many(one: int, other: int) -> str:
+    return ""
+
+
+async def admin(
+    scope: MutableMapping[str, Any],
+    receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
+    send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
+) -> None: ...
+
+
+app.route("/admin", admin)
+app.route("/other", asgi_of(app))
+app.route("/again", health)
+app.route("/no", methods="GET", size=1)  # wrong
+http_app(Server, routes=[Route("/x", save), Route("/y", admin), Route("/z", health)])
+
+
+def tenant(session: mcp.Session) -> str:
+    request = session.http_request
+    assert_type(request, HttpRequest | None)
+    if request is None or request.principal is None:
+        raise StatusError(-32000, "no", status=403, headers={"x": "y"})
+    assert_type(request.principal.scopes, frozenset[str])
+    assert_type(request.query["a"], list[str])
+    return request.headers["x-tenant"] + request.headers.getlist("a")[0]
+
+
+async def use_routes() -> None:
+    assert_type(health(cast(RouteRequest, None)), dict[str, bool])
+    assert_type(await save(cast(RouteRequest, None)), RouteResponse)
 Own("own").run()
 run_stdio(app)
 run_http(Server())

@@ -188,6 +188,8 @@ class Wire:
         length, coding = answer.field("content-length"), answer.field("transfer-encoding")
         if coding == "chunked":
             return answer._replace(body=b"".join([piece async for piece in self.pieces()]))
+        if answer.status == 204:
+            return answer
         if length is None:
             return answer._replace(body=await self.reader.read())
         return answer._replace(body=await self.reader.readexactly(int(length)))

@@ -31,11 +31,16 @@ Headers = Mapping[str, str | bytes | None]
 
 
 def app_of(servers: Servers, revisions: Any = None, **chosen: Any) -> pkg.HttpApp:
-    """An application; `chosen` are fields of `Options` and of `HttpOptions`."""
+    """An application; `chosen` are fields of `Options` and of `HttpOptions`, and `routes`."""
+    routes = chosen.pop("routes", ())
     limits = {name: value for name, value in chosen.items() if name in _LIMITS}
     http = {name: value for name, value in chosen.items() if name not in _LIMITS}
     return pkg.http_app(
-        servers, revisions=revisions, options=pkg.Options(**limits), http=pkg.HttpOptions(**http)
+        servers,
+        revisions=revisions,
+        options=pkg.Options(**limits),
+        http=pkg.HttpOptions(**http),
+        routes=routes,
     )
 
 
@@ -384,14 +389,14 @@ class Started:
 async def started(
     *command: str, environment: Mapping[str, str] | None = None
 ) -> AsyncGenerator[Started, None]:
-    """Start a Python module, such as an ASGI server; `PORT` in its arguments is the port."""
+    """Start a Python module or file, such as an ASGI server; its port is `PORT` in `command`."""
     port = free_port()
     arguments = [
         str(port) if one == "PORT" else one.replace(":PORT", f":{port}") for one in command
     ]
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-m",
+        *([] if arguments[0].endswith(".py") else ["-m"]),
         *arguments,
         env={**folders.environment(), **(environment or {})},
         stdout=asyncio.subprocess.DEVNULL,

@@ -1,6 +1,7 @@
 """Errors of a connection: it ends, is silent, agrees on nothing, or lacks a capability."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from .errors import (
@@ -53,6 +54,26 @@ class HttpError(RemoteError):
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status: Final = status
+
+
+class StatusError(McpError):
+    """An error response that over HTTP has a status of its own, and header fields.
+
+    Both are left out where the response has begun, in batches, and over other transports.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        data: Any = None,
+        *,
+        status: int,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(code, message, data)
+        self.status: Final = status
+        self.headers: Final = headers
 
 
 class MissingClientCapability(RemoteError):

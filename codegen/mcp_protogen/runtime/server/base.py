@@ -34,6 +34,7 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
+from ..core.http_request import HttpRequest
 from ..core.json import JSONObject, is_object
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
@@ -97,6 +98,8 @@ class ServerRuntime(HandlerSet):
         self.changes: dict[str, int] = {}
         """How many changes were published, by method."""
         self.lifespan: Lifespan | None = None
+        self.routes: list[Any] | tuple[Any, ...] = []
+        """What is served beside the endpoint over HTTP; a tuple once it is."""
         self._warned: set[str] = set()
 
     @property
@@ -278,6 +281,10 @@ class RequestContext:
     def principal(self) -> str | None:
         own = None if self._reply is None else self._reply.principal
         return self.endpoint.principal if own is None else own
+
+    @property
+    def http_request(self) -> HttpRequest | None:
+        return None if self._reply is None else self._reply.http_request
 
     @property
     def server_state(self) -> Any:
@@ -509,6 +516,14 @@ class SessionBase(Peer):
     def principal(self) -> str | None:
         """The id of the client as the transport has authenticated it, if it does."""
         return self._context.principal
+
+    @property
+    def http_request(self) -> HttpRequest | None:
+        """The HTTP request that carries the request that is handled; None over other transports.
+
+        A notification, and a client of the old transport, has none.
+        """
+        return self._context.http_request
 
     @property
     def state(self) -> Any:

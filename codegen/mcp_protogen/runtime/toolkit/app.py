@@ -96,6 +96,19 @@ def _added(app: AppBase, kind: str, function: Any, options: Mapping[str, Any]) -
     return add if function is None else add(function)
 
 
+def add_route(
+    module: str, app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]
+) -> Any:
+    """Add a route to an app of the package of `module`, or return what adds a function as one."""
+    make = of_package(module, "Route")
+
+    def add(endpoint: Any) -> Any:
+        make(path, endpoint, server=app, **options).add_to(app)
+        return endpoint
+
+    return add if endpoint is None else add(endpoint)
+
+
 def of_package(module: str, name: str) -> Any:
     """Return a name of the package of a module; raise `ImportError` if it was made without it."""
     return getattr(import_module(module.rpartition(".")[0]), name)

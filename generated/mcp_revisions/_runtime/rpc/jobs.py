@@ -34,6 +34,7 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
+from ..core.http_request import HttpRequest
 from ..core.spec import Capability
 from ..core.tasks import Signal, Tasks, resumed, together
 from ..core.throttle import Throttle
@@ -73,12 +74,17 @@ class Reply(Protocol):
         """The id of whoever made the request, where this differs from request to request."""
         ...
 
+    @property
+    def http_request(self) -> HttpRequest | None:
+        """The HTTP request that carried it, if one did."""
+        ...
+
     def awaits(self, id: RequestId, /) -> bool:
         """Return whether the peer still waits for the answer."""
         ...
 
-    def answer(self, data: bytes, code: int | None, /) -> Work:
-        """Return what gives the answer, an error if it has a `code`; it raises `Disconnected`."""
+    def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
+        """Return what gives the answer, which may be an `error`; it raises `Disconnected`."""
         ...
 
     def skip(self) -> None: ...
@@ -395,7 +401,7 @@ def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None
     """Return what gives an answer, `error` if it is one; None if there is nothing to answer."""
     if data is None:
         return _skip(reply)
-    return reply.answer(data, None if error is None else error.code)
+    return reply.answer(data, error)
 
 
 async def _skip(reply: Reply) -> None:
@@ -410,7 +416,7 @@ class SingleReply:
 
     __slots__ = ("_connection", "_jobs", "beside")
 
-    principal = None
+    principal = http_request = None
 
     def __init__(self, connection: Connection, sink: MessageSink, jobs: Jobs) -> None:
         self._connection = connection
@@ -420,7 +426,7 @@ class SingleReply:
     def awaits(self, id: RequestId, /) -> bool:
         return self._connection.is_open(id)
 
-    def answer(self, data: bytes, code: int | None, /) -> Work:
+    def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
         sink = self.beside
         # Of many answers, those that are ready at the same time go out together.
         if self._jobs.working == 1 and isinstance(sink, SendQueue):
@@ -435,19 +441,20 @@ class SingleReply:
 class GatheredReply:
     """The way back for the members of a batch that one task waits for."""
 
-    __slots__ = ("answers", "awaits", "beside", "principal")
+    __slots__ = ("answers", "awaits", "beside", "http_request", "principal")
 
     def __init__(self, reply: Reply) -> None:
         self.awaits = reply.awaits
         self.beside = reply.beside
         self.principal = reply.principal
+        self.http_request = reply.http_request
         self.answers: list[bytes] = []
 
     @property
     def array(self) -> bytes:
         return b"[%b]" % b",".join(self.answers)
 
-    async def answer(self, data: bytes, code: int | None, /) -> None:
+    async def answer(self, data: bytes, error: ProtocolError | None, /) -> None:
         self.answers.append(data)
 
     def skip(self) -> None: ...
@@ -467,7 +474,7 @@ class BatchReply(GatheredReply):
         super().__init__(reply)
         self._missing = size
 
-    async def answer(self, data: bytes, code: int | None, /) -> None:
+    async def answer(self, data: bytes, error: ProtocolError | None, /) -> None:
         self.answers.append(data)
         self._missing -= 1
         if not self._missing:

@@ -6,7 +6,7 @@ from math import ceil
 from time import monotonic
 from typing import Any, Final, NamedTuple, cast
 
-from ..core.errors import McpError
+from ..core.connection_errors import StatusError
 from ..core.json import json_text
 from ..core.middleware import CallNext, MethodCall, failure
 from ..core.models.base import WireModel, declared
@@ -55,8 +55,8 @@ class RateLimit:
 
     Each principal has a limit of its own, or each value of `key`; all clients that are not
     authenticated have one together. Without `methods` all requests count but `ping`. The error has
-    the code -32000, and the seconds to wait as `retryAfter` in its data. Raises `ValueError` for a
-    rate or burst that lets nothing through.
+    the code -32000, and the seconds to wait as `retryAfter` in its data; over HTTP its status is
+    429, with `Retry-After`. Raises `ValueError` for a rate or burst that lets nothing through.
     """
 
     def __init__(
@@ -93,7 +93,8 @@ class RateLimit:
         if left < 1:
             seconds = ceil((1 - left) / self._rate * 1000) / 1000
             text = f"Too many requests: try again in {seconds:g} s"
-            raise McpError(RATE_LIMITED, text, {"retryAfter": seconds})
+            data, wait = {"retryAfter": seconds}, {"retry-after": str(ceil(seconds))}
+            raise StatusError(RATE_LIMITED, text, data, status=429, headers=wait)
 
 
 class _Kept(NamedTuple):

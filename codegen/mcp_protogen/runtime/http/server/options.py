@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 
 from pydantic_core import to_json
 
+from ...core.http_request import Principal
 from .asgi import Field, HttpRefusal
+from .cors import Cors
 from .stores import EventStore, SessionStore
 
 _POSITIVE: Final = (
@@ -22,14 +24,6 @@ _POSITIVE: Final = (
 
 _METADATA: Final = "/.well-known/oauth-protected-resource"
 """Where the metadata of a protected resource is, before the path of the resource (RFC 9728)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Somebody who was authenticated, and what they may do."""
-
-    id: str
-    scopes: frozenset[str] = frozenset()
 
 
 Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
@@ -144,8 +138,10 @@ class HttpOptions:
     allowed_origins: Collection[str] = ()
     """The origins of web pages that may call, such as `https://app.example.com`, `*` for any.
 
-    Pages at an allowed host may always call.
+    Pages at an allowed host may always call. What their browsers want to know first, `cors` says.
     """
+    cors: Cors | None = None
+    """The answers to browsers that ask for pages of other origins; without it, there are none."""
     authentication: Authentication | None = None
     """The check of who may call; without it, everyone may who can reach the server."""
     sessions: bool = True
@@ -210,6 +206,8 @@ class HttpOptions:
         for origin in self.allowed_origins:
             if origin != "*" and "://" not in origin and origin != "null":
                 raise ValueError(f"allowed_origins: {origin!r} is no origin, as https://a.example")
+        if self.cors is not None and self.cors.credentials and "*" in self.allowed_origins:
+            raise ValueError("Cors(credentials=True) needs allowed_origins that are named, not '*'")
         for name in ("path", "old_sse_path", "old_messages_path"):
             if not getattr(self, name).startswith("/"):
                 raise ValueError(f"{name} has to begin with a slash")

@@ -11,23 +11,25 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ...core import errors
+from ...core.connection_errors import StatusError
+from ...core.http_request import HttpRequest
 from ...core.tasks import resumed
 from ...messages.jsonrpc import Batch, Parsed
 from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
 from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
-from .asgi import HttpExchange
+from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
 from .state import HttpSession, HttpState
 
-HANDSHAKE: Final[Mapping[int | None, int]] = {
+HANDSHAKE: Final[Mapping[int, int]] = {
     errors.PARSE_ERROR: 400,
     errors.INVALID_REQUEST: 400,
 }
 """The status of an answer, by the code of its error, where it is not 200."""
 
-STATELESS: Final[Mapping[int | None, int]] = {
+STATELESS: Final[Mapping[int, int]] = {
     # 2026-07-28, basic/transports/streamable-http, "Protocol Version Header" and "Server
     # Validation"; basic, "Capabilities"
     errors.METHOD_NOT_FOUND: 404,
@@ -51,7 +53,7 @@ class HttpResponse(StreamSink):
 
     exchange: HttpExchange
     _state: HttpState
-    _statuses: Mapping[int | None, int]
+    _statuses: Mapping[int, int]
     _is_open: Callable[[errors.RequestId], bool] | None = None
     _session: HttpSession | None = None
     _queue: StreamQueue | None = None
@@ -62,6 +64,10 @@ class HttpResponse(StreamSink):
     @property
     def principal(self) -> str | None:
         return self.exchange.principal
+
+    @property
+    def http_request(self) -> HttpRequest:
+        return self.exchange.request
 
     async def serve(self, work: Work, cancel: Callable[[], None] | None = None) -> None:
         """Await what answers the request, and complete the response; a failure ends it at once.
@@ -125,20 +131,30 @@ class HttpResponse(StreamSink):
     def awaits(self, id: errors.RequestId, /) -> bool:
         return not self.answered if self._is_open is None else self._is_open(id)
 
-    def answer(self, data: bytes, code: int | None, /) -> Work:
+    def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered = True
         if self._queue is None and (self._session is None or self._state.sessions.store is None):
-            return self.exchange.respond(self._statuses.get(code, 200), data)
-        return self._answer_later(data, code)
+            if error is None:
+                return self.exchange.respond(200, data)
+            return self._refuse(data, error)
+        return self._answer_later(data, error)
 
-    async def _answer_later(self, data: bytes, code: int | None) -> None:
+    def _refuse(self, data: bytes, error: errors.ProtocolError) -> Work:
+        status, fields = self._statuses.get(error.code, 200), list[Field]()
+        if isinstance(error, StatusError):
+            status, fields = error.status, fields_of(error.headers)
+        return self.exchange.respond(status, data, fields)
+
+    async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:
         if self._session is not None:
             # What was answered holds wherever the client asks next.
             await self._state.sessions.save(self._session)
-        if self._queue is None:
-            await self.exchange.respond(self._statuses.get(code, 200), data)
-        else:
+        if self._queue is not None:
             self._queue.queue.put(data)
+        elif error is None:
+            await self.exchange.respond(200, data)
+        else:
+            await self._refuse(data, error)
 
     def skip(self) -> None:
         """Leave the response to `close` or `accept`."""
@@ -193,7 +209,7 @@ def single_request(
     exchange: HttpExchange,
     state: HttpState,
     bound_server: BoundServer,
-    statuses: Mapping[int | None, int],
+    statuses: Mapping[int, int],
 ) -> Generator[tuple[ServerConnection, HttpResponse], None, None]:
     connection = bound_server.connection()
     response = HttpResponse(exchange, state, statuses, connection.is_open)

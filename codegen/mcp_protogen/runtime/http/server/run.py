@@ -7,33 +7,44 @@ stands before uvicorn's own protocol, of which it uses `cycle` and `transport`.
 
 import sys
 from asyncio import BaseTransport, Protocol, TimerHandle, Transport, get_running_loop
-from collections.abc import Iterable, MutableSequence, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableSequence, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from faulthandler import dump_traceback_later
 from functools import partial
 from importlib import import_module
 from logging import getLogger
+from multiprocessing import current_process
 from multiprocessing.connection import Connection
 from operator import attrgetter
+from pickle import dumps
 from secrets import token_bytes
 from socket import AF_INET, AF_INET6, create_server, socket
 from threading import Thread
+from types import ModuleType
 from typing import Any, ClassVar, Final, cast
 
 from ...core.options import Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks, is_running
+from ...server.base import ServerBase
 from ...server.serve import Server
 from .app import AppOptions, HttpApp, http_app
 from .options import HttpOptions
+from .routes import Route
 from .stores import MemoryEventStore
 from .workers import Workers
 
 _log: Final = getLogger(__name__)
 
-_USUAL: Final = Options()
+_USUAL_OPTIONS: Final = Options()
 _USUAL_HTTP: Final = HttpOptions()
+_USUAL: Final[Mapping[str, object]] = {
+    "revisions": None,
+    "options": _USUAL_OPTIONS,
+    "http": _USUAL_HTTP,
+    "routes": (),
+}
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 # How long a worker leaves a new connection to the others, and one that failed, in seconds.
@@ -48,6 +59,7 @@ _TOO_LARGE: Final = _REFUSAL.format("431 Request Header Fields Too Large").encod
 class HttpRunOptions(AppOptions, total=False):
     host: str
     port: int
+    workers: int
 
 
 def run_http(
@@ -57,13 +69,15 @@ def run_http(
     port: int = 8000,
     workers: int = 1,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
+    options: Options = _USUAL_OPTIONS,
     http: HttpOptions = _USUAL_HTTP,
+    routes: Iterable[Route] = (),
 ) -> None:
     """Serve HTTP until the process is told to end; the parameters are those of `http_app`.
 
-    In place of all of them, `servers` may name its result: `"module:app"`, where `app` may be a
-    function that returns it. Several `workers`, which are processes, need that.
+    `servers` may also be the name of one, or of what `http_app` returns, which has the other
+    parameters already: `"module:app"`, where `app` may be a function that returns it. Several
+    `workers`, which are processes, need that, or one server that is a global of a module.
 
     Only this machine can reach the server unless `host` says otherwise; then `http` has to name the
     `allowed_hosts`. SIGTERM and Ctrl-C end it: streams are closed, and handlers get
@@ -74,24 +88,28 @@ def run_http(
     if is_running():
         advice = "serve what http_app(...) returns, with any ASGI server"
         raise RuntimeError(f"run_http cannot run inside an event loop that runs: {advice}")
-    if not isinstance(servers, str):
-        app = http_app(servers, revisions=revisions, options=options, http=http)
-    elif revisions is not None or options is not _USUAL or http is not _USUAL_HTTP:
-        raise ValueError(f"revisions, options and http are those of {servers}; see http_app")
+    _check_number(workers)
+    several: dict[str, object] = {
+        "revisions": revisions and tuple(revisions),
+        "routes": routes and tuple(routes),
+    }
+    said = several | {"options": options, "http": http}
+    given = cast(AppOptions, {name: one for name, one in said.items() if one is not _USUAL[name]})
+    if isinstance(servers, str):
+        name, app = servers, _named(servers, given)
     else:
-        app = _named(servers)
+        name = "" if workers == 1 else _name_of(servers, given)
+        app = http_app(servers, **given)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(f"a server on {host} needs HttpOptions.allowed_hosts, its public names")
     server = _server(app, host, port)
     if workers == 1:
         _run(server, app)
         return
-    if workers < 1 or not isinstance(servers, str):
-        raise ValueError('several workers need a name to import: run_http("module:app", workers=4)')
     _check_workers(app)
     family = AF_INET6 if ":" in host else AF_INET
     with create_server((host, port), family=family) as listening:
-        work = partial(_work, servers, listening, token_bytes(32))
+        work = partial(_work, name, given, listening, token_bytes(32))
         Workers(work, workers).run(_patience(app) + 1)
 
 
@@ -113,16 +131,70 @@ def _patience(app: HttpApp) -> float:
     return 3 * app.options.drain + 5
 
 
-def _named(name: str) -> HttpApp:
+def _named(name: str, given: AppOptions) -> HttpApp:
+    """Return the application of that name, made of a server and `given` if it names one."""
     module, _, attribute = name.partition(":")
     if not attribute:
         raise ValueError(f"{name!r} names no application; write it as 'module:app'")
-    app = attrgetter(attribute)(import_module(module))
-    if not isinstance(app, HttpApp) and callable(app):
-        app = app()
+    try:
+        found: Any = attrgetter(attribute)(import_module(module))
+    except AttributeError as error:
+        advice = 'an import has to make it, which is not below if __name__ == "__main__":'
+        raise AttributeError(f"{name}: {error}: {advice}") from error
+    if _is_server(found):
+        return http_app(found, **given)
+    app = found() if callable(found) and not isinstance(found, HttpApp) else found
     if not isinstance(app, HttpApp):
-        raise TypeError(f"{name} is not what http_app returns")
+        raise TypeError(f"{name} is neither a server nor what http_app returns")
+    if given:
+        raise ValueError(f"revisions, options, http and routes are those of {name}; see http_app")
     return app
+
+
+def _is_server(found: object) -> bool:
+    return isinstance(found, ServerBase) or (
+        isinstance(found, type) and issubclass(found, ServerBase)
+    )
+
+
+def _check_number(workers: int) -> None:
+    if workers < 1:
+        raise ValueError(f"run_http(workers={workers}) would serve nobody: begin at 1")
+    # As multiprocessing itself finds out, but not before the port turns out to be taken.
+    if workers > 1 and getattr(current_process(), "_inheriting", False):
+        advice = 'call run_http, or app.run, below if __name__ == "__main__":'
+        raise RuntimeError(f"each worker imports the program, which would start workers: {advice}")
+
+
+_BY_NAME: Final = 'or name an application: run_http("module:app", workers=4)'
+
+
+def _name_of(server: object, given: AppOptions) -> str:
+    """Return the name by which workers import a server; raise `ValueError` if they cannot."""
+    name = next(_names_of(server), None) if _is_server(server) else None
+    if name is None:
+        what = "each of several workers imports its server"
+        raise ValueError(f"{what}: assign one to a global of a file, app = ..., {_BY_NAME}")
+    try:
+        dumps(given)
+    except Exception as error:
+        what = f"workers cannot be given {', '.join(given)}: {error}"
+        raise ValueError(f"{what}: use functions and classes of modules, {_BY_NAME}") from error
+    return name
+
+
+def _names_of(server: object) -> Iterator[str]:
+    # What the program has imported can be imported again, whatever the program is.
+    for module, one in sorted(sys.modules.items(), key=lambda item: item[0] == "__main__"):
+        if module != "__main__" or _is_imported(one):
+            known = [*getattr(one, "__dict__", {}).items()]
+            yield from (f"{module}:{name}" for name, value in known if value is server)
+
+
+def _is_imported(program: ModuleType) -> bool:
+    """Return whether new processes import the program, as they do not what was typed in."""
+    spec = program.__spec__
+    return hasattr(program, "__file__") if spec is None else not spec.name.endswith("__main__")
 
 
 def _check_workers(app: HttpApp) -> None:
@@ -140,13 +212,14 @@ def _check_workers(app: HttpApp) -> None:
 
 def _work(
     name: str,
+    given: AppOptions,
     shared: socket,
     key: bytes,
     parent: Connection,
     numbers: MutableSequence[int],
     place: int,
 ) -> None:
-    app = _named(name)
+    app = _named(name, given)
     if app.options.state_key is None:
         # A round that one worker began may go on in another.
         app.options = replace(app.options, state_key=key)

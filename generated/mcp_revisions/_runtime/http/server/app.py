@@ -4,8 +4,9 @@ It runs under any ASGI server, by itself or mounted inside another application.
 """
 
 from asyncio import Task, create_task, get_running_loop, shield, wait
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from logging import getLogger
 from typing import Any, Final, TypeAlias
 
@@ -21,8 +22,10 @@ from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
 from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
 from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_post
+from .cors import CrossOrigin
 from .legacy_sse import LegacySse
 from .options import HttpOptions
+from .routes import Route, Routes
 from .state import HttpState, cannot_begin
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
@@ -34,6 +37,13 @@ _USUAL_HTTP: Final = HttpOptions()
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _ANY: Final = "*"
+
+# Pages of any origin may read where to get a token.
+_ANYBODY: Final = tuple(
+    (b"access-control-allow-" + what, value)
+    for what, value in ((b"origin", b"*"), (b"methods", b"GET"), (b"headers", b"*"))
+)
+
 _KNOWN: Final = 1000
 _LONGEST: Final = 300
 _PORT: Final = len("65535")
@@ -41,6 +51,7 @@ _PORT: Final = len("65535")
 
 class AppOptions(ServeOptions, total=False):
     http: HttpOptions
+    routes: Iterable[Route]
 
 
 def http_app(
@@ -49,19 +60,34 @@ def http_app(
     revisions: Iterable[Revision] | None = None,
     options: Options = _USUAL,
     http: HttpOptions = _USUAL_HTTP,
+    routes: Iterable[Route] = (),
 ) -> "HttpApp":
     """Return an ASGI application that serves any number of clients over HTTP.
 
     `servers` and `revisions` are those of `serve`. Where a class is given, each session gets a
     server of its own; all requests of the stateless era share one. Lifespans are entered with that
-    of the ASGI server, or else with the first request. Raise `ValueError` if no server is given, or
-    two of the same revision.
+    of the ASGI server, or else with the first request. `routes` are served beside the endpoint.
+    Raise `ValueError` if no server is given, or two of the same revision, and for routes that clash
+    or want tokens that nobody checks.
     """
     given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     if not given or len({server.TABLE.revision for server in given}) < len(given):
         raise ValueError("http_app needs at least one server, and one for a revision at most")
     all_spoken = revisions_spoken(given, revisions)
-    return HttpApp(given, None if all_spoken is None else tuple(all_spoken), options, http)
+    spoken = None if all_spoken is None else tuple(all_spoken)
+    beside = [*routes, *_routes_of(given)]
+    for route in beside:
+        if route.authenticated and http.authentication is None:
+            raise ValueError(f"{route} wants a token: give HttpOptions(authentication=...)")
+    return HttpApp(given, spoken, options, http, beside)
+
+
+def _routes_of(servers: Iterable[Server]) -> Iterator[Route]:
+    for server in servers:
+        if not isinstance(server, type):
+            runtime = server.__mcp_runtime__
+            runtime.routes = tuple(runtime.routes)
+            yield from runtime.routes
 
 
 class HttpApp:
@@ -73,6 +99,7 @@ class HttpApp:
         revisions: tuple[Revision, ...] | None,
         options: Options,
         http: HttpOptions,
+        routes: Iterable[Route] = (),
     ) -> None:
         self._servers = servers
         self._revisions = revisions
@@ -84,6 +111,11 @@ class HttpApp:
         """Where to get a token, by the paths at which this is said."""
         if http.authentication is not None and (resource := http.authentication.resource):
             self._metadata = dict.fromkeys(resource.paths, resource.to_json())
+        self._cross_origin: CrossOrigin | None = None
+        if http.cors is not None:
+            self._cross_origin = CrossOrigin(http.cors, self._guard.may_call)
+        old = (http.old_sse_path, http.old_messages_path) if http.old_sse else ()
+        self._routes = Routes(routes, {http.path, *old, *self._metadata})
         self._running: _Running | None = None
         self._beginning: Task[None] | None = None
         self.failure: LifespanError | None = None
@@ -94,18 +126,19 @@ class HttpApp:
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
+        if self._cross_origin is not None:
+            send = self._cross_origin.sending(scope, send)
         exchange = HttpExchange(scope, receive, send, self.http.send_timeout, self._log)
         try:
             exchange.read_head(self.http.max_headers)
             if exchange.path in self._metadata:
-                # Pages of any origin may read it.
-                anybody = b"access-control-allow-origin", b"*"
-                await exchange.respond(200, self._metadata[exchange.path], [anybody])
+                await exchange.respond(200, self._metadata[exchange.path], _ANYBODY)
             else:
                 handle = self._handler(exchange)
-                if self.http.authentication is not None:
+                if self.http.authentication is not None and not self._is_open(exchange):
                     token = exchange.field(b"authorization")
-                    exchange.principal = (await self.http.authentication.principal(token)).id
+                    sender = await self.http.authentication.principal(token)
+                    exchange.principal, exchange.authenticated = sender.id, sender
                 await handle(exchange)
         except (HttpRefusal, RemoteError) as error:
             error.__traceback__ = None  # which holds on to this frame
@@ -197,16 +230,42 @@ class HttpApp:
             raise HttpRefusal.for_now("The server is shutting down")
         handlers = running.paths.get(exchange.path)
         if handlers is None:
-            raise HttpRefusal(404, "There is nothing here; see HttpOptions.path")
+            return self._beside(exchange, running.state)
         is_stateless = exchange.version in running.state.offer.stateless
         if is_stateless and exchange.path == self.http.path:
             # Streams and sessions are in the handshake revisions alone.
             handlers = running.posts
         handle = handlers.get(exchange.scope["method"])
-        if handle is None:
-            allow = b"allow", ", ".join(handlers).encode()
-            raise HttpRefusal(405, "Method not allowed", fields=[allow])
-        return handle
+        return self._other_method(exchange, handlers) if handle is None else handle
+
+    def _beside(self, exchange: HttpExchange, state: HttpState) -> "_Handler":
+        """Return what serves a path beside the endpoint; raise `HttpRefusal`."""
+        route = self._routes.find(exchange.path, exchange.scope["method"])
+        if route is None:
+            methods = self._routes.methods(exchange.path)
+            if not methods:
+                raise HttpRefusal(404, "There is nothing here; see HttpOptions.path")
+            return self._other_method(exchange, methods)
+        asked = self._preflight(exchange)
+        if asked is not None:
+            return self._other_method(exchange, [asked])
+        return partial(route.serve, state)
+
+    def _other_method(self, exchange: HttpExchange, methods: Iterable[str]) -> "_Handler":
+        """Return what answers a preflight for a path that has `methods`; raise `HttpRefusal`."""
+        if self._cross_origin is not None and self._cross_origin.asked(exchange) is not None:
+            return partial(self._cross_origin.answer, methods=methods)
+        allow = b"allow", ", ".join(methods).encode()
+        raise HttpRefusal(405, "Method not allowed", fields=[allow])
+
+    def _preflight(self, exchange: HttpExchange) -> str | None:
+        return None if self._cross_origin is None else self._cross_origin.asked(exchange)
+
+    def _is_open(self, exchange: HttpExchange) -> bool:
+        """Return whether no token is wanted: browsers ask without, and for routes it is said."""
+        route = self._routes.find(exchange.path, exchange.scope["method"])
+        is_open = route is not None and not route.authenticated
+        return is_open or self._preflight(exchange) is not None
 
 
 class OriginGuard:
@@ -229,7 +288,7 @@ class OriginGuard:
             raise HttpRefusal(400, "The header field Host is missing")
         if not self._is_allowed(host.decode("latin-1").strip(" \t").lower()):
             raise HttpRefusal(421, "Not a host of this server; see allowed_hosts")
-        if origin is not None and not self._may_call(origin.decode("latin-1").strip(" \t").lower()):
+        if origin is not None and not self.may_call(origin):
             raise HttpRefusal(403, "Not an origin that may call this server; see allowed_origins")
         if len(host) + len(origin or b"") > _LONGEST:
             return
@@ -244,7 +303,9 @@ class OriginGuard:
         is_port = bool(colon) and port.isascii() and port.isdigit() and len(port) <= _PORT
         return is_port and name in self._hosts
 
-    def _may_call(self, origin: str) -> bool:
+    def may_call(self, field: bytes) -> bool:
+        """Return whether a page may call whose origin is in the header field."""
+        origin = field.decode("latin-1").strip(" \t").lower()
         if _ANY in self._origins or origin in self._origins:
             return True
         scheme, _, host = origin.partition("://")

@@ -3,6 +3,7 @@
 https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
+import re
 from asyncio import Task, Timeout, create_task, get_running_loop, timeout
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from inspect import iscoroutine
 from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
+from ...core.http_request import HttpRequest, Principal
 from ...core.tasks import resumed
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
@@ -27,7 +29,7 @@ _VERSION: Final = headers.PROTOCOL_VERSION.encode()
 _JSON: Final[Field] = (b"content-type", headers.JSON.encode())
 _MOST_FIELDS: Final = 200
 
-_LENGTH: Final = b"content-length"
+LENGTH: Final = b"content-length"
 _DIGITS: Final = 20
 
 # ASGI servers read about as much ahead.
@@ -44,6 +46,10 @@ _SINGLE: Final = frozenset(
     (b"authorization", b"content-length", b"content-type", b"host", b"last-event-id", b"origin")
 )
 _OURS: Final = b"mcp-"
+
+# RFC 9110, section 5: what would end the line could begin another field.
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE: Final = re.compile(r"[\t -~\x80-\xff]*")
 
 _NO_WEIGHT: Final = ("0", "0.0", "0.00", "0.000")
 
@@ -98,6 +104,8 @@ class HttpExchange:
     """The revision that the header names, if it does."""
     principal: str | None = None
     """The id of who was authenticated."""
+    authenticated: Principal | None = None
+    """The same with their scopes."""
     taken: int = 0
     """The bytes that `Bodies` counts for it."""
     closed: bool = False
@@ -121,6 +129,10 @@ class HttpExchange:
         value = self.fields.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
+    @property
+    def request(self) -> HttpRequest:
+        return HttpRequest(self.scope, self.path, self.authenticated)
+
     async def gone(self) -> None:
         """Wait until the client has closed the connection, once the body was read."""
         while (await self.receive())["type"] != "http.disconnect":
@@ -138,8 +150,9 @@ class HttpExchange:
 
     def respond(self, status: int, body: bytes = b"", fields: Iterable[Field] = ()) -> Work:
         """Return what sends a whole response; its body is JSON."""
-        length = b"content-length", b"%d" % len(body)
-        listed = [length, _JSON, *fields] if body else [length, *fields]
+        # RFC 9110, section 8.6: 204 has no length.
+        length = [] if status == 204 else [(LENGTH, b"%d" % len(body))]
+        listed = [*length, _JSON, *fields] if body else [*length, *fields]
         return self.send(
             {"type": "http.response.start", "status": status, "headers": listed},
             {"type": "http.response.body", "body": body},
@@ -166,6 +179,14 @@ class HttpExchange:
                 # uvloop says in a RuntimeError that the connection is closed already.
                 self._log.info("a client has gone: %s", error)
                 self.closed = True
+
+
+def fields_of(fields: Mapping[str, str]) -> list[Field]:
+    """Return header fields for ASGI; raise `ValueError` for a value with control characters."""
+    for name, value in fields.items():
+        if not (_NAME.fullmatch(name) and _VALUE.fullmatch(value)):
+            raise ValueError(f"{name!r}: {value!r:.100} is no header field")
+    return [(name.lower().encode(), value.encode("latin-1")) for name, value in fields.items()]
 
 
 def _joined(listed: list[Field]) -> dict[bytes, bytes]:
@@ -246,7 +267,7 @@ class Bodies:
 
     async def read(self, exchange: HttpExchange) -> bytes:
         """Return a whole body; raise `HttpRefusal` if it is too large, too slow or cut off."""
-        expected = _length(exchange.fields.get(_LENGTH, b"0"), self._largest)
+        expected = length_of(exchange.fields.get(LENGTH, b"0"), self._largest)
         if expected > _SMALL:
             self._take(exchange, expected)
         work = exchange.receive()
@@ -329,12 +350,12 @@ class Bodies:
 
 
 @lru_cache(maxsize=1024)
-def _length(value: bytes, largest: int) -> int:
+def length_of(value: bytes, largest: int) -> int:
     value = value.strip(b" \t")
     if not value.isdigit():
         raise HttpRefusal(400, "Content-Length has to be a number")
     if len(value) > _DIGITS or (length := int(value)) > largest:
-        raise _too_large(largest)
+        raise too_large(largest)
     return length
 
 
@@ -343,7 +364,7 @@ def _piece(message: Mapping[str, Any], limit: int) -> bytes:
         raise HttpRefusal(400, "The request was not sent to its end")
     piece: bytes = message.get("body", b"")
     if len(piece) > limit:
-        raise _too_large(limit)
+        raise too_large(limit)
     return piece
 
 
@@ -351,7 +372,7 @@ async def _given(message: Message) -> Message:
     return message
 
 
-def _too_large(limit: int) -> HttpRefusal:
+def too_large(limit: int) -> HttpRefusal:
     return HttpRefusal(413, f"The body of the request is larger than {limit} bytes")
 
 

@@ -1,0 +1,269 @@
+"""Routes beside the endpoint: functions of a request, and whole ASGI applications."""
+
+from asyncio import to_thread
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from inspect import isawaitable, iscoroutinefunction, signature
+from logging import getLogger
+from typing import Any, Final, TypeAlias, TypedDict, TypeVar
+
+from pydantic_core import from_json, to_json
+
+from ...core.errors import INTERNAL_ERROR, PARSE_ERROR, LocalError
+from ...core.http_request import HttpRequest
+from ...server.base import ServerBase
+from .. import headers
+from .asgi import (
+    LENGTH,
+    HttpExchange,
+    HttpRefusal,
+    Message,
+    Receive,
+    Scope,
+    Send,
+    fields_of,
+    length_of,
+    too_large,
+)
+from .state import HttpState
+
+_log: Final = getLogger(__name__)
+
+_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+class RouteRequest(HttpRequest):
+    """The request of a route, with its body."""
+
+    def __init__(self, exchange: HttpExchange, body: bytes, server: Any) -> None:
+        super().__init__(exchange.scope, exchange.path, exchange.authenticated)
+        self.body: Final = body
+        self._server = server
+
+    def json(self) -> Any:
+        """Return the JSON value in the body; what is none is answered with 400."""
+        try:
+            return from_json(self.body)
+        except ValueError:
+            reason = "The body of the request is not JSON"
+            raise HttpRefusal(400, reason, code=PARSE_ERROR) from None
+
+    @property
+    def state(self) -> Any:
+        """The value of the server's `lifespan`; raise `LocalError` if it has none."""
+        if self._server is None:
+            raise LocalError("request.state: each session has a server, with a state, of its own")
+        return self._server.__mcp_runtime__.state
+
+
+@dataclass(frozen=True, slots=True)
+class RouteResponse:
+    """The answer of a route; what is no text, bytes or None is written as JSON."""
+
+    content: Any = None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def messages(self, method: str) -> tuple[Message, Message]:
+        """Return what ASGI wants to be sent; raise `ValueError` for what is no header field."""
+        content, kind = self.content, headers.JSON
+        if content is None:
+            content = b""
+        elif isinstance(content, str):
+            content, kind = content.encode(), "text/plain; charset=utf-8"
+        elif isinstance(content, bytes):
+            kind = "application/octet-stream"
+        else:
+            content = to_json(content)
+        # RFC 9110, section 8.6: some answers have no length.
+        given = {} if self.status in (204, 304) else {"content-length": str(len(content))}
+        if content:
+            given["content-type"] = kind
+        given |= {name.lower(): value for name, value in self.headers.items()}
+        start = {"type": "http.response.start", "status": self.status, "headers": fields_of(given)}
+        return start, {"type": "http.response.body", "body": b"" if method == "HEAD" else content}
+
+
+RouteFunction: TypeAlias = Callable[[RouteRequest], object]
+"""A function, plain or async, that gives the answer: a `RouteResponse`, or its content.
+
+Also one that is an ASGI application, as the responses of Starlette are. None is status 204.
+"""
+RouteFunctionT = TypeVar("RouteFunctionT", bound=RouteFunction)
+AsgiApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class RouteOptions(TypedDict, total=False):
+    methods: Collection[str]
+    authenticated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A path beside the endpoint, and the function of a `RouteRequest` that answers there.
+
+    An ASGI application in its place answers all methods, also below the path. Raise `ValueError`
+    or `TypeError` for what would answer nobody.
+    """
+
+    path: str
+    endpoint: RouteFunction | AsgiApp
+    _: KW_ONLY
+    methods: Collection[str] = ()
+    """The methods that a function answers: GET, and HEAD with it, unless something else is said."""
+    authenticated: bool = False
+    """Whether the route wants a token, as the endpoint does; without it, everyone may call."""
+    server: ServerBase[Any] | None = None
+    """The server whose `lifespan` gives the `state` of requests; else the newest that is served."""
+
+    is_app: bool = field(init=False, repr=False)
+    """Whether the endpoint is an ASGI application."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_app", _binds(self.endpoint, 3))
+        if not self.path.startswith("/"):
+            raise ValueError(f"{self}: the path has to begin with a slash")
+        if "{" in self.path:
+            advice = "use the query, or an ASGI application that has routes of its own"
+            raise ValueError(f"{self}: paths have no parameters: {advice}")
+        if isinstance(self.methods, str):
+            raise TypeError(f'{self}: write a list: methods=["{self.methods}"]')
+        if unknown := [one for one in self.methods if one not in _METHODS]:
+            raise ValueError(f"{self}: methods are {', '.join(_METHODS)}, and not {unknown[0]!r}")
+        if self.is_app == _binds(self.endpoint, 1):
+            what = "a function of one request, or an ASGI application"
+            raise TypeError(f"{self}: {self.endpoint!r} is neither {what}")
+        if self.is_app and self.methods:
+            raise TypeError(f"{self}: an ASGI application answers all methods")
+
+    def __str__(self) -> str:
+        name = getattr(self.endpoint, "__name__", type(self.endpoint).__name__)
+        return f"{name}, the route {self.path}"
+
+    @property
+    def prefix(self) -> str:
+        return self.path.rstrip("/")
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """The methods of a function; HEAD is a GET without the content."""
+        methods = tuple(self.methods or ("GET",))
+        return methods if "GET" not in methods else tuple(dict.fromkeys([*methods, "HEAD"]))
+
+    async def serve(self, state: HttpState, exchange: HttpExchange) -> None:
+        """Answer a request; raise `HttpRefusal`."""
+        if self.is_app:
+            app: Any = self.endpoint
+            root = exchange.scope.get("root_path", "") + self.prefix
+            receive = _limited(exchange, state.http.max_body)
+            await app({**exchange.scope, "root_path": root}, receive, exchange.send)
+            return
+        state.check_room()
+        state.working += 1
+        try:
+            await self._answer(state, exchange)
+        finally:
+            state.bodies.done(exchange)
+            state.working -= 1
+            if state.closing:
+                state.ended.ring()
+
+    async def _answer(self, state: HttpState, exchange: HttpExchange) -> None:
+        body = await state.bodies.read(exchange)
+        shared = state.shared_servers
+        server = self.server or (shared[-1] if shared else None)
+        try:
+            result = await _called(self.endpoint, RouteRequest(exchange, body, server))
+            if callable(result):
+                response: Any = result
+                await response(exchange.scope, exchange.receive, exchange.send)
+                return
+            if not isinstance(result, RouteResponse):
+                result = RouteResponse(result, 204 if result is None else 200)
+            await exchange.send(*result.messages(exchange.scope["method"]))
+        except HttpRefusal:
+            raise
+        except Exception as error:
+            _log.exception("%s failed", self)
+            raise HttpRefusal(500, "Internal error", code=INTERNAL_ERROR) from error
+
+    def add_to(self, server: ServerBase[Any]) -> None:
+        """Serve the route with a server; raise `ValueError` where another is already."""
+        runtime = server.__mcp_runtime__
+        if isinstance(runtime.routes, tuple):
+            raise RuntimeError(f"{self}: routes are added before http_app(...), or app.http()")
+        Routes([*runtime.routes, self], ())
+        runtime.routes.append(self)
+
+
+async def _called(function: Any, request: RouteRequest) -> Any:
+    def call() -> Any:
+        try:
+            return function(request)
+        except StopIteration as error:
+            # A future cannot hold StopIteration.
+            raise RuntimeError("a route raised StopIteration") from error
+
+    is_async = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
+    result = call() if is_async else await to_thread(call)
+    return await result if isawaitable(result) else result
+
+
+def _limited(exchange: HttpExchange, most: int) -> Receive:
+    """Return a `receive` that gives as much of a body as there may be; raise `HttpRefusal`."""
+    length_of(exchange.fields.get(LENGTH, b"0"), most)
+    left = most
+
+    async def receive() -> Message:
+        nonlocal left
+        message = await exchange.receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise too_large(most)
+        return message
+
+    return receive
+
+
+def _binds(endpoint: object, number: int) -> bool:
+    """Return whether something can be called with so many arguments."""
+    try:
+        signature(endpoint).bind(*range(number))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+class Routes:
+    """All routes of an application; raise `ValueError` for two at one place, or at one `taken`."""
+
+    def __init__(self, routes: Iterable[Route], taken: Collection[str]) -> None:
+        self._functions: dict[str, dict[str, Route]] = {}
+        self._apps: dict[str, Route] = {}
+        self._taken = taken
+        for route in routes:
+            if not {route.path, route.prefix}.isdisjoint(taken):
+                raise ValueError(f"{route}: the server answers there itself: choose another path")
+            if route.is_app:
+                found = {route.prefix: self._apps.setdefault(route.prefix, route)}
+            else:
+                known = self._functions.setdefault(route.path, {})
+                found = {method: known.setdefault(method, route) for method in route.answered}
+            for other in found.values():
+                if other is not route:
+                    raise ValueError(f"{route}: there is already {other}: choose another path")
+
+    def methods(self, path: str) -> Mapping[str, Route]:
+        """Return the functions at a path by method."""
+        return self._functions.get(path, {})
+
+    def find(self, path: str, method: str) -> Route | None:
+        """Return what answers a request: a function, or the application that is nearest."""
+        if path in self._taken:
+            return None
+        if path in self._functions:
+            return self._functions[path].get(method)
+        above = path.rstrip("/")
+        while above not in self._apps and above:
+            above = above.rpartition("/")[0]
+        return self._apps.get(above)

@@ -1,0 +1,286 @@
+"""What a handler learns of the HTTP request that carries its call: `session.http_request`."""
+
+import json
+from typing import Annotated, Any
+
+import pytest
+from mcp_revisions import CallNext, Depends, HttpRequest, MethodCall, RateLimit, StatusError
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.http.serving import POSTED, Site, outcome, posted, raw, serving, text_in
+from support.http.serving import asked as modern_call
+from support.json_types import Json, JsonObject
+from support.revisions import HANDSHAKE, OLD, STATELESS
+from support.sessions.talking import content_of, hello, named, pkg, request, runtime, tools
+from support.tables import case
+from support.toolkit.kits import kit, mcp, tool
+
+TOKEN = "t" * 16
+FIELDS = {"x-tenant": "one", "X-Other": "two"}
+WITH_QUERY = "/mcp?a=1&a=2&b=&c=%C3%A9"
+
+
+def told(found: HttpRequest | None) -> str:
+    """All that a request says, as JSON."""
+    if found is None:
+        return "none"
+    who = found.principal
+    return json.dumps(
+        {
+            "method": found.method,
+            "path": found.path,
+            "query": found.query,
+            "host": None if found.client is None else found.client.host,
+            "tenant": [found.headers.get(name) for name in ("X-TENANT", "x-tenant", "missing")],
+            "other": found.headers.get("x-other"),
+            "names": "x-other" in found.headers and "X-Other" not in [*found.headers],
+            "principal": None if who is None else [who.id, sorted(who.scopes)],
+        }
+    )
+
+
+EXPECTED: Json = {
+    "method": "POST",
+    "path": "/mcp",
+    "query": {"a": ["1", "2"], "b": [""], "c": ["é"]},
+    "host": "127.0.0.1",
+    "tenant": ["one", "one", None],
+    "other": "two",
+    "names": True,
+    "principal": ["ada", ["read", "write"]],
+}
+
+
+async def tell(session: Session, params: CallToolRequestParams) -> str:
+    if params.name == "steps":
+        await session.progress(1, 2)
+    return told(session.http_request)
+
+
+def known() -> Any:
+    ada = pkg.Principal("ada", frozenset({"read", "write"}))
+    return pkg.Authentication(verify=pkg.static_tokens({TOKEN: ada}))
+
+
+async def asked(site: Site, era: str) -> list[str]:
+    """What handlers tell that answer at once, and in a stream, of a request with a query."""
+    fields = {"authorization": f"Bearer {TOKEN}", **FIELDS}
+    site.path = WITH_QUERY
+    meta = {"progressToken": "p"}
+    if era == STATELESS:
+        site.path = "/mcp"
+        call = posted(*modern_call("tools/call", headers=fields, name="x"))
+        plain = await site.http.post(WITH_QUERY, **call)
+        return [text_in(plain)]
+    session = await site.initialize(era, fields)
+    async with session.calling("steps", 2, _meta=meta) as events:
+        streamed = [event.message for event in await events.all() if event.data][-1]
+    return [text_in(await session.call("x")), streamed["result"]["content"][0]["text"]]
+
+
+async def test_a_handler_sees_the_request_that_carries_its_call_in_every_era() -> None:
+    for own in (OLD, STATELESS):
+        for spoken in (*HANDSHAKE[1:], STATELESS):
+            with case((own, spoken)):
+                server = tools(own, tell)
+                async with serving(server, pkg.REVISIONS, authentication=known()) as site:
+                    for text in await asked(site, spoken):
+                        assert json.loads(text) == EXPECTED
+
+
+async def test_it_is_the_request_of_each_call_in_a_session() -> None:
+    async with serving(tools(OLD, tell)) as site:
+        session = await site.initialize(headers={"x-other": "first"})
+        for value in ("second", "third"):
+            message = request("tools/call", name="x")
+            answer = await session.post(message, {"x-other": value})
+            assert json.loads(text_in(answer))["other"] == value
+
+
+async def test_all_values_of_a_name_are_there() -> None:
+    async def listed(session: Session, params: CallToolRequestParams) -> str:
+        found = session.http_request
+        assert found is not None
+        given = found.headers
+        return json.dumps([given["x-tag"], given.getlist("X-Tag"), given.getlist("none")])
+
+    async with serving(tools(OLD, listed), sessions=False) as site:
+        body = json.dumps(request("tools/call", name="x")).encode()
+        usual = [f"{name}: {value}" for name, value in POSTED.items()]
+        lines = ["POST /mcp HTTP/1.1", "Host: localhost", *usual, "MCP-Protocol-Version: " + OLD]
+        lines += ["X-Tag: a", "x-tag:  b, c ", f"Content-Length: {len(body)}", "Connection: close"]
+        answer = await raw(site.port, "\r\n".join([*lines, "", ""]).encode() + body)
+        text = json.loads(answer.rpartition(b"\r\n\r\n")[2])["result"]["content"][0]["text"]
+        assert json.loads(text) == ["a, b, c", ["a", "b, c"], []]
+
+
+async def test_members_of_a_batch_share_theirs() -> None:
+    revision = "2025-03-26"
+    async with serving(tools(revision, tell)) as site:
+        session = await site.initialize(revision, FIELDS)
+        batch = [request("tools/call", id, name="x") for id in (1, 2)]
+        for answer in (await session.post(batch)).json():
+            text = json.loads(answer["result"]["content"][0]["text"])
+            assert (text["tenant"][0], text["principal"]) == ("one", None)
+
+
+async def test_there_is_none_over_other_transports_and_for_notifications() -> None:
+    seen: list[object] = []
+
+    async def note(call: MethodCall, next: CallNext) -> Any:
+        seen.append((call.method, call.session.http_request is None))
+        return await next(call)
+
+    server = tools(OLD, tell, middleware=(note,))
+    async with pkg.connect_in_memory(mcp.Client(), server) as client:
+        called = await client.call_tool(named(OLD, "x"))
+        assert content_of(called)[0].text == "none"
+    async with serving(server) as site:
+        assert outcome(await (await site.initialize()).call("x")) == (200, None)
+    initialized = "notifications/initialized", True
+    assert seen == [initialized, ("tools/call", True), initialized, ("tools/call", False)]
+
+
+def tenant(session: mcp.Session) -> str:
+    found = session.http_request
+    return "nobody" if found is None else found.headers["x-tenant"]
+
+
+@tool
+async def whose(self: object, tenant: Annotated[str, Depends(tenant)]) -> str:
+    return tenant
+
+
+@tool
+def threaded(self: object, session: mcp.Session) -> str:
+    return tenant(session)
+
+
+async def test_dependencies_middleware_and_threads_have_it() -> None:
+    async def for_tenants(call: MethodCall, next: CallNext) -> Any:
+        found: HttpRequest | None = call.session.http_request
+        if found is not None and found.headers.get("x-tenant") == "evil":
+            raise StatusError(-32001, "Not for you", status=403, headers={"X-Why": "tenant"})
+        return await next(call)
+
+    for own in (OLD, STATELESS):
+        server = kit(own, whose=whose, threaded=threaded, middleware=(for_tenants,))
+        async with serving(server(), pkg.REVISIONS) as site:
+            for name in ("whose", "threaded"):
+                with case((own, name)):
+                    session = await site.initialize(headers=FIELDS)
+                    assert text_in(await session.call(name)) == "one"
+                    assert text_in(await site.modern("tools/call", name=name, headers=FIELDS))
+            refused = await site.modern("tools/list", headers={"x-tenant": "evil"})
+            assert outcome(refused) == (403, -32001)
+            assert refused.headers["x-why"] == "tenant"
+
+
+async def test_a_call_that_does_not_ask_for_it_makes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def plain(session: Session, params: CallToolRequestParams) -> str:
+        return "" if params.name == "plain" else told(session.http_request)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("it was made")
+
+    monkeypatch.setattr(runtime("http.server.asgi"), "HttpRequest", refuse)
+    async with serving(tools(STATELESS, plain), pkg.REVISIONS) as site:
+        session = await site.initialize()
+        assert text_in(await session.call("plain")) == ""
+        assert text_in(await site.modern("tools/call", name="plain")) == ""
+        assert outcome(await session.call("reads")) == (200, -32603)
+
+
+class TestStatuses:
+    """The status and the fields of an error that a handler, or middleware, has chosen."""
+
+    async def test_a_rate_limit_is_429_with_the_time_to_wait(self) -> None:
+        for own in (OLD, STATELESS):
+            chosen: list[JsonObject] = [{}, {"session_store": Records()}, {"sessions": False}]
+            for options in chosen:
+                with case((own, options)):
+                    limit = RateLimit(0.1, 1, methods={"tools/call"})
+                    server = tools(own, tell, middleware=(limit,))
+                    async with serving(server, pkg.REVISIONS, **options) as site:
+                        for answer in await twice(site, own, **options):
+                            error = answer.json()["error"]
+                            assert outcome(answer) == (429, -32000)
+                            assert answer.headers["retry-after"] == "10"
+                            assert 9 < error["data"]["retryAfter"] <= 10
+                            assert error["message"].startswith("Too many requests: try again in")
+
+    async def test_where_the_response_has_begun_it_is_the_error_alone(self) -> None:
+        async def fails(session: Session, params: CallToolRequestParams) -> str:
+            await session.progress(1, 2)
+            raise StatusError(-32000, "later", status=429, headers={"retry-after": "1"})
+
+        async with serving(tools(OLD, fails)) as site:
+            session = await site.initialize()
+            async with session.calling("x", _meta={"progressToken": "p"}) as events:
+                assert events.response.status_code == 200
+                assert "retry-after" not in events.response.headers
+                said = [event.message for event in await events.all() if event.data]
+            assert said[-1]["error"] == {"code": -32000, "message": "later"}
+
+    async def test_in_a_batch_and_over_other_transports_too(self) -> None:
+        async def fails(session: Session, params: CallToolRequestParams) -> str:
+            raise StatusError(-32000, "no", {"a": 1}, status=429)
+
+        revision = "2025-03-26"
+        server = tools(revision, fails)
+        async with serving(server) as site:
+            session = await site.initialize(revision)
+            answer = await session.post([request("tools/call", 1, name="x")])
+            assert answer.status_code == 200
+            assert answer.json()[0]["error"]["code"] == -32000
+        async with pkg.connect_in_memory(pkg.load(revision).Client(), server) as client:
+            with pytest.raises(pkg.McpError) as raised:
+                await client.call_tool(named(revision, "x"))
+            assert (raised.value.code, raised.value.data) == (-32000, {"a": 1})
+
+    async def test_a_client_of_ours_gets_the_error(self) -> None:
+        limit = RateLimit(0.1, 1, methods={"tools/call"})
+        async with serving(tools(STATELESS, tell, middleware=(limit,)), pkg.REVISIONS) as site:
+            for revision in (OLD, STATELESS):
+                with case(revision):
+                    async with pkg.connect_http(site.url, pkg.load(revision).Client()) as client:
+                        with pytest.raises(pkg.McpError, match="try again") as raised:
+                            for _ in range(2):
+                                await client.call_tool(named(revision, "x"))
+                        assert raised.value.code == -32000
+
+    async def test_a_field_that_is_none_is_not_sent(self) -> None:
+        async def fails(session: Session, params: CallToolRequestParams) -> str:
+            raise StatusError(-32000, "no", status=429, headers={"x": "a\r\nset-cookie: b=c"})
+
+        async with serving(tools(OLD, fails), sessions=False) as site:
+            answer = await site.post(request("tools/call", name="x"), {"mcp-protocol-version": OLD})
+            assert answer.status_code == 500
+            assert "set-cookie" not in answer.headers
+
+
+class Records:
+    """A store of sessions."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Any] = {}
+
+    async def save(self, id: str, record: Any, lifetime: float) -> None:
+        self._kept[id] = record
+
+    async def load(self, id: str) -> Any:
+        return self._kept.get(id)
+
+    async def delete(self, id: str) -> None:
+        del self._kept[id]
+
+
+async def twice(site: Site, own: str, sessions: bool = True, **_: object) -> list[Any]:
+    """What comes for calls of each era, after one that takes all there is of the limit."""
+    modern = [await site.modern("tools/call", name="x") for _ in range(2)]
+    assert modern[0].status_code == 200
+    call = request("tools/call", name="x")
+    if sessions:
+        return [modern[1], await (await site.initialize()).post(call)]
+    assert (await site.post(hello())).status_code == 200
+    return [modern[1], await site.post(call, {"mcp-protocol-version": OLD})]

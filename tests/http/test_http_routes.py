@@ -1,0 +1,457 @@
+"""Routes beside the endpoint: functions of a request, and ASGI applications."""
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pytest
+from mcp_revisions import HttpRequest, Route, RouteRequest, RouteResponse
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from starlette.routing import Route as Page
+from support.http.serving import Site, app_of, booted, calling, serving, text_in
+from support.json_types import Json
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import pkg, tools
+from support.tables import case
+from support.toolkit.kits import mcp
+
+TEXT, BYTES, JSON = "text/plain; charset=utf-8", "application/octet-stream", "application/json"
+TOKEN = "t" * 16
+
+
+@dataclass
+class Point:
+    x: int
+
+
+async def call(session: Any, params: Any) -> str:
+    return str(params.name)
+
+
+def ours() -> Any:
+    return tools(STATELESS, call)
+
+
+def answered(*routes: Route, **options: Any) -> Any:
+    return serving(ours(), pkg.REVISIONS, routes=routes, **options)
+
+
+# What a function gives, and what comes of it: the status, the type and the content.
+GIVEN: dict[str, tuple[object, int, str | None, bytes]] = {
+    "text": ("é", 200, TEXT, "é".encode()),
+    "bytes": (b"\x00", 200, BYTES, b"\x00"),
+    "an object": ({"a": 1}, 200, JSON, b'{"a":1}'),
+    "a number": (7, 200, JSON, b"7"),
+    "a dataclass": (Point(1), 200, JSON, b'{"x":1}'),
+    "nothing": (None, 204, None, b""),
+    "an empty text": ("", 200, None, b""),
+    "a response": (RouteResponse("x", 404, {"Content-Type": "text/html"}), 404, "text/html", b"x"),
+    "one without content": (RouteResponse(status=304), 304, None, b""),
+    "a response of Starlette": (JSONResponse([1], 202), 202, JSON, b"[1]"),
+}
+
+
+async def test_what_a_function_gives_is_the_answer() -> None:
+    async def in_loop(request: RouteRequest) -> object:
+        return GIVEN[request.query["case"][0]][0]
+
+    def in_thread(request: HttpRequest) -> object:
+        assert threading.current_thread() is not threading.main_thread()
+        return GIVEN[request.query["case"][0]][0]
+
+    async with answered(Route("/async", in_loop), Route("/sync", in_thread)) as site:
+        for path in ("/async", "/sync"):
+            for name, (_, status, kind, content) in GIVEN.items():
+                with case((path, name)):
+                    answer = await site.http.get(path, params={"case": name})
+                    assert (answer.status_code, answer.content) == (status, content)
+                    assert answer.headers.get("content-type") == kind
+                    head = await site.http.head(path, params={"case": name})
+                    assert (head.status_code, head.content) == (status, b"")
+                    length = None if status in (204, 304) else str(len(content))
+                    assert head.headers.get("content-length") == length
+
+
+async def test_a_request_has_its_body_and_all_that_one_of_a_call_has() -> None:
+    async def echo(request: RouteRequest) -> object:
+        return [request.method, request.path, request.query, request.headers["x-a"], request.json()]
+
+    async with answered(Route("/echo", echo, methods=["POST", "PUT"])) as site:
+        for method in ("POST", "PUT"):
+            answer = await site.http.request(
+                method, "/echo?q=1", content=b'{"a": [1]}', headers={"x-a": "b"}
+            )
+            assert answer.json() == [method, "/echo", {"q": ["1"]}, "b", {"a": [1]}]
+        for wrong in (b"", b"{", b"\xff"):
+            answer = await site.http.post("/echo", content=wrong, headers={"x-a": "b"})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
+
+
+async def test_limits_hold_for_bodies() -> None:
+    seen: list[int] = []
+
+    def size(request: RouteRequest) -> int:
+        seen.append(len(request.body))
+        return len(request.body)
+
+    async def read(request: Request) -> PlainTextResponse:
+        return PlainTextResponse(str(len(await request.body())))
+
+    app = Starlette(routes=[Page("/{any:path}", read, methods=["POST"])])
+
+    async def pieces() -> AsyncGenerator[bytes, None]:
+        for _ in range(11):
+            yield b"x" * 100
+
+    routes = Route("/size", size, methods=["POST"]), Route("/app", app)
+    async with answered(*routes, max_body=1000) as site:
+        for path in ("/size", "/app/x"):
+            with case(path):
+                whole = await site.http.post(path, content=b"x" * 1000)
+                assert (whole.status_code, whole.text) == (200, "1000")
+                assert (await site.http.post(path, content=b"x" * 1001)).status_code == 413
+        assert (await site.http.post("/size", content=pieces())).status_code == 413
+        # What the application had begun to read is its own to refuse.
+        assert (await site.http.post("/app/x", content=pieces())).is_error
+        assert text_in(await site.modern("tools/call", name="x")) == "x"
+    assert seen == [1000]
+
+
+async def test_what_is_not_there_and_what_is_not_answered_there() -> None:
+    async def plain(_: RouteRequest) -> str:
+        return "plain"
+
+    async def posted(_: RouteRequest) -> str:
+        return "posted"
+
+    routes = (
+        Route("/a", plain),
+        Route("/a", posted, methods=["POST"]),
+        Route("/head", plain, methods=["HEAD"]),
+    )
+    expected = [
+        ("GET", "/a", 200, None),
+        ("POST", "/a", 200, None),
+        ("PUT", "/a", 405, {"GET", "HEAD", "POST"}),
+        ("OPTIONS", "/a", 405, {"GET", "HEAD", "POST"}),
+        ("HEAD", "/head", 200, None),
+        ("GET", "/head", 405, {"HEAD"}),
+        ("GET", "/a/", 404, None),
+        ("GET", "/a/b", 404, None),
+        ("GET", "/", 404, None),
+        ("HEAD", "/mcp", 405, {"POST", "GET", "DELETE"}),
+    ]
+    async with answered(*routes) as site:
+        for method, path, status, allowed in expected:
+            with case((method, path)):
+                answer = await site.http.request(method, path)
+                assert answer.status_code == status
+                found = answer.headers.get("allow")
+                assert (None if found is None else set(found.split(", "))) == allowed
+        for fields, status in (({"host": "evil"}, 421), ({"origin": "http://evil"}, 403)):
+            assert (await site.http.get("/a", headers=fields)).status_code == status
+
+
+async def test_an_application_has_its_path_and_all_below() -> None:
+    async def tell(request: Request) -> JSONResponse:
+        scope = request.scope
+        return JSONResponse([request.method, scope["root_path"], scope["path"]])
+
+    async def streams(_: Request) -> StreamingResponse:
+        async def parts() -> AsyncGenerator[str, None]:
+            yield "a"
+            await asyncio.sleep(0)
+            yield "b"
+
+        return StreamingResponse(parts())
+
+    pages = [Page("/streams", streams), Page("/{rest:path}", tell, methods=["GET", "PATCH"])]
+    app = Starlette(routes=pages)
+
+    async def near(_: Request) -> PlainTextResponse:
+        return PlainTextResponse("nearer")
+
+    nearer = Starlette(routes=[Page("/", near)])
+    mounted = app_of(
+        ours(),
+        pkg.REVISIONS,
+        routes=[Route("/", app), Route("/in", nearer), Route("/in/fact", lambda _: "function")],
+    )
+
+    async def outer(scope: Any, receive: Any, send: Any) -> None:
+        await mounted({**scope, "root_path": "/api"}, receive, send)
+
+    for asgi, root in ((mounted, ""), (outer, "/api")):
+        async with booted(asgi, lifespan="off") as port, calling(port, f"{root}/mcp") as site:
+            for method, path in (("GET", "/x"), ("PATCH", "/x/y"), ("GET", "/inner")):
+                answer = await site.http.request(method, f"{root}{path}")
+                assert answer.json() == [method, root, f"{root}{path}"]
+            assert (await site.http.get(f"{root}/in/")).text == "nearer"
+            assert (await site.http.get(f"{root}/in/fact")).text == "function"
+            assert (await site.http.get(f"{root}/streams")).text == "ab"
+            assert text_in(await site.modern("tools/call", name="x")) == "x"
+            assert (await site.http.put(f"{root}/mcp")).status_code == 405
+            await mounted.close()
+
+
+async def test_a_route_wants_a_token_only_where_that_is_said() -> None:
+    ada = pkg.Principal("ada", frozenset({"read"}))
+    tokens = pkg.Authentication(verify=pkg.static_tokens({TOKEN: ada}))
+
+    async def who(request: RouteRequest) -> Json:
+        return None if request.principal is None else [*request.principal.scopes]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await PlainTextResponse("app")(scope, receive, send)
+
+    routes = (
+        Route("/open", who),
+        Route("/closed", who, authenticated=True),
+        Route("/closed", who, methods=["POST"]),
+        Route("/", app),
+        Route("/admin", app, authenticated=True),
+    )
+    fields = {"authorization": f"Bearer {TOKEN}"}
+    async with answered(*routes, authentication=tokens, cors=pkg.Cors()) as site:
+        for method, path, without, with_token in [
+            ("GET", "/open", 204, 204),
+            ("GET", "/closed", 401, 200),
+            ("POST", "/closed", 204, 204),
+            ("GET", "/any", 200, 200),
+            ("GET", "/admin/x", 401, 200),
+            ("OPTIONS", "/admin/x", 401, 200),
+            ("POST", "/mcp", 401, 406),
+            ("GET", "/mcp", 401, 406),
+        ]:
+            with case((method, path)):
+                request = site.http.request
+                assert (await request(method, path)).status_code == without
+                assert (await request(method, path, headers=fields)).status_code == with_token
+        assert (await site.http.get("/closed", headers=fields)).json() == ["read"]
+
+
+@asynccontextmanager
+async def counting(app: object) -> AsyncGenerator[list[str], None]:
+    entered.append("in")
+    yield ["state"]
+    entered.append("out")
+
+
+entered: list[str] = []
+
+
+async def test_the_lifespan_is_entered_for_them() -> None:
+    def state(request: RouteRequest) -> object:
+        return request.state
+
+    one = mcp.App("one", lifespan=counting)
+    one.route("/state")(state)
+    tokens = pkg.Authentication(verify=pkg.static_tokens({}))
+    for lifespan in ("on", "off"):
+        for authentication in (None, tokens):
+            with case((lifespan, authentication)):
+                entered.clear()
+                options = pkg.HttpOptions(authentication=authentication)
+                asgi = one.http(routes=[Route("/other", state)], http=options)
+                async with booted(asgi, lifespan=lifespan) as port, calling(port) as site:
+                    assert entered == ["in"] * (lifespan == "on")
+                    assert (await site.http.get("/state")).json() == ["state"]
+                    assert (await site.http.get("/other")).json() == ["state"]
+                    assert entered == ["in"]
+                    if lifespan == "off":
+                        await asgi.close()
+                assert entered == ["in", "out"]
+
+
+async def test_where_each_session_has_a_server_there_is_no_state_of_all() -> None:
+    async def state(request: RouteRequest) -> object:
+        return request.state
+
+    asgi = pkg.http_app(type(tools(OLD, call)), routes=[Route("/state", state)])
+    async with booted(asgi) as port, calling(port) as site:
+        assert (await site.http.get("/state")).status_code == 500
+
+
+async def test_a_function_that_fails_tells_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(_: object) -> None:
+        raise RuntimeError("secret")
+
+    async def fails_later(_: object) -> None:
+        raise RuntimeError("secret")
+
+    def stops(_: object) -> None:
+        next(iter(()))
+
+    def no_field(_: object) -> RouteResponse:
+        return RouteResponse("", headers={"x": "a\r\nset-cookie: b=c"})
+
+    paths = {"/fails": fails, "/later": fails_later, "/stops": stops, "/field": no_field}
+    async with answered(*(Route(path, one) for path, one in paths.items())) as site:
+        for path in paths:
+            with case(path):
+                caplog.clear()
+                answer = await site.http.get(path)
+                assert answer.status_code == 500
+                assert answer.json()["error"] == {"code": -32603, "message": "Internal error"}
+                assert f"the route {path} failed" in caplog.messages[0]
+
+
+async def test_a_function_at_work_is_waited_for_at_the_end() -> None:
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(_: RouteRequest) -> str:
+        begun.set()
+        await go.wait()
+        return "done"
+
+    app = app_of(ours(), routes=[Route("/slow", slow)], max_requests=1)
+    async with booted(app, lifespan="off") as port, calling(port) as site:
+        asking = asyncio.create_task(site.http.get("/slow"))
+        await begun.wait()
+        assert (await site.http.get("/slow")).status_code == 503
+        closing = asyncio.create_task(app.close())
+        await asyncio.sleep(0)
+        go.set()
+        assert (await asking).text == "done"
+        await closing
+
+
+def plain(request: RouteRequest) -> str:
+    return request.path
+
+
+async def asgi_app(scope: Any, receive: Any, send: Any) -> None: ...
+
+
+def two(a: object, b: object) -> None: ...
+
+
+def served(*routes: Route, **options: Any) -> object:
+    return app_of(ours(), routes=routes, **options)
+
+
+RESOURCE = pkg.ProtectedResource(url="https://a.example/mcp", authorization_servers=("https://b",))
+KNOWN = "/.well-known/oauth-protected-resource"
+
+# What is wrong with routes when they are made, and what is said of it.
+MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
+    "no slash": (lambda: Route("x", plain), ValueError, "the route x: the path has to begin"),
+    "parameters": (lambda: Route("/{x}", plain), ValueError, "plain, .*: paths have no parameters"),
+    "one method": (lambda: Route("/x", plain, methods="GET"), TypeError, r"methods=\[.GET.\]"),
+    "no method": (lambda: Route("/x", plain, methods=["get"]), ValueError, "and not 'get'"),
+    "preflights": (lambda: Route("/x", plain, methods=["OPTIONS"]), ValueError, "'OPTIONS'"),
+    "two parameters": (
+        lambda: Route("/x", cast(Any, two)),
+        TypeError,
+        "two, .* is neither a function of one",
+    ),
+    "no function": (lambda: Route("/x", cast(Any, "x")), TypeError, "'x' is neither"),
+    "methods of an application": (
+        lambda: Route("/x", asgi_app, methods=["GET"]),
+        TypeError,
+        "asgi_app, .* an ASGI application answers all methods",
+    ),
+    "the endpoint": (lambda: served(Route("/mcp", plain)), ValueError, "plain, the route /mcp: "),
+    "an application at it": (lambda: served(Route("/mcp", asgi_app)), ValueError, "answers there"),
+    "one below it alone": (lambda: served(Route("/mcp/", asgi_app)), ValueError, "answers there"),
+    "no tokens": (
+        lambda: served(Route("/x", plain, authenticated=True)),
+        ValueError,
+        r"plain, the route /x wants a token: give HttpOptions\(authentication",
+    ),
+    "another endpoint": (lambda: served(Route("/x", plain), path="/x"), ValueError, "choose"),
+    "the old transport": (
+        lambda: served(Route("/sse", plain), old_sse=True),
+        ValueError,
+        "answers there itself",
+    ),
+    "the metadata": (
+        lambda: served(
+            Route(KNOWN, plain),
+            authentication=pkg.Authentication(verify=pkg.static_tokens({}), resource=RESOURCE),
+        ),
+        ValueError,
+        "answers there itself",
+    ),
+    "twice": (
+        lambda: served(Route("/x", plain), Route("/x", two_methods, methods=["GET", "POST"])),
+        ValueError,
+        "two_methods, the route /x: there is already plain, the route /x",
+    ),
+    "applications twice": (
+        lambda: served(Route("/x", asgi_app), Route("/x/", Starlette())),
+        ValueError,
+        "there is already asgi_app",
+    ),
+}
+
+
+async def two_methods(request: RouteRequest) -> None: ...
+
+
+def test_mistakes_are_named_when_they_are_made() -> None:
+    for name, (mistake, error, why) in MISTAKES.items():
+        with case(name), pytest.raises(error, match=why):
+            mistake()
+
+
+async def admin(_: Request) -> PlainTextResponse:
+    return PlainTextResponse("admin")
+
+
+class TestApps:
+    """Routes of an app."""
+
+    def app(self) -> mcp.App:
+        app = mcp.App("any")
+
+        @app.route("/health")
+        def health(request: RouteRequest) -> str:
+            return request.method
+
+        @app.route("/save", methods=["POST"])
+        async def save(request: RouteRequest) -> object:
+            return request.json()
+
+        @app.tool
+        def paths() -> list[str]:
+            return [health.__name__, save.__name__]
+
+        app.route("/admin", Starlette(routes=[Page("/x", admin)]))
+        app.route("/again", health)
+        return app
+
+    async def uses(self, site: Site) -> None:
+        for path, text in {"/health": "GET", "/again": "GET", "/admin/x": "admin"}.items():
+            assert (await site.http.get(path)).text == text
+        assert (await site.http.post("/save", json={"a": 1})).json() == {"a": 1}
+        assert json.loads(text_in(await site.modern("tools/call", name="paths"))) == {
+            "result": ["health", "save"]
+        }
+
+    async def test_they_are_served_however_the_app_is(self) -> None:
+        app = self.app()
+        for asgi in (app.http(), app.http(), pkg.http_app(app), pkg.http_app([app])):
+            async with booted(asgi) as port, calling(port) as site:
+                await self.uses(site)
+
+    async def test_they_need_not_be_served(self) -> None:
+        app = self.app()
+        async with pkg.connect_in_memory(mcp.Client(), app) as client:
+            assert [one.name async for one in client.iter_tools()] == ["paths"]
+
+    def test_mistakes_are_named_when_they_are_made(self) -> None:
+        app = self.app()
+        with pytest.raises(ValueError, match="plain, the route /health: there is already health"):
+            app.route("/health")(plain)
+        with pytest.raises(ValueError, match="health, the route /health: the server answers"):
+            app.http(http=pkg.HttpOptions(path="/health"))
+        app.http()
+        with pytest.raises(RuntimeError, match=r"plain, the route /late: .* before .*app.http\(\)"):
+            app.route("/late")(plain)
