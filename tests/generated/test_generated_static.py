@@ -34,6 +34,8 @@ PROGRAMS = {
     "greeter.py": user_programs.shown_in("app.md"),
     "notes.py": user_programs.shown_in("app.md", 1),
     "app.py": user_programs.APP,
+    "mounting.py": user_programs.MOUNTING,
+    "travel.py": user_programs.shown_in("mounting.md"),
 }
 EXPECTED = {
     (name, line)

@@ -219,6 +219,16 @@ WRONG = "from {0} import http_app, Bridge\nprint(http_app, Bridge)\n"
 UNKNOWN = "reportAttributeAccessIssue"
 
 
+def test_what_is_mounted_from_elsewhere_needs_the_part_that_is_named(
+    made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = loaded(made("default"), monkeypatch)
+    app = package.load(REVISION).App("above")
+    with pytest.raises(ImportError, match=r"without Bridge: generate it with --with bridge"):
+        app.mount("x", connect_to="https://example.org/mcp")
+    app.mount("x", package.load(REVISION).App("below"))
+
+
 def test_type_checkers_see_what_is_there_alone(made: Callable[[str], Path]) -> None:
     *others, last = (name for name in SETS if name != "all")
     folders = {name: made(name) for name in (*tables.some(others, 1, "checked parts"), last)}

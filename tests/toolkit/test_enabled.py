@@ -1,7 +1,9 @@
 """Tools, prompts and resources that are there for some clients, and at some times."""
 
+import sys
 from collections.abc import Awaitable, Callable
 from itertools import product
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -9,7 +11,7 @@ from support.http.serving import booted
 from support.revisions import ERAS, OLD, STATELESS
 from support.tables import case
 from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
-from support.toolkit.mounting import Hearing, app, in_memory, names_of, text_of
+from support.toolkit.mounting import Hearing, app, in_memory, names_of, program, text_of
 
 NAMES = {"tools": "reset", "prompts": "plan", "resources": "log://all", "templates": "log://{day}"}
 TOKENS = {"a" * 16: pkg.Principal("admin"), "b" * 16: pkg.Principal("ben")}
@@ -105,7 +107,8 @@ async def test_what_is_mounted_and_not_enabled_is_not_there() -> None:
 
 async def test_a_function_says_for_whom_something_is_there() -> None:
     def is_admin(session: Any) -> bool:
-        return session.principal == "admin"
+        principal: str | None = session.principal
+        return principal == "admin"
 
     verify = pkg.static_tokens(TOKENS)
     http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
@@ -215,6 +218,25 @@ async def test_over_http_requests_without_a_session_are_not_switched_as_one() ->
                         assert (await text_of(one, "admit")).endswith(said)
                         assert ("reset" in await shown(one)) is (spoken == OLD)
             await served.close()
+
+
+async def test_a_client_on_a_pipe_is_switched_until_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "server.py"
+    for own in ERAS:
+        made = f"made = weather({own!r})\n"
+        admit = "def admit(session: type(made).SESSION): made.enable('pack', session=session)\n"
+        add = "made.disable('pack')\nmade.add_tool(admit)\nmade.run()"
+        text = program("made").replace("made.run()", f"{made}{admit}{add}")
+        path.write_text(text)
+        for spoken in ERAS:
+            with case((own, spoken)):
+                hearing = Hearing(spoken)
+                command = pkg.stdio_client([sys.executable, str(path)])
+                async with pkg.connect(command, hearing.client) as one, hearing.hearing():
+                    assert "pack" not in await shown(one)
+                    await one.call_tool("admit", {})
+                    await hearing.hears("prompt")
+                    assert "pack" in await shown(one)
 
 
 async def test_a_principal_is_switched_wherever_it_is() -> None:

@@ -1,6 +1,5 @@
 """Servers that are mounted in others: what clients see of them, over all wires and revisions."""
 
-import asyncio
 import logging
 import sys
 from collections.abc import AsyncGenerator
@@ -15,6 +14,7 @@ from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
 from support.toolkit.mounting import (
     ASKING,
     Hearing,
+    Waiting,
     app,
     in_memory,
     mounting,
@@ -247,24 +247,11 @@ async def test_uris_in_results_are_those_that_clients_know() -> None:
 
 
 async def test_cancellation_reaches_a_mounted_handler() -> None:
-    begun, ended = asyncio.Event(), asyncio.Event()
-    child = app(OLD, "child")
-
-    @child.tool
-    async def wait() -> None:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
-    top = app(OLD)
-    top.mount("c", child)
+    waiting, below, top = Waiting(), app(OLD), app(OLD)
+    below.add_tool(waiting.wait)
+    top.mount("c", below)
     async with in_memory(mcp.Client(), top) as one:
-        calling = asyncio.create_task(one.call_tool("c_wait", {}))
-        await begun.wait()
-        calling.cancel()
-        await ended.wait()
+        await waiting.is_cancelled_by(one, "c_wait")
 
 
 async def test_handlers_of_a_class_are_asked_for_what_they_alone_know() -> None:

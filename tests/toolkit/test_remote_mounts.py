@@ -15,13 +15,14 @@ from support.tables import case
 from support.toolkit.kits import mcp, pkg
 from support.toolkit.mounting import (
     Hearing,
+    Waiting,
     app,
     in_memory,
     left,
     names_of,
+    only,
     over_http,
     program,
-    revision_of,
     text_of,
     until,
     weather,
@@ -44,9 +45,7 @@ def above(revision: str, target: Any) -> Any:
 
 def alone(revision: str) -> Any:
     """The weather, which speaks one revision and no other."""
-    made = weather(revision)
-    made.REVISIONS = (revision_of(made),)
-    return made
+    return only(weather(revision))
 
 
 async def gone(server: Any) -> None:
@@ -156,8 +155,7 @@ async def test_requests_without_a_session_share_one_for_each_principal() -> None
 
 
 async def test_a_question_is_not_put_to_the_wrong_client_of_a_shared_connection() -> None:
-    remote = app(OLD, "remote")
-    remote.REVISIONS = (revision_of(remote),)
+    remote = only(app(OLD, "remote"))
     begun, go = [0], asyncio.Event()
 
     async def ask(session: Any) -> str:
@@ -241,24 +239,11 @@ async def test_a_remote_server_may_be_in_a_mounted_one() -> None:
 
 
 async def test_cancellation_reaches_the_remote_server() -> None:
-    remote = app(OLD, "remote")
-    begun, ended = asyncio.Event(), asyncio.Event()
-
-    @remote.tool
-    async def wait() -> None:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.set()
-
-    top = app(OLD)
-    top.mount("r", connect_to=remote)
+    waiting, below, top = Waiting(), app(OLD), app(OLD)
+    below.add_tool(waiting.wait)
+    top.mount("c", connect_to=below)
     async with in_memory(mcp.Client(), top) as one:
-        calling = asyncio.create_task(one.call_tool("r_wait", {}))
-        await begun.wait()
-        calling.cancel()
-        await ended.wait()
+        await waiting.is_cancelled_by(one, "c_wait")
 
 
 def test_a_remote_server_is_mounted_before_it_is_needed() -> None:
@@ -269,12 +254,12 @@ def test_a_remote_server_is_mounted_before_it_is_needed() -> None:
 
 
 async def test_losses_between_the_two_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    remote, top = app(STATELESS, "remote"), app(OLD)
-    remote.REVISIONS = (revision_of(remote),)
+    remote, top = only(app(STATELESS, "remote")), app(OLD)
 
-    @remote.tool
     async def number() -> int:
         return 1
+
+    remote.add_tool(number)
 
     top.mount("r", connect_to=remote)
     with caplog.at_level(logging.WARNING):

@@ -3,13 +3,17 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
+from typing import Any, cast
+
+from mcp_revisions import v2025_11_25
 
 from support.folders import GENERATED
 from support.http.serving import booted
 from support.revisions import HANDSHAKE, REVISIONS
 from support.sessions.talking import client, pkg
 from support.sessions.wiretap import until as until
+
+mcp = v2025_11_25
 
 ASKING = tuple(one for one in REVISIONS if hasattr(pkg.load(one).Session, "elicit"))
 """The revisions in which a server can ask the user."""
@@ -25,16 +29,21 @@ from support.toolkit.mounting import mounting, weather
 """
 
 
-def app(revision: str, name: str = "above", **options: Any) -> Any:
+def app(revision: str, name: str = "above", **options: Any) -> mcp.App:
     """An app of a revision."""
-    return pkg.load(revision).App(name, **options)
+    return cast(type[mcp.App], pkg.load(revision).App)(name, **options)
+
+
+def only(server: Any) -> Any:
+    """A server that speaks its own revision and no other."""
+    server.REVISIONS = (revision_of(server),)
+    return server
 
 
 def weather(revision: str, **options: Any) -> Any:
     """An app with one item of each kind, which reports, asks, grows and tells of changes."""
     made = app(revision, "weather", **options)
-    mcp: Any = pkg.load(revision)
-    session_type: type[Any] = mcp.Session
+    session_type: type[Any] = pkg.load(revision).Session
 
     async def forecast(place: str, session: Any) -> str:
         """Forecast the weather."""
@@ -137,6 +146,28 @@ class Hearing:
 
 
 KINDS = ("tool", "prompt", "resource")
+
+
+class Waiting:
+    """A tool that waits until it is cancelled."""
+
+    def __init__(self) -> None:
+        self.begun, self.ended = asyncio.Event(), asyncio.Event()
+
+    async def wait(self) -> None:
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended.set()
+
+    async def is_cancelled_by(self, one: Any, name: str) -> None:
+        """Call it and give it up, which it has to hear of."""
+        calling = asyncio.create_task(one.call_tool(name, {}))
+        await self.begun.wait()
+        calling.cancel()
+        await self.ended.wait()
+
 
 Wire = Callable[[Any, Any], AbstractAsyncContextManager[Any]]
 

@@ -119,7 +119,7 @@ class RemoteMount(Mount):
 
     def _remote(self, outer: RequestContext) -> _Remote:
         connection = outer.connection
-        remotes = self._remotes.setdefault(connection, {})
+        remotes = self._remotes.get(connection, {})
         if remotes and not outer.meta and not connection.endpoint.connection.shared:
             return next(reversed(remotes.values()))
         key: _Key = (None, b"")
@@ -127,8 +127,9 @@ class RemoteMount(Mount):
             key = outer.principal, json_text(outer.peer_declared())
         remote = remotes.pop(key, None)
         if remote is None:
-            if connection.endpoint.jobs.ended:
-                raise McpError(INTERNAL_ERROR, "The connection has ended")
+            if connection.endpoint.is_aborted:
+                # What is opened now, nothing would close.
+                raise McpError(INTERNAL_ERROR, "The client is gone")
             idle = (one for one, remote in remotes.items() if not remote.used)
             if len(remotes) >= _MOST and (oldest := next(idle, None)) is not None:
                 remotes.pop(oldest).end()
@@ -136,6 +137,7 @@ class RemoteMount(Mount):
             remote.work = create_task(self._connect(remote, outer))
             connection.endpoint.tasks.start(self._hold(connection, key, remote))
         remotes[key] = remote
+        self._remotes[connection] = remotes
         return remote
 
     async def _hold(self, connection: OpenConnection, key: _Key, remote: _Remote) -> None:
@@ -148,9 +150,8 @@ class RemoteMount(Mount):
             await wait([remote.work])
             raise
         finally:
-            remotes = self._remotes.get(connection, {})
-            if remotes.get(key) is remote:
-                del remotes[key]
+            if self._remotes.get(connection, {}).get(key) is remote:
+                del self._remotes[connection][key]
 
     async def _connect(self, remote: _Remote, outer: RequestContext) -> None:
         name, above = self.prefix.text, self.above.TABLE.revision

@@ -32,16 +32,17 @@ class Rules:
     """What was switched on or off, by name or tag."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[str, bool], bool] = {}
+        self.said: dict[tuple[str, bool], bool] = {}
+        """By name or tag, and whether it is a tag."""
 
     def say(self, words: Collection[str], on: bool, *, are_tags: bool) -> None:
         for word in words:
             # The last one stands last.
-            self._said.pop((word, are_tags), None)
-            self._said[word, are_tags] = on
+            self.said.pop((word, are_tags), None)
+            self.said[word, are_tags] = on
 
     def of(self, item: Named) -> bool | None:
-        for (word, is_tag), on in reversed(self._said.items()):
+        for (word, is_tag), on in reversed(self.said.items()):
             if word in item.tags if is_tag else word == item.key:
                 return on
         return None
@@ -54,6 +55,11 @@ class Visibility:
         self.everybody = Rules()
         self.principals: dict[str, Rules] = {}
         self.sessions: dict[OpenConnection, Rules] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing was said."""
+        return not (self.everybody.said or self.principals or self.sessions)
 
     def fixed(self, item: Named) -> bool | None:
         """Return whether an item is there for everybody or nobody; None if that depends."""

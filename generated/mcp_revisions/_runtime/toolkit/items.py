@@ -5,6 +5,7 @@ gets lists of its own.
 """
 
 import re
+from abc import ABC, abstractmethod
 from asyncio import CancelledError
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
@@ -66,7 +67,7 @@ class ResourceNotFound(Exception):
     """The requested resource does not exist; for functions of resource templates."""
 
 
-class Item:
+class Item(ABC):
     """A decorated function in one revision; raises `TypeError` if it cannot be used.
 
     `key` is the name or URI by which clients ask for it, `field` that of its list in a result.
@@ -95,9 +96,9 @@ class Item:
             # Decided here, so that no other call takes a further step.
             vars(self)["run"] = with_dependencies(self.run, filled)
 
+    @abstractmethod
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result of a request that is about it."""
-        raise NotImplementedError
 
     def entry(self, **members: Any) -> Any:
         options, where = self.options, self.signature.where

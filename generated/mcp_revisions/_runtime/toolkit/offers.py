@@ -47,7 +47,7 @@ _READS_MARKS: Final = "__mcp_reads_marks__"
 _LOG: Final = "notifications/message"
 _UPDATED: Final = "notifications/resources/updated"
 
-# What is changed is seldom, and one change may concern several servers.
+# Changes are seldom, and one may concern several servers.
 _LOCK: Final = Lock()
 
 
@@ -89,6 +89,7 @@ class ToolkitRuntime(ServerRuntime):
         self.models = revision_models(owner.TABLE)
         self._served = False
         self._declared = frozenset[str]()
+        self._lock = Lock()
 
     # What comes and goes.
 
@@ -112,17 +113,19 @@ class ToolkitRuntime(ServerRuntime):
 
     @contextmanager
     def _changing(self, kind: str) -> Generator[Lists, None, None]:
-        with _LOCK:
+        # What is made of a function may take long, or import modules: no other server waits for it.
+        with self._lock:
             before = self.registered
             lists = {field: dict(items) for field, items in before.items()}
             yield lists
-            self.registered = lists
-            try:
-                self._check_names()
-            except ValueError:
-                self.registered = before
-                raise
-            self.lists = self._for_everybody()
+            with _LOCK:
+                self.registered = lists
+                try:
+                    self._check_names()
+                except ValueError:
+                    self.registered = before
+                    raise
+                self.lists = self._for_everybody()
         self._announce_changes([kind])
 
     def mount(self, prefix: Prefix, server: Any, target: Any) -> None:
@@ -176,7 +179,7 @@ class ToolkitRuntime(ServerRuntime):
 
     def _check_names(self) -> None:
         """Raise `ValueError` if a name is there twice, here or where this server is mounted."""
-        for field in LISTS:
+        for field in LISTS if self.mounts or self.mounted_in else ():
             for root in self._roots():
                 root.names(field)
 
@@ -238,6 +241,9 @@ class ToolkitRuntime(ServerRuntime):
 
     def _for_everybody(self) -> Lists:
         registered, fixed = self.registered, self.visibility.fixed
+        items = (item for items in registered.values() for item in items.values())
+        if self.visibility.is_empty and all(item.enabled is True for item in items):
+            return registered
         lists = {
             field: {key: item for key, item in items.items() if fixed(item)}
             for field, items in registered.items()
