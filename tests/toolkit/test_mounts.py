@@ -4,11 +4,14 @@ import logging
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
+from mcp_revisions import v2026_07_28 as new
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import client
 from support.tables import case, some
 from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
 from support.toolkit.mounting import (
@@ -68,9 +71,7 @@ async def use(hearing: Hearing, one: Any, above: str, own: str) -> None:
 
 
 async def test_what_is_mounted_is_used_in_every_revision() -> None:
-    cases = [
-        (above, own, spoken) for above in REVISIONS for own in REVISIONS for spoken in REVISIONS
-    ]
+    cases = [*product(REVISIONS, REVISIONS, REVISIONS)]
     for above, own, spoken in some(cases, 30, "mounted"):
         with case((above, own, spoken)):
             hearing = Hearing(spoken)
@@ -91,6 +92,76 @@ async def test_what_is_mounted_is_used_over_every_wire(tmp_path: Path) -> None:
                 hearing = Hearing(spoken)
                 async with over_http(hearing.client, mounting(above, own)) as one:
                     await use(hearing, one, above, own)
+
+
+def asker() -> new.App:
+    """An app that asks the client for all there is, by awaiting and in its result."""
+    made, m = new.App("asker"), new.models
+
+    @made.tool
+    async def sample(session: new.Session) -> str:
+        asked = m.SamplingMessage(role="user", content=m.TextContent(text="hi"))
+        answer: Any = await session.create_message(messages=[asked], max_tokens=5)
+        return str(answer.content.text)
+
+    @made.tool
+    async def roots(session: new.Session) -> str:
+        return str([root.uri for root in (await session.list_roots()).roots])
+
+    @made.tool
+    async def twice(session: new.Session) -> str:
+        answers: list[Any] = [await session.elicit(text, int) for text in ("a", "bb")]
+        return str([answer.value for answer in answers])
+
+    @made.tool
+    async def by_hand(
+        session: new.Session,
+    ) -> new.models.CallToolResult | new.models.InputRequiredResult:
+        if session.inputs is None:
+            return session.ask({"roots": m.ListRootsRequest()}, state={"step": 1})
+        answer = session.inputs.response("roots", m.ListRootsResult)
+        assert answer is not None
+        text = f"{len(answer.roots)} {session.inputs.state}"
+        return m.CallToolResult(content=[m.TextContent(text=text)])
+
+    return made
+
+
+def answering(revision: str) -> Any:
+    """A client that answers what servers ask."""
+    m: Any = pkg.load(revision).models
+
+    async def on_create_message(_: object, params: Any) -> Any:
+        content = m.TextContent(text=f"to {params.messages[0].content.text}")
+        return m.CreateMessageResult(role="assistant", model="x", content=content)
+
+    async def on_list_roots(_: object, params: Any) -> Any:
+        return m.ListRootsResult(roots=[m.Root(uri="file:///a")])
+
+    async def on_elicit(_: object, params: Any) -> Any:
+        return m.ElicitResult(action="accept", content={"value": len(params.message)})
+
+    asked = (on_create_message, on_list_roots, on_elicit)
+    return client(revision, **{handler.__name__: handler for handler in asked})
+
+
+async def test_whatever_a_mounted_server_asks_its_client_answers() -> None:
+    answers = {
+        "sample": "to hi",
+        "roots": "['file:///a']",
+        "twice": "[1, 2]",
+        "by_hand": "1 {'step': 1}",
+    }
+    for above, spoken, is_remote in product(ERAS, ERAS, (False, True)):
+        top, child = app(above), asker()
+        if is_remote:
+            top.mount("x", connect_to=child)
+        else:
+            top.mount("x", child)
+        async with in_memory(answering(spoken), top) as one:
+            for name, expected in answers.items():
+                with case((above, spoken, is_remote, name)):
+                    assert await text_of(one, f"x_{name}") == expected
 
 
 async def test_what_comes_and_goes_shows_and_clients_are_notified() -> None:
