@@ -41,6 +41,8 @@ PROGRAMS = {
     "request_page.py": user_programs.shown_in("http.md", 3),
     "routes_page.py": user_programs.shown_in("http.md", 4),
     "workers_page.py": user_programs.shown_in("http.md", 6),
+    "mounting.py": user_programs.MOUNTING,
+    "travel.py": user_programs.shown_in("mounting.md"),
 }
 EXPECTED = {
     (name, line)

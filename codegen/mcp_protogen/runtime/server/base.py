@@ -14,7 +14,7 @@ from asyncio import (
     get_running_loop,
     run_coroutine_threadsafe,
 )
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
@@ -75,11 +75,14 @@ class OpenConnection(Protocol):
 
     endpoint: Endpoint
     server: "ServerBase[Any]"
-    level: str
-    """The least severe log entries that the client has asked for, in the handshake era."""
     seal: StateSeal
     audience: str
     """The server that a state is sealed for."""
+
+    @property
+    def level(self) -> str:
+        """The least severe log entries that the client has asked for, in the handshake era."""
+        ...
 
     def session(self) -> Any: ...
 
@@ -110,6 +113,20 @@ class ServerRuntime(HandlerSet):
             raise LocalError(f"session.state: {name} has no lifespan, whose value it would be")
         return self.lifespan.state
 
+    def parts(self) -> Iterator["ServerBase[Any]"]:
+        """Yield the server, and all that is mounted in it."""
+        yield cast("ServerBase[Any]", self.owner)
+
+    def connected(self, connection: OpenConnection) -> None:
+        """Publish changes on a connection from now on."""
+        self.connections[connection] = None
+
+    def disconnected(self, connection: OpenConnection) -> None:
+        self.connections.pop(connection, None)
+
+    def listening(self, context: "RequestContext") -> None:
+        """Take note of a listen stream."""
+
     def warn_undeclared(self, method: str) -> None:
         """Log once that notifications are not sent, because clients do not expect them."""
         if method not in self._warned:
@@ -120,19 +137,19 @@ class ServerRuntime(HandlerSet):
 
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Tell those who want to know of a change, by the method of its notification."""
-        self._count(method)
+        self.count(method)
         work = [_publish(connection, method, uri) for connection in list(self.connections)]
         for outcome in await gather(*work, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    def announce(self, method: str) -> None:
-        """Publish a change and do not wait; has to be called where the server runs."""
-        self._count(method)
-        for connection in list(self.connections):
+    def announce(self, method: str, to: Iterable[OpenConnection] | None = None) -> None:
+        """Publish a change, to all or some, and do not wait; to be called where the server runs."""
+        self.count(method)
+        for connection in list(self.connections if to is None else to):
             connection.endpoint.tasks.start(_publish(connection, method))
 
-    def _count(self, method: str) -> None:
+    def count(self, method: str) -> None:
         self.changes[method] = self.changes.get(method, 0) + 1
 
 
@@ -253,6 +270,10 @@ class RequestContext:
         return self._connection.server.SESSION(self)
 
     # What is known.
+
+    @property
+    def connection(self) -> OpenConnection:
+        return self._connection
 
     @property
     def endpoint(self) -> Endpoint:
@@ -433,12 +454,16 @@ class RequestContext:
         if spec.method != forms.ELICIT or not isinstance(answer, plain):
             return cast(R, answer)  # a task, too, in which the form is still to be filled in
         asked: JSONObject = cast(Any, params).to_wire()
-        shown = self.spoken.carry_out(spec.method, "params", asked)
+        shown = self.shown(spec.method, asked)
         kept = forms.as_asked(answer.to_wire(), asked, shown)
         faults = forms.faults_of(kept, asked, "/result")
         if faults:
             raise InvalidParams("Invalid answers", faults)
         return cast(R, plain.from_wire(kept))
+
+    def shown(self, method: str, params: JSONObject) -> JSONObject:
+        """Return the params of a question as the client gets them."""
+        return self.spoken.carry_out(method, "params", params)
 
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
         """Ask the client, and do not check the answer to a form."""
