@@ -215,7 +215,4 @@ if __name__ == "__main__":
     parser.add_argument("--proxy-url", help="ask this proxy, in place of those of the environment")
     parser.add_argument("--private", action="store_true", help="reach private addresses")
     parser.parse_args(namespace=settings)
-    if settings.http is None:
-        app.run()
-    else:
-        app.run("http", port=settings.http)
+    app.run("http", port=settings.http) if settings.http else app.run()

@@ -172,7 +172,4 @@ if __name__ == "__main__":
     )
     options = parser.parse_args()
     allowed += [folder.resolve() for folder in options.repository]
-    if options.http is None:
-        app.run()
-    else:
-        app.run("http", port=options.http)
+    app.run("http", port=options.http) if options.http else app.run()

@@ -231,7 +231,4 @@ if __name__ == "__main__":
     parser = ArgumentParser(description="remember what models learn")
     parser.add_argument("--http", type=int, metavar="PORT", help="serve HTTP on this port")
     port = parser.parse_args().http
-    if port is None:
-        app.run()
-    else:
-        app.run("http", port=port)
+    app.run("http", port=port) if port else app.run()
