@@ -260,10 +260,13 @@ class User:
 
 
 async def test_a_table_is_booked_on_the_day_that_the_user_wants() -> None:
+    free = {**BOOKING, "date": "2024-12-24"}
+    async with using(loaded("elicitation_server").app, EDGES[0]) as client:
+        booked = await client.call_tool("book_table", free, check=True)
+        assert booked.text == "A table is booked on 2024-12-24 at 19:00."
     for revision in (*ASKING, NEWEST):
         user, module = User(), loaded("elicitation_server")
         async with using(module.app, revision, **user.members(revision)) as client:
-            free = {**BOOKING, "date": "2024-12-24"}
             booked = await client.call_tool("book_table", free, as_=str)
             assert (booked, user.asked) == ("A table is booked on 2024-12-24 at 19:00.", [])
             for user.answer, expected in BOOKINGS:
@@ -311,6 +314,9 @@ async def test_the_user_signs_in_before_a_service_is_connected() -> None:
 
     # There the question comes in the result, and the client calls again by itself.
     async with using(module.app, NEWEST, **user.members(NEWEST, "url")) as client:
+        user.answer = {"action": "decline"}
+        said = await failure(client, "connect_service", **given)
+        assert said == f"Sign in to hub. {user.asked.pop().url}"
         user.answer = sign_in
         assert await client.call_tool("connect_service", given, as_=str) == "Connected to hub."
         assert [one.message for one in user.asked] == ["Sign in to hub."]

@@ -45,6 +45,12 @@ def test_structured_content_becomes_text_unless_it_is_there_already() -> None:
         assert len(pkg.translate(result, NEW, OLD).value.content) == number
     same = m.CallToolResult(content=[given], structured_content={"a": 1.0})
     assert len(pkg.translate(same, NEW, OLD).value.content) == 1
+    for text, value in (("hi", "hi"), ("3", 3), ('"hi"', "hi")):
+        content = [m.TextContent(text=text)]
+        wrapped = m.CallToolResult(content=content, structured_content={"result": value})
+        assert pkg.translate(wrapped, NEW, OLD).value.text == text
+        wrapped.structured_content = {"result": value, "more": 1}
+        assert len(pkg.translate(wrapped, NEW, OLD).value.content) == 2
     last = load(LAST).models.CallToolResult(content=[], structured_content=[1])
     outcome = pkg.translate(last, LAST, NEW)
     assert outcome.value.structured_content is None

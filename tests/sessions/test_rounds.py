@@ -301,14 +301,16 @@ async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
         return "in"
 
     async def on_elicit(self: object, params: ElicitRequestURLParams) -> object:
-        visited.append(params.url)
-        return models(STATELESS).ElicitResult(action="accept")
+        if willing:
+            visited.append(params.url)
+        return models(STATELESS).ElicitResult(action="accept" if willing else "decline")
 
     server = tools(OWN, call)
     declares: JsonObject = {"elicitation": {"url": {}}}
     visitor = answering(STATELESS, on_elicit=on_elicit, DECLARES=declares)
     async with pkg.connect_in_memory(visitor, server, revisions=pkg.REVISIONS) as ours:
-        assert await text_of(ours, STATELESS) == "in"
+        for willing, said in ((False, "Sign in https://a"), (True, "in")):
+            assert await text_of(ours, STATELESS) == said
     assert visited == ["https://a"]
     visited.clear()
     old = answering("2025-03-26")

@@ -99,18 +99,22 @@ def structured_content_as_text(result: JSONObject, here: Here) -> JSONObject:
     out = dict(result)
     structured = out.pop("structuredContent")
     here.lose("replaced", "structuredContent")
-    text = to_json(structured)
-    if not any(_holds(block, structured, text) for block in out["content"]):
-        out["content"] = [*out["content"], {"type": "text", "text": text.decode()}]
+    values = [structured]
+    # Servers wrap what is no object, and show it as it is.
+    if is_object(structured) and structured.keys() == {"result"}:
+        values.append(structured["result"])
+    if not any(_holds(block, value) for block in out["content"] for value in values):
+        text = to_json(structured).decode()
+        out["content"] = [*out["content"], {"type": "text", "text": text}]
     return out
 
 
-def _holds(block: JSONObject, value: Any, text: bytes) -> bool:
+def _holds(block: JSONObject, value: Any) -> bool:
     """Return whether a block holds the same JSON; to Python itself, 1 and true are equal."""
     if block["type"] != "text":
         return False
     try:
-        return block["text"] == value or to_json(read_json(block["text"])) == text
+        return block["text"] == value or to_json(read_json(block["text"])) == to_json(value)
     except ValueError:
         return False
 
