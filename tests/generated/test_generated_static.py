@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.examples import ported
 from support.generated import user_programs
 from support.generated.golden_package import PACKAGE
 
@@ -34,6 +35,7 @@ PROGRAMS = {
     "greeter.py": user_programs.shown_in("app.md"),
     "notes.py": user_programs.shown_in("app.md", 1),
     "app.py": user_programs.APP,
+    **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 }
 EXPECTED = {
     (name, line)
