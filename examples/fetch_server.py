@@ -64,7 +64,7 @@ class Markdown(HTMLParser):
         self.hidden = self.literal = 0
         self.feed(page)
         self.close()
-        self.text = re.sub(r"[ \t]*\n(\s*\n)+", "\n\n", "".join(self.parts)).strip()
+        self.text = re.sub(r"\n\s*\n", "\n\n", "".join(self.parts)).strip()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.hidden += tag in HIDDEN
@@ -93,8 +93,8 @@ class PublicConnection(HTTPConnection):
             raise PermissionError(f"{self.host} is not a public address")
 
 
-class SecurePublicConnection(PublicConnection, HTTPSConnection):
-    """The same with TLS."""
+class SecurePublicConnection(HTTPSConnection, PublicConnection):
+    """The same, with TLS after it."""
 
 
 class PublicAddresses(web.HTTPHandler, web.HTTPSHandler):
@@ -110,25 +110,17 @@ class Redirects(web.HTTPRedirectHandler):
         self.autonomous = autonomous
 
     def redirect_request(
-        self,
-        req: web.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
+        self, req: web.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, url: str
     ) -> web.Request | None:
-        if urlsplit(newurl).scheme not in ("http", "https"):
-            raise ToolError(f"{req.full_url} leads to {newurl}")
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise ToolError(f"{req.full_url} leads to {url}")
         if self.autonomous:
-            check_robots(newurl)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+            check_robots(url)
+        return super().redirect_request(req, fp, code, msg, headers, url)
 
 
 def agent(autonomous: bool) -> str:
-    return (
-        settings.user_agent or f"mcp-gen-fetch/1.0 ({'by itself' if autonomous else 'for a user'})"
-    )
+    return settings.user_agent or f"mcp-gen-fetch/1.0 ({'autonomous' if autonomous else 'user'})"
 
 
 def download(url: str, autonomous: bool) -> tuple[str, str]:

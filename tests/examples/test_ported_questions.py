@@ -204,11 +204,11 @@ async def test_robots_are_asked_for_what_models_fetch(fetcher: Any, site: Site) 
 
 async def test_addresses_that_are_not_public_are_not_reached(fetcher: Any, site: Site) -> None:
     fetcher.settings.private = False
-    names = ("127.0.0.1", "localhost")
+    places = (("http", "127.0.0.1"), ("http", "localhost"), ("https", "127.0.0.1"))
     async with using(fetcher.app, NEWEST) as client:
-        for name in names:
-            with case(name):
-                url = f"http://{name}:{site.server_port}/tea"
+        for scheme, name in places:
+            with case((scheme, name)):
+                url = f"{scheme}://{name}:{site.server_port}/tea"
                 assert f"{name} is not a public address" in await failure(client, "fetch", url=url)
     assert not site.seen
 
