@@ -1,4 +1,4 @@
-"""What the servers of `examples/` do that work on this machine: time, memory and git."""
+"""What the servers of `examples/` do that ask nobody else."""
 
 import asyncio
 import json
@@ -359,3 +359,33 @@ async def test_dates_of_commits_are_no_options(repository: Path) -> None:
         call = {"repo_path": str(repository), "start_timestamp": "--output=stolen"}
         await client.call_tool("git_log", call, check=True)
     assert not (repository / "stolen").exists()
+
+
+async def test_two_servers_are_one_with_prefixes() -> None:
+    module = loaded("mounted_server")
+    weather = {"celsius": 21.5, "conditions": "sunny", "humidity": 45, "wind_speed": 2.5}
+    for revision in EDGES:
+        async with using(module.app, revision) as client:
+            assert [tool.name async for tool in client.iter_tools()] == [
+                "check_app_status",
+                "weather_get_weather_forecast",
+                "news_get_news_headlines",
+            ]
+            assert [one.uri async for one in client.iter_resources()] == [
+                "weather://weather/forecast",
+                "news://news/headlines",
+            ]
+            status = await client.call_tool("check_app_status", as_=dict[str, str])
+            assert (status["status"], status["version"]) == ("running", "1.0.0")
+            given = {"location": "Ulm"}
+            told = await client.call_tool("weather_get_weather_forecast", given, check=True)
+            assert told.text == "It will be sunny in Ulm, with a light wind."
+            told = await client.call_tool("news_get_news_headlines", as_=list[str])
+            assert told == module.HEADLINES
+            read = await client.read_resource("weather://weather/forecast")
+            assert json.loads(read.contents[0].text) == weather
+            read = await client.read_resource("news://news/headlines")
+            assert json.loads(read.contents[0].text)["top_story"] == module.HEADLINES[0]
+        # Each is still a server by itself.
+        async with using(module.news, revision) as client:
+            assert [tool.name async for tool in client.iter_tools()] == ["get_news_headlines"]
