@@ -3,11 +3,12 @@
 import http.server
 import threading
 from collections.abc import Generator
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from support.examples.ported import EDGES, failure, loaded, using
+from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, NEWEST, OLD
 from support.sessions.talking import models, pkg
 from support.tables import case
@@ -51,10 +52,12 @@ class Site(http.server.ThreadingHTTPServer):
 
 
 class Visit(http.server.BaseHTTPRequestHandler):
-    server: Site
+    @property
+    def site(self) -> Site:
+        return cast(Site, self.server)
 
     def do_GET(self) -> None:
-        self.server.seen.append((self.path, self.headers["user-agent"]))
+        self.site.seen.append((self.path, self.headers["user-agent"]))
         status, kind, text = self.found(urlsplit(self.path))
         body = text.encode("latin-1" if "latin" in kind else "utf-8")
         self.send_response(status)
@@ -68,7 +71,7 @@ class Visit(http.server.BaseHTTPRequestHandler):
     def found(self, url: Any) -> tuple[int, str, str]:
         match url.path:
             case "/robots.txt":
-                status, text = self.server.robots
+                status, text = self.site.robots
                 return status, "text/plain", text
             case "/to":
                 return 302, "text/plain", parse_qs(url.query)["url"][0]
@@ -256,7 +259,8 @@ class User:
             answer = self.answer(params) if callable(self.answer) else self.answer
             return models(revision).ElicitResult.from_wire(answer)
 
-        return {"on_elicit": on_elicit, "DECLARES": {"elicitation": {way: {} for way in ways}}}
+        declared: JsonObject = {"elicitation": {way: {} for way in ways}}
+        return {"on_elicit": on_elicit, "DECLARES": declared}
 
 
 async def test_a_table_is_booked_on_the_day_that_the_user_wants() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.examples.ported import EDGES, failure, loaded, using
+from support.json_types import JsonObject
 from support.revisions import NEWEST, OLD
 from support.sessions.talking import pkg
 from support.tables import case
@@ -94,13 +95,13 @@ async def test_models_learn_the_zone_of_this_machine(monkeypatch: pytest.MonkeyP
             assert described.endswith(f"If the user names none: {expected}.")
 
 
-ADA = {"name": "Ada", "entityType": "person", "observations": ["likes engines"]}
-BOB = {"name": "Bob", "entityType": "person", "observations": []}
-ENGINE = {"name": "Engine", "entityType": "machine", "observations": ["has wheels"]}
-LIKES = {"from": "Ada", "to": "Engine", "relationType": "likes"}
+ADA: JsonObject = {"name": "Ada", "entityType": "person", "observations": ["likes engines"]}
+BOB: JsonObject = {"name": "Bob", "entityType": "person", "observations": []}
+ENGINE: JsonObject = {"name": "Engine", "entityType": "machine", "observations": ["has wheels"]}
+LIKES: JsonObject = {"from": "Ada", "to": "Engine", "relationType": "likes"}
 TALL = "is\u2028tall"
-KNOWS = {"from": "Bob", "to": "Ada", "relationType": "knows"}
-ALL = {"entities": [ADA, BOB, ENGINE], "relations": [LIKES, KNOWS]}
+KNOWS: JsonObject = {"from": "Bob", "to": "Ada", "relationType": "knows"}
+ALL: JsonObject = {"entities": [ADA, BOB, ENGINE], "relations": [LIKES, KNOWS]}
 
 # The steps of one story: a tool, its arguments, and its result.
 MEMORIES: tuple[tuple[str, Any, Any], ...] = (
@@ -128,12 +129,7 @@ MEMORIES: tuple[tuple[str, Any, Any], ...] = (
     ("open_nodes", {"names": ["Ada", "Eve"]}, {"entities": [ADA], "relations": [LIKES, KNOWS]}),
     (
         "delete_observations",
-        {
-            "deletions": [
-                {"entityName": "Bob", "observations": [TALL]},
-                {"entityName": "Eve", "observations": []},
-            ]
-        },
+        {"deletions": [{"entityName": one, "observations": [TALL]} for one in ("Bob", "Eve")]},
         {"success": True, "message": "The observations are deleted"},
     ),
     ("read_graph", {}, ALL),
@@ -207,9 +203,7 @@ async def test_calls_at_one_time_do_not_lose_what_others_learn(memory: Any) -> N
         adding = (client.call_tool("create_entities", {"entities": [one]}) for one in named)
         await asyncio.gather(*adding)
         read = await client.call_tool("read_graph", as_=dict[str, Any])
-    assert sorted(read["entities"], key=lambda one: str(one["name"])) == sorted(
-        named, key=lambda one: str(one["name"])
-    )
+    assert {one["name"] for one in read["entities"]} == {one["name"] for one in named}
 
 
 async def test_subscribers_hear_of_changes(memory: Any) -> None:
