@@ -106,15 +106,15 @@ class PublicAddresses(web.HTTPHandler, web.HTTPSHandler):
 
 
 class Redirects(web.HTTPRedirectHandler):
-    def __init__(self, autonomous: bool) -> None:
-        self.autonomous = autonomous
+    def __init__(self, robots: bool) -> None:
+        self.robots = robots
 
     def redirect_request(
         self, req: web.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, url: str
     ) -> web.Request | None:
         if urlsplit(url).scheme not in ("http", "https"):
             raise ToolError(f"{req.full_url} leads to {url}")
-        if self.autonomous:
+        if self.robots:
             check_robots(url)
         return super().redirect_request(req, fp, code, msg, headers, url)
 
@@ -123,12 +123,12 @@ def agent(autonomous: bool) -> str:
     return settings.user_agent or f"mcp-gen-fetch/1.0 ({'autonomous' if autonomous else 'user'})"
 
 
-def download(url: str, autonomous: bool) -> tuple[str, str]:
-    """Return a text and its type."""
+def download(url: str, autonomous: bool, robots: bool) -> tuple[str, str]:
+    """Return a text and its type; redirects may have to be in keeping with robots.txt."""
     deadline = monotonic() + SECONDS
     proxy = settings.proxy_url
     proxies = {"http": proxy, "https": proxy} if proxy else web.getproxies()
-    handlers = [web.ProxyHandler(proxies), Redirects(autonomous)]
+    handlers = [web.ProxyHandler(proxies), Redirects(robots)]
     handlers += [] if proxies or settings.private else [PublicAddresses()]
     request = web.Request(url, headers={"User-Agent": agent(autonomous)})
     response: HTTPResponse = web.build_opener(*handlers).open(request, timeout=SECONDS)
@@ -147,7 +147,7 @@ def check_robots(url: str) -> None:
         return
     place = urljoin(url, "/robots.txt")
     try:
-        rules, _ = download(place, autonomous=False)
+        rules, _ = download(place, autonomous=True, robots=False)
     except HTTPError as error:
         if error.code in (401, 403) or error.code >= 500:
             raise ToolError(f"{place} answers {error.code}. {ADVICE}") from error
@@ -163,7 +163,7 @@ def page(url: str, autonomous: bool, raw: bool = False) -> tuple[str, str]:
     try:
         if autonomous:
             check_robots(url)
-        text, kind = download(url, autonomous)
+        text, kind = download(url, autonomous, robots=autonomous)
     except HTTPError as error:
         raise ToolError(f"{error.url} answers {error.code}") from error
     except (OSError, HTTPException, LookupError) as error:

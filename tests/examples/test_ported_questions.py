@@ -123,8 +123,9 @@ async def test_pages_are_shown_as_markdown(fetcher: Any, site: Site) -> None:
             assert prompt.messages[0].content.text == expected
             prompt = await client.get_prompt("fetch", {"url": f"{site.url}/none"})
             assert prompt.messages[0].content.text == f"{site.url}/none answers 404"
-    assert {agent for path, agent in site.seen if path != "/private"} >= {fetcher.agent(True)}
-    assert ("/private", fetcher.agent(False)) in site.seen
+    robot, user = fetcher.agent(True), fetcher.agent(False)
+    expected = [("/robots.txt", robot), ("/tea", robot), ("/private", user), ("/none", user)]
+    assert site.seen == expected * len(EDGES)
 
 
 async def test_the_rest_is_shown_as_it_came(fetcher: Any, site: Site) -> None:
