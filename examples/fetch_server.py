@@ -19,6 +19,7 @@ from typing import IO, Annotated
 from urllib import request as web
 from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
+from urllib.request import Request
 from urllib.robotparser import RobotFileParser
 
 from pydantic import Field, HttpUrl
@@ -98,10 +99,10 @@ class SecurePublicConnection(HTTPSConnection, PublicConnection):
 
 
 class PublicAddresses(web.HTTPHandler, web.HTTPSHandler):
-    def http_open(self, req: web.Request) -> HTTPResponse:
+    def http_open(self, req: Request) -> HTTPResponse:
         return self.do_open(PublicConnection, req)
 
-    def https_open(self, req: web.Request) -> HTTPResponse:
+    def https_open(self, req: Request) -> HTTPResponse:
         return self.do_open(SecurePublicConnection, req)
 
 
@@ -110,13 +111,13 @@ class Redirects(web.HTTPRedirectHandler):
         self.robots = robots
 
     def redirect_request(
-        self, req: web.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, url: str
-    ) -> web.Request | None:
-        if urlsplit(url).scheme not in ("http", "https"):
-            raise ToolError(f"{req.full_url} leads to {url}")
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        if urlsplit(newurl).scheme not in ("http", "https"):
+            raise ToolError(f"{req.full_url} leads to {newurl}")
         if self.robots:
-            check_robots(url)
-        return super().redirect_request(req, fp, code, msg, headers, url)
+            check_robots(newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def agent(autonomous: bool) -> str:
@@ -130,7 +131,7 @@ def download(url: str, autonomous: bool, robots: bool) -> tuple[str, str]:
     proxies = {"http": proxy, "https": proxy} if proxy else web.getproxies()
     handlers = [web.ProxyHandler(proxies), Redirects(robots)]
     handlers += [] if proxies or settings.private else [PublicAddresses()]
-    request = web.Request(url, headers={"User-Agent": agent(autonomous)})
+    request = Request(url, headers={"User-Agent": agent(autonomous)})
     response: HTTPResponse = web.build_opener(*handlers).open(request, timeout=SECONDS)
     body = bytearray()
     with response:
