@@ -35,6 +35,8 @@ PROGRAMS = {
     "greeter.py": user_programs.shown_in("app.md"),
     "notes.py": user_programs.shown_in("app.md", 1),
     "app.py": user_programs.APP,
+    "mounting.py": user_programs.MOUNTING,
+    "travel.py": user_programs.shown_in("mounting.md"),
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 }
 EXPECTED = {

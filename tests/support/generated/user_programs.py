@@ -784,6 +784,64 @@ def wrong(x: str) -> str:
 """
 
 
+MOUNTING = """
+from typing import assert_type
+
+from mcp_revisions import Toolkit, open_http, prompt, resource, tool
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions import v2026_07_28 as new
+
+
+class Weather(Toolkit, new.Server):
+    @tool(enabled=False, tags={"admin"})
+    def reset(self) -> str:
+        return ""
+
+    @resource("a://{x}", enabled=lambda session: session.principal == "admin")
+    def read(self, x: str) -> str:
+        return x
+
+    @prompt(tags=["t"])
+    def ask(self) -> str:
+        return ""
+
+
+async def is_admin(session: mcp.Session) -> bool:
+    return session.principal == "admin"
+
+
+app = mcp.App("above")
+app.mount("weather", Weather(), separator=".")
+app.mount("other", mcp.App("other"))
+app.mount(mcp.App("third"))
+app.mount("files", connect_to="python files.py")
+app.mount("more", connect_to=["python", "more.py"])
+app.mount("search", connect_to=open_http("https://example.org/mcp", headers={"a": "b"}))
+app.mount("far", connect_to=mcp.Server, separator="-")
+
+
+@app.tool(tags={"admin"}, enabled=is_admin)
+def unlock(session: mcp.Session) -> str:
+    app.enable("reset", tags={"admin"}, session=session)
+    app.disable("a", "b", principal="ada")
+    return ""
+
+
+assert_type(Weather().reset(), str)
+app.mount("x")  # wrong
+app.mount(Weather(), separator=".")  # wrong
+app.mount(connect_to="x")  # wrong
+app.mount("x", mcp.Server())  # wrong
+app.mount("x", Weather)  # wrong
+app.mount("x", Weather(), connect_to="x")  # wrong
+app.mount("x", connect_to=1)  # wrong
+app.enable(1)  # wrong
+app.enable(tags={1})  # wrong
+app.disable(session=app)  # wrong
+app.tool(enabled="no")  # wrong
+"""
+
+
 def wrong_lines(program: str) -> set[int]:
     """The numbers of the lines marked as wrong, from 1."""
     lines = program.splitlines()

@@ -28,7 +28,7 @@ class _Question(NamedTuple):
 class ForwardedRequest:
     """One request on its way to the server, with the questions that the server asks meanwhile."""
 
-    def __init__(self, work: Awaitable[Any]) -> None:
+    def __init__(self, work: Callable[[], Awaitable[Any]]) -> None:
         self._task: Task[Any] = get_running_loop().create_task(_awaited(work))
         self._task.add_done_callback(self._ended)
         self._questions: deque[_Question] = deque()
@@ -166,9 +166,9 @@ class ForwardedRequest:
         return self._given_up or self._task.done()
 
 
-async def _awaited(work: Awaitable[Any]) -> Any:
+async def _awaited(work: Callable[[], Awaitable[Any]]) -> Any:
     try:
-        return await work
+        return await work()
     except (McpError, LocalError, RemoteError) as error:
         raise _passed_on(error) from error
     except Disconnected as error:

@@ -171,18 +171,21 @@ class ProxyServerRuntime(ServerRuntime):
         if PROGRESS_TOKEN in context.meta:
             # Progress is reported of what was sent, and so not before there is a request.
             options["on_progress"] = lambda progress: forwarded.progressed(progress)
-        forwarded = ForwardedRequest(self.client.call(spec, params, options))
+        forwarded = ForwardedRequest(partial(self.client.call, spec, params, options))
         return forwarded
 
     # From the server to the client.
 
     async def ask_client(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
-        if self.owner.TABLE.rules.server_requests:
-            for session in self._sessions():
+        for session in self._sessions():
+            if session.__mcp_runtime__.spoken.rules.server_requests:
                 return await session.__mcp_runtime__.put(spec, params, {})
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
         asking = [one for one in reversed(self._forwarded.values()) if one.may_ask]
+        if self._is_shared and len(asking) > 1:
+            # It could be put to the wrong one of several clients.
+            raise McpError(METHOD_NOT_FOUND, f"{spec.method} could belong to several requests")
         for forwarded in sorted(asking, key=lambda one: one.waits)[:1]:
             return await forwarded.ask(spec, params)
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
@@ -211,12 +214,23 @@ class ProxyServerRuntime(ServerRuntime):
     def _sessions(self) -> list[SessionBase]:
         return [connection.session() for connection in self.connections]
 
+    @property
+    def _is_shared(self) -> bool:
+        """Return whether its requests are those of several clients."""
+        return any(one.endpoint.connection.shared for one in self.connections)
+
     def _log_readers(self) -> list[RequestContext]:
-        if self.owner.TABLE.era.remembers_client:
-            return [session.__mcp_runtime__ for session in self._sessions()]
+        readers = [session.__mcp_runtime__ for session in self._sessions()]
+        if any(one.spoken.era.remembers_client for one in readers):
+            return readers
         under_way = [one.context for one in self._forwarded.values() if not one.over]
         # Which request an entry belongs to nobody says: it goes where one was asked for.
-        return [context for context in under_way if context is not None][-1:]
+        wanting = [context for context in under_way if context is not None]
+        return [] if self._is_shared and len(wanting) > 1 else wanting[-1:]
+
+    async def until_gone(self) -> None:
+        """Wait until the server is gone."""
+        await self.client.endpoint.until_aborted()
 
     def abort(self) -> None:
         for forwarded in self._forwarded.values():

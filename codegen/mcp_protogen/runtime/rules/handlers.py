@@ -4,7 +4,7 @@ A generated base class has one method per message, and tables that say which is 
 handles what it overrides, and from that follows what it has to declare.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from ..core.json import JSONObject, is_object
@@ -65,9 +65,13 @@ class HandlerSet:
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """Return the handlers of what comes from a peer of `revision`, by wire name."""
-        owner, answered = self.owner, self.answered(revision)
-        names = _names(type(owner), revision).items()
-        return {method: getattr(owner, name) for method, name in names if method in answered}
+        return self.handlers(revision, self.answered(revision))
+
+    def handlers(
+        self, revision: str, methods: Collection[str]
+    ) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        names = _names(type(self.owner), revision).items()
+        return {method: getattr(self.owner, name) for method, name in names if method in methods}
 
     def middleware(self) -> tuple[Middleware, ...]:
         """Return what stands around each message, outermost first; raise `TypeError`."""

@@ -14,7 +14,7 @@ from asyncio import (
     get_running_loop,
     run_coroutine_threadsafe,
 )
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
@@ -73,11 +73,14 @@ class OpenConnection(Protocol):
 
     endpoint: Endpoint
     server: "ServerBase[Any]"
-    level: str
-    """The least severe log entries that the client has asked for, in the handshake era."""
     seal: StateSeal
     audience: str
     """The server that a state is sealed for."""
+
+    @property
+    def level(self) -> str:
+        """The least severe log entries that the client has asked for, in the handshake era."""
+        ...
 
     def session(self) -> Any: ...
 
@@ -106,6 +109,20 @@ class ServerRuntime(HandlerSet):
             raise LocalError(f"session.state: {name} has no lifespan, whose value it would be")
         return self.lifespan.state
 
+    def parts(self) -> Iterator["ServerBase[Any]"]:
+        """Yield the server, and all that is mounted in it."""
+        yield cast("ServerBase[Any]", self.owner)
+
+    def connected(self, connection: OpenConnection) -> None:
+        """Publish changes on a connection from now on."""
+        self.connections[connection] = None
+
+    def disconnected(self, connection: OpenConnection) -> None:
+        self.connections.pop(connection, None)
+
+    def listening(self, context: "RequestContext") -> None:
+        """Take note of a listen stream."""
+
     def warn_undeclared(self, method: str) -> None:
         """Log once that notifications are not sent, because clients do not expect them."""
         if method not in self._warned:
@@ -116,19 +133,19 @@ class ServerRuntime(HandlerSet):
 
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Tell those who want to know of a change, by the method of its notification."""
-        self._count(method)
+        self.count(method)
         work = [_publish(connection, method, uri) for connection in list(self.connections)]
         for outcome in await gather(*work, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    def announce(self, method: str) -> None:
-        """Publish a change and do not wait; has to be called where the server runs."""
-        self._count(method)
-        for connection in list(self.connections):
+    def announce(self, method: str, to: Iterable[OpenConnection] | None = None) -> None:
+        """Publish a change, to all or some, and do not wait; to be called where the server runs."""
+        self.count(method)
+        for connection in list(self.connections if to is None else to):
             connection.endpoint.tasks.start(_publish(connection, method))
 
-    def _count(self, method: str) -> None:
+    def count(self, method: str) -> None:
         self.changes[method] = self.changes.get(method, 0) + 1
 
 
@@ -204,12 +221,12 @@ class RequestContext:
     """
 
     __slots__ = (
-        "_connection",
         "_in_threads",
         "_once",
         "_reply",
         "_request",
         "begun",
+        "connection",
         "handled_by",
         "inputs",
         "meta",
@@ -224,7 +241,7 @@ class RequestContext:
         reply: Reply | None = None,
         meta: Mapping[str, Any] = _NOTHING,
     ) -> None:
-        self._connection = connection
+        self.connection: Final = connection
         self._request = request
         self._reply = reply
         self.raw = _NOTHING if request is None else request.raw
@@ -240,23 +257,23 @@ class RequestContext:
         self._in_threads: frozenset[Task[Any]] | None = _NO_TASKS
 
     def session(self) -> Any:
-        return self._connection.server.SESSION(self)
+        return self.connection.server.SESSION(self)
 
     # What is known.
 
     @property
     def endpoint(self) -> Endpoint:
-        return self._connection.endpoint
+        return self.connection.endpoint
 
     @property
     def table(self) -> MethodTable:
         """The messages of the server's own revision."""
-        return self._connection.server.TABLE
+        return self.connection.server.TABLE
 
     @property
     def changes(self) -> int:
         """The number of changes that the server has published."""
-        return sum(self._connection.server.__mcp_runtime__.changes.values())
+        return sum(self.connection.server.__mcp_runtime__.changes.values())
 
     @property
     def spoken(self) -> MethodTable:
@@ -274,7 +291,7 @@ class RequestContext:
 
     @property
     def server_state(self) -> Any:
-        return self._connection.server.__mcp_runtime__.state
+        return self.connection.server.__mcp_runtime__.state
 
     def peer_declared(self) -> Mapping[str, Any]:
         connection = self.endpoint.connection
@@ -336,7 +353,7 @@ class RequestContext:
         await self.notify(self.table.notifications[PROGRESS], params)
 
     async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        threshold: object = self._connection.level
+        threshold: object = self.connection.level
         if not self.spoken.era.remembers_client:
             threshold = self.meta.get(LOG_LEVEL) if self._is_awaited() else None
         if not isinstance(threshold, str) or not passes(level, threshold):
@@ -345,7 +362,7 @@ class RequestContext:
         try:
             await self.notify(spec, spec.params(level=level, data=data, logger=logger))
         except MissingCapability:
-            self._connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
+            self.connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
         except Disconnected:
             self.endpoint.log.info("nobody is left to send a log entry to")
         except (LocalError, PydanticSerializationError) as error:
@@ -419,12 +436,16 @@ class RequestContext:
         if spec.method != forms.ELICIT or not isinstance(answer, plain):
             return cast(R, answer)  # a task, too, in which the form is still to be filled in
         asked: JSONObject = cast(Any, params).to_wire()
-        shown = self.spoken.carry_out(spec.method, "params", asked)
+        shown = self.shown(spec.method, asked)
         kept = forms.as_asked(answer.to_wire(), asked, shown)
         faults = forms.faults_of(kept, asked, "/result")
         if faults:
             raise InvalidParams("Invalid answers", faults)
         return cast(R, plain.from_wire(kept))
+
+    def shown(self, method: str, params: JSONObject) -> JSONObject:
+        """Return the params of a question as the client gets them."""
+        return self.spoken.carry_out(method, "params", params)
 
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
         """Ask the client, and do not check the answer to a form."""
@@ -450,7 +471,7 @@ class RequestContext:
 
     def asking(self) -> Asking:
         """Return who asks, for which request; raise `LocalError` without one."""
-        request, spoken, connection = self._request, self.spoken, self._connection
+        request, spoken, connection = self._request, self.spoken, self.connection
         if request is None:
             raise LocalError("only the answer to a request can ask for input")
         bound = binding(request.spec.method, request.raw, self.principal, connection.audience)

@@ -177,10 +177,10 @@ class ServerConnection:
 
     def register(self) -> None:
         """Hear of what the server publishes."""
-        self.server.__mcp_runtime__.connections[self] = None
+        self.server.__mcp_runtime__.connected(self)
 
     def unregister(self) -> None:
-        self.server.__mcp_runtime__.connections.pop(self, None)
+        self.server.__mcp_runtime__.disconnected(self)
 
     def answers(self, method: str) -> bool:
         return method in self.handlers or (
@@ -362,6 +362,8 @@ class ListenStreams:
         """
         id, endpoint = request.id, self._connection.endpoint
         self._connection.register()
+        context = RequestContext(self._connection, meta=request.meta)
+        self._connection.server.__mcp_runtime__.listening(context)
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
         wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)

@@ -3,12 +3,13 @@
 A function can be decorated before there is a server, and more than once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import getattr_static
 from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 from ..core.models.base import WireModel
 from ..rules.handlers import MARKS
+from .visibility import Enabled
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -28,6 +29,10 @@ class DecoratorOptions(TypedDict, total=False):
     description: str
     icons: Sequence[WireModel]
     meta: Mapping[str, Any]
+    tags: Collection[str]
+    """Words of the server's own, by which `enable` and `disable` find its items."""
+    enabled: Enabled
+    """Whether it is there, or a function that says so of a session."""
     thread: bool
     """Whether a plain function runs in a thread; false for one that never waits for anything."""
 

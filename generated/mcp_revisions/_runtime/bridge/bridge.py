@@ -7,7 +7,8 @@ it is, so that the server sees what the client can do.
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ..client.base import ClientBase
@@ -23,6 +24,7 @@ from ..messages.method_table import understood
 from ..rules import server_negotiation
 from ..rules.handlers import runtime_of
 from ..rules.server_negotiation import Offer
+from ..server.base import ServerBase
 from ..server.serve import serve
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener, Received, Transport
@@ -70,33 +72,67 @@ class BridgeBase:
             await self._arrival.close()
 
     async def _carry(self, caller: "Caller") -> None:
-        module, options = caller.revision.load(), self._options
-        client, server = _proxy(module.Client), _proxy(module.Server)
-        to_server = runtime_of(client, ProxyClientRuntime)
-        to_client = runtime_of(server, ProxyServerRuntime)
-        to_server.server, to_client.client = to_client, to_server
-        to_server.capabilities, to_server.info = caller.capabilities, caller.info
-        to_server.on_loss = options.on_loss
-        clients: dict[str, ClientBase] = {caller.revision.id: client}
-        views = RevisionViews(clients, self._servers, options.on_loss)
-        async with connected(views, self._server_opener, options):
-            server.instructions = to_server.connection.instructions
-            await to_server.open()
+        async with _proxied(caller, self._server_opener, self._servers, self._options) as server:
             # Until the client, or the server, is gone.
-            serving = asyncio.create_task(serve(server, self._arrival, options=options))
-            gone = asyncio.create_task(to_server.endpoint.until_aborted())
+            serving = asyncio.create_task(serve(server, self._arrival, options=self._options))
+            gone = asyncio.create_task(runtime_of(server, ProxyServerRuntime).until_gone())
             try:
                 await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
             finally:
                 gone.cancel()
                 serving.cancel()
                 await asyncio.gather(serving, gone, return_exceptions=True)
-                to_client.abort()
+
+    @classmethod
+    def proxy(
+        cls,
+        revision: str,
+        declared: JSONObject,
+        info: JSONObject | None,
+        opener: Opener,
+        options: Options = _USUAL,
+    ) -> AbstractAsyncContextManager[ServerBase[Any]]:
+        """Connect to a server, and return one of `revision` in its place, for another to mount.
+
+        To the server it is a client that declares and is called what is given. Raises what
+        `connect` raises.
+        """
+        known = next(one for one in cls.REVISIONS if one.id == revision)
+        caller = Caller(known, declared, info or {**UNKNOWN})
+        return _proxied(caller, opener, cls.REVISIONS, options, carries=False)
 
 
-def _proxy(generated: Any) -> Any:
-    name = f"Proxy{generated.__name__}"
-    return type(name, (generated,), {"TABLE": CarryingTable(generated.TABLE)})()
+@asynccontextmanager
+async def _proxied(
+    caller: "Caller",
+    opener: Opener,
+    servers: Iterable[Revision],
+    options: Options,
+    *,
+    carries: bool = True,
+) -> AsyncGenerator[ServerBase[Any], None]:
+    """Connect to a server, and give what serves a client in its place."""
+    module = caller.revision.load()
+    client, server = _proxy(module.Client, carries), _proxy(module.Server, carries)
+    to_server = runtime_of(client, ProxyClientRuntime)
+    to_client = runtime_of(server, ProxyServerRuntime)
+    to_server.server, to_client.client = to_client, to_server
+    to_server.capabilities, to_server.info = caller.capabilities, caller.info
+    to_server.on_loss = options.on_loss
+    clients: dict[str, ClientBase] = {caller.revision.id: client}
+    views = RevisionViews(clients, servers, options.on_loss)
+    async with connected(views, opener, options):
+        server.instructions = to_server.connection.instructions
+        await to_server.open()
+        try:
+            yield server
+        finally:
+            to_client.abort()
+
+
+def _proxy(generated: Any, carries: bool) -> Any:
+    table = CarryingTable(generated.TABLE) if carries else generated.TABLE
+    return type(f"Proxy{generated.__name__}", (generated,), {"TABLE": table})()
 
 
 class Caller(NamedTuple):

@@ -262,9 +262,13 @@ class Endpoint:
         self.jobs.changed.ring()
         self._aborted.ring()
 
+    @property
+    def is_aborted(self) -> bool:
+        return self._calls.broken is not None
+
     async def until_aborted(self) -> None:
         """Wait until the peer will send nothing more."""
-        while self._calls.broken is None:
+        while not self.is_aborted:
             await self._aborted.heard()
 
     def close(self, within: float) -> Work:

@@ -94,7 +94,7 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         handlers = self._handlers[min(newer) if newer else max(self._handlers)]
         wire, own = self._revisions[revision], handlers.TABLE
         package = wire.module.rpartition(".")[0]
-        adapters = _adapters(package, own.revision, revision)
+        adapters = adapters_of(package, own.revision, revision)
         losses = LossReport(own.revision, revision, self._on_loss)
         table: MethodTable = adapters.TranslatingTable(
             own, wire.load().methods.TABLE, package, losses
@@ -103,7 +103,7 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         return RevisionView(handlers, table, _declared(handlers, table), identity, adapters)
 
 
-def _adapters(package: str, own: str, wire: str) -> ModuleType:
+def adapters_of(package: str, own: str, wire: str) -> ModuleType:
     """Return the module for peers of another revision.
 
     Raises `LookupError` for a package of one revision, which has no such module.

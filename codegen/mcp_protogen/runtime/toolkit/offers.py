@@ -1,0 +1,482 @@
+"""What a server of a toolkit offers: its own items, and those of the servers mounted in it."""
+
+from asyncio import gather
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from threading import Lock
+from typing import Any, Final, NamedTuple, cast
+
+from ..core.errors import InvalidParams, LocalError
+from ..core.pagination import page
+from ..core.tasks import is_running
+from ..rules.handlers import Handlers
+from ..server.base import OpenConnection, RequestContext, ServerBase, ServerRuntime, SessionBase
+from .decorators import Marked, marks_of, new_mark
+from .functions import closest
+from .items import COMPLETE, FIELDS, Item, Lists, check, check_name, not_found, register
+from .mounts import (
+    SUBSCRIPTIONS,
+    LocalMount,
+    Offered,
+    Prefix,
+    asked,
+    is_private,
+    name_of,
+    package_of,
+)
+from .remote_mounts import RemoteMount
+from .revision_models import LISTS, revision_models
+from .threads import Threads
+from .visibility import Rules, Visibility
+
+OFFERED: Final = "_toolkit_lists"
+THREADS: Final = "_toolkit_threads"
+"""Where a class has its items, and its threads."""
+
+_READS_MARKS: Final = "__mcp_reads_marks__"
+_LOG: Final = "notifications/message"
+_UPDATED: Final = "notifications/resources/updated"
+
+# Changes are seldom, and one may concern several servers.
+_LOCK: Final = Lock()
+
+
+class Switched(NamedTuple):
+    """What is enabled or disabled, and for whom; for all, if nobody is named."""
+
+    names: tuple[str, ...]
+    tags: frozenset[str]
+    session: SessionBase | None
+    principal: str | None
+
+    @staticmethod
+    def of(
+        names: tuple[str, ...],
+        tags: Collection[str],
+        session: SessionBase | None,
+        principal: str | None,
+    ) -> "Switched":
+        if isinstance(tags, str):
+            raise TypeError(f"tags are one text: write tags={{{tags!r}}}")
+        if not names and not tags:
+            raise TypeError("neither a name nor a tag says what is meant")
+        return Switched(names, frozenset(tags), session, principal)
+
+
+class ToolkitRuntime(ServerRuntime):
+    """The runtime's part of a toolkit: what is on offer."""
+
+    def __init__(self, owner: Handlers) -> None:
+        super().__init__(owner)
+        self.registered: Lists = getattr(owner, OFFERED)
+        """All items of its own."""
+        self.mounts: tuple[LocalMount | RemoteMount, ...] = ()
+        self.mounted_in: tuple[ToolkitRuntime, ...] = ()
+        self.visibility = Visibility()
+        self.lists = self._for_everybody()
+        """Those that are there for everybody, whoever asks."""
+        self.threads: Threads = getattr(owner, THREADS)
+        self.models = revision_models(owner.TABLE)
+        self._served = False
+        self._declared = frozenset[str]()
+        self._lock = Lock()
+
+    # What comes and goes.
+
+    def add(self, kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        """Add a function as `options` say, or else as its own marks do."""
+        marks = [one for one in marks_of(function) if one.kind == kind]
+        if options or not marks:
+            if kind == "resources" and "uri" not in options:
+                raise TypeError("a resource needs a URI: add_resource(function, uri=…)")
+            marks = [new_mark(kind, options)]
+        with self._changing(kind) as lists:
+            for one in marks:
+                marked = Marked(function, one)
+                check(marked)
+                register(marked, lists, self.models)
+
+    def remove(self, kind: str, key: str) -> None:
+        with self._changing(kind) as lists:
+            if not any(lists[field].pop(key, None) for field in FIELDS[kind]):
+                raise LookupError(f"there is no {kind.removesuffix('s')} {key}")
+
+    @contextmanager
+    def _changing(self, kind: str) -> Generator[Lists, None, None]:
+        # What is made of a function may take long, or import modules: no other server waits for it.
+        with self._lock:
+            before = self.registered
+            lists = {field: dict(items) for field, items in before.items()}
+            yield lists
+            with _LOCK:
+                self.registered = lists
+                try:
+                    self._check_names()
+                except ValueError:
+                    self.registered = before
+                    raise
+                self.lists = self._for_everybody()
+        self._announce_changes([kind])
+
+    def mount(self, prefix: Prefix, server: Any, target: Any) -> None:
+        """Mount a server, or what is to be connected to; see `Toolkit.mount`."""
+        mount = self._mounted(prefix, server, target)
+        with _LOCK:
+            for other in self.mounts:
+                if prefix.meets(other.prefix):
+                    both = f"{prefix.text!r} and {other.prefix.text!r}"
+                    wrong = f"what is mounted as {both} could have the same names"
+                    raise ValueError(f"{wrong}: give another prefix or separator")
+            if mount.is_early and self._is_served():
+                why = "it has to be entered, or connected to, with the server that it is mounted in"
+                raise RuntimeError(f"mount({prefix.text!r}): {why}: mount it before that is served")
+            before, self.mounts = self.mounts, (*self.mounts, mount)
+            try:
+                self._check_names()
+            except ValueError:
+                self.mounts = before
+                raise
+            if isinstance(mount, LocalMount):
+                mount.runtime.mounted_in += (self,)
+        for connection in list(self.connections):
+            mount.connected(connection)
+        self._announce_changes(
+            kind for kind, fields in FIELDS.items() if any(map(mount.offers, fields))
+        )
+
+    def _mounted(self, prefix: Prefix, server: Any, target: Any) -> LocalMount | RemoteMount:
+        own, package = cast(ServerBase[Any], self.owner), package_of(type(self.owner))
+        if server is None:
+            # Where the package was made without the part, this says so.
+            made = import_module(package)
+            return RemoteMount(own, prefix, made.Bridge, made.connect.opener(target))
+        where, called = f"mount({prefix.text!r})", name_of(server)
+        if isinstance(server, type):
+            raise TypeError(f"{where}: {called} is a class, and a server is mounted: {called}()")
+        runtime = getattr(server, "__mcp_runtime__", None)
+        if not isinstance(runtime, ToolkitRuntime):
+            advice = "what else there is can be connected to: connect_to=…"
+            raise TypeError(f"{where}: {called} is no server of a toolkit; {advice}")
+        if package_of(type(runtime.owner)) != package:
+            raise TypeError(f"{where}: {called} is of another package: write connect_to=…")
+        if own in runtime.parts():
+            raise ValueError(f"{where}: {name_of(own)} and {called} would be in each other")
+        kinds = frozenset(filter(runtime.is_open, FIELDS))
+        if kinds and not prefix.text:
+            why = f"it lists {', '.join(sorted(kinds))} by handlers of its own"
+            raise ValueError(f"{where}: {called} needs a prefix, because {why}")
+        return LocalMount(own, prefix, cast(ServerBase[Any], server), kinds)
+
+    def _check_names(self) -> None:
+        """Raise `ValueError` if a name is there twice, here or where this server is mounted."""
+        for field in LISTS if self.mounts or self.mounted_in else ():
+            for root in self._roots():
+                root.names(field)
+
+    def _roots(self) -> "Iterator[ToolkitRuntime]":
+        if not self.mounted_in:
+            yield self
+        for above in self.mounted_in:
+            yield from above._roots()
+
+    def names(self, field: str) -> dict[str, str]:
+        """Return the names or URIs that are known, and which server has each."""
+        found = dict.fromkeys(self.registered[field], name_of(self.owner))
+        for mount in self.mounts:
+            for key, whose in mount.names(field).items():
+                if key in found:
+                    what = field.removesuffix("s").replace("_", " ")
+                    both = f"that of {found[key]} and that of {whose}"
+                    advice = "mount one of them under another prefix"
+                    raise ValueError(f"the {what} {key} would be there twice, {both}: {advice}")
+                if field == "tools":
+                    check_name(key)
+                found[key] = whose
+        return found
+
+    def switch(self, on: bool, said: Switched) -> None:
+        """Enable or disable items; see `Toolkit.enable`."""
+        to: Collection[OpenConnection] | None = None
+        with _LOCK:
+            known = {key for field in LISTS for key in self.names(field)}
+            for name in said.names:
+                if name not in known and not self._may_have(name):
+                    raise LookupError(f"there is nothing called {name}{closest(name, known)}")
+            rules = self.visibility.everybody
+            if said.session is not None:
+                connection = said.session.__mcp_runtime__.connection
+                if connection not in self.connections:
+                    why = "requests of this client have nothing in common: say principal=…"
+                    raise LocalError(f"session: {why}")
+                rules, to = self.visibility.sessions.setdefault(connection, Rules()), [connection]
+            elif said.principal is not None:
+                rules = self.visibility.principals.setdefault(said.principal, Rules())
+                to = [one for one in self.connections if one.endpoint.principal == said.principal]
+            rules.say(said.names, on, are_tags=False)
+            rules.say(said.tags, on, are_tags=True)
+            self.lists = self._for_everybody()
+        self._announce_changes(self._concerned(said, known), to)
+
+    def _may_have(self, key: str) -> bool:
+        owners = (mount for mount in self.mounts for kind in FIELDS if mount.may_have(kind, key))
+        return any(owners) or any(map(self.is_open, FIELDS))
+
+    def _concerned(self, said: Switched, known: set[str]) -> Iterator[str]:
+        for kind, fields in FIELDS.items():
+            names = {key: self.tags(field, key) for field in fields for key in self.names(field)}
+            if any(
+                key in said.names or not said.tags.isdisjoint(tags) for key, tags in names.items()
+            ) or not known.issuperset(said.names):
+                yield kind
+
+    def _for_everybody(self) -> Lists:
+        registered, fixed = self.registered, self.visibility.fixed
+        items = (item for items in registered.values() for item in items.values())
+        if self.visibility.is_empty and all(item.enabled is True for item in items):
+            return registered
+        lists = {
+            field: {key: item for key, item in items.items() if fixed(item)}
+            for field, items in registered.items()
+        }
+        if all(len(lists[field]) == len(registered[field]) for field in LISTS):
+            return registered
+        if any(len(lists[field]) < len(registered[field]) for field in FIELDS["resources"]):
+            # A URI may be that of several, of which the first counts that a client may see.
+            lists |= {field: {} for field in FIELDS["resources"]}
+        return lists
+
+    def _announce_changes(
+        self, kinds: Iterable[str], to: Collection[OpenConnection] | None = None
+    ) -> None:
+        for method in map(_changed, kinds):
+            if self._served and method not in self._declared:
+                self.warn_undeclared(method)
+            if is_running():
+                self.announce(method, to)
+                continue
+            # Called in a thread, as by a plain function, or before there is anything to run.
+            concerned = list(self.connections if to is None else to)
+            for loop in {one.endpoint.jobs.loop for one in concerned}:
+                there = [one for one in concerned if one.endpoint.jobs.loop is loop]
+                loop.call_soon_threadsafe(self.announce, method, there)
+            if not concerned:
+                self.count(method)
+
+    def count(self, method: str) -> None:
+        super().count(method)
+        for above in self.mounted_in:
+            above.count(method)
+
+    # What is asked.
+
+    async def page(self, field: str, session: SessionBase, params: Any) -> Any:
+        if self.lists is self.registered and not self.mounts:
+            entries = [item.listed for item in self.lists[field].values()]
+        else:
+            entries = await self._entries(field, session)
+        cut = page(entries, params.cursor, cast(Any, self.owner).page_size)
+        result = self.models.result(LISTS[field])
+        return result(**{field: cut.items}, next_cursor=cut.next_cursor)
+
+    async def _entries(self, field: str, session: SessionBase) -> list[Any]:
+        """Return what is listed for a session, of this server and of those mounted in it."""
+        shows = self.visibility.shows
+        items = self.registered[field]
+        entries = [item.listed for item in items.values() if await shows(item, session)]
+        taken = set(items)
+        for listed in await gather(*(one.entries(field, session) for one in self.mounts)):
+            for item, entry in listed:
+                # A remote server may get a name that is there already.
+                if item.key not in taken and await shows(item, session):
+                    taken.add(item.key)
+                    entries.append(entry)
+        return entries
+
+    async def keys(self, field: str, session: SessionBase) -> list[str]:
+        """Return the names or URIs that are known to be there for a session."""
+        shows, items = self.visibility.shows, self.registered[field].values()
+        found = [item.key for item in items if await shows(item, session)]
+        for mount in self.mounts:
+            for key in await mount.keys(field, session):
+                if await shows(Offered(mount, key, self.tags(field, key)), session):
+                    found.append(key)
+        return found
+
+    async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
+        """Answer a request about an item, whoever has it; raise if there is none for a session."""
+        kind, key = asked(method, params)
+        found = await self.find(method, kind, key, session)
+        if found is not None:
+            return await found.answer(self.owner, session, method, params)
+        if method == "resources/read":
+            raise not_found(key, self.models)
+        if method == COMPLETE:
+            raise InvalidParams(f"Unknown reference: {key}")
+        meant = closest(key, await self.keys(kind, session))
+        raise InvalidParams(f"Unknown {kind.removesuffix('s')}: {key}{meant}")
+
+    async def find(
+        self, method: str, kind: str, key: str, session: SessionBase
+    ) -> Item | Offered | None:
+        """Return what a request of a session is about; None if there is no such item for it."""
+        shows = self.visibility.shows
+        for item in self._own(method, kind, key):
+            if await shows(item, session):
+                return item
+        for mount in self.mounts:
+            found = await mount.find(method, kind, key, session)
+            if found is not None and await shows(found, session):
+                return found
+        return None
+
+    def _own(self, method: str, kind: str, key: str) -> Iterator[Item]:
+        """Yield the items of its own that a request may be about, the best one first."""
+        fixed, *patterns = (self.registered[field] for field in FIELDS[kind])
+        if key in fixed:
+            yield fixed[key]
+        for templates in patterns:
+            # A completion names the template, and a request to read a URI of it.
+            if method == COMPLETE and key in templates:
+                yield templates[key]
+            elif method != COMPLETE:
+                yield from (one for one in templates.values() if one.values(key) is not None)
+
+    async def _subscription(
+        self, method: str, own: Callable[..., Any] | None, session: SessionBase, params: Any
+    ) -> Any:
+        uri: str = params.uri
+        is_own = any(self._own("resources/read", "resources", uri))
+        for mount in self.mounts if not is_own else ():
+            inner = mount.prefix.own("resources", uri)
+            if inner is not None and mount.owns(inner):
+                await mount.subscription(method, session, inner)
+                break
+        else:
+            if own is not None:
+                return await own(session, params)
+        # The client's revision may have the method when that of this class has not.
+        spec = session.__mcp_runtime__.spoken.requests.get(method)
+        return None if spec is None else spec.results[0]()
+
+    # What it is, together with what is mounted in it.
+
+    def parts(self) -> Iterator[ServerBase[Any]]:
+        yield from super().parts()
+        for mount in self.mounts:
+            yield from mount.parts()
+
+    def connected(self, connection: OpenConnection) -> None:
+        super().connected(connection)
+        for mount in self.mounts:
+            mount.connected(connection)
+
+    def disconnected(self, connection: OpenConnection) -> None:
+        super().disconnected(connection)
+        for mount in self.mounts:
+            mount.disconnected(connection)
+        with _LOCK:
+            if self.visibility.sessions.pop(connection, None) is not None:
+                self.lists = self._for_everybody()
+
+    def listening(self, context: RequestContext) -> None:
+        for mount in self.mounts:
+            mount.listening(context)
+
+    def offers(self, field: str) -> bool:
+        return bool(self.registered[field]) or any(mount.offers(field) for mount in self.mounts)
+
+    def completes(self) -> bool:
+        lists = self.registered
+        completing = (*lists["prompts"].values(), *lists["resource_templates"].values())
+        return any(item.completers for item in completing) or any(
+            mount.completes() for mount in self.mounts
+        )
+
+    def owns(self, uri: str) -> bool:
+        """Return whether there is a resource of a URI, or may be one."""
+        if self.is_open("resources"):
+            return is_private(uri)
+        if any(self._own("resources/read", "resources", uri)):
+            return True
+        inner = ((mount, mount.prefix.own("resources", uri)) for mount in self.mounts)
+        return any(own is not None and mount.owns(own) for mount, own in inner)
+
+    def tags(self, field: str, key: str) -> Collection[str]:
+        item: Item | None = self.registered[field].get(key)
+        if item is not None:
+            return item.tags
+        for mount in self.mounts:
+            own = mount.prefix.own(field, key)
+            if own is not None and (found := mount.tags(field, own)):
+                return found
+        return ()
+
+    def is_open(self, kind: str) -> bool:
+        """Return whether handlers of the user's class may know items that are not listed here."""
+        names = {
+            method: name
+            for method, (_, name) in self.owner.REQUESTS.items()
+            if method.startswith(f"{kind}/") and method not in SUBSCRIPTIONS
+        }
+        return not all(map(self._is_plain, names.values()))
+
+    def _is_plain(self, name: str) -> bool:
+        """Return whether a handler is that of the toolkit, and not one of the user's class."""
+        toolkit = next(one for one in type(self.owner).__mro__ if vars(one).get(_READS_MARKS))
+        return getattr(type(self.owner), name) is getattr(toolkit, name, None)
+
+    def _is_served(self) -> bool:
+        return self._served or any(above._is_served() for above in self.mounted_in)
+
+    def unused(self) -> frozenset[str]:
+        owner = self.owner
+        idle = [
+            f"{kind}/"
+            for kind, fields in FIELDS.items()
+            if not any(map(self.offers, fields)) and _changed(kind) not in owner.SENDS
+        ]
+        if not self.completes():
+            idle.append(COMPLETE)
+        return frozenset(
+            method
+            for method, (_, name) in owner.REQUESTS.items()
+            # A handler of the user's class is used even if nothing is on offer.
+            if method.startswith(tuple(idle)) and self._is_plain(name)
+        )
+
+    def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
+        # From now on, clients know what is on offer.
+        self._served = True
+        self._declared |= self.sends()
+        return super().bound(revision)
+
+    def handlers(
+        self, revision: str, methods: Collection[str]
+    ) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        found = super().handlers(revision, methods)
+        if not any(mount.subscribes for mount in self.mounts):
+            return found
+        return {
+            **found,
+            **{one: partial(self._subscription, one, found.get(one)) for one in SUBSCRIPTIONS},
+        }
+
+    def sends(self) -> frozenset[str]:
+        offered = [kind for kind, fields in FIELDS.items() if any(map(self.offers, fields))]
+        found = {_LOG, *map(_changed, offered), *([_UPDATED] if "resources" in offered else ())}
+        # Some revisions may have no such notification.
+        return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
+
+
+def _changed(kind: str) -> str:
+    return f"notifications/{kind}/list_changed"

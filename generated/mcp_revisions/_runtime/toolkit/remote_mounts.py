@@ -1,0 +1,212 @@
+"""Servers that are reached by a connection and mounted: one connection for each client.
+
+A client of the handshake era, or on a pipe, gets a connection of its own. Over HTTP, requests of
+the stateless era stand by themselves: those of one principal, whose client can do the same, share
+one. Each is made when it is first needed, and made anew when it has broken.
+"""
+
+from asyncio import CancelledError, Event, Future, Task, create_task, get_running_loop, shield, wait
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from logging import getLogger
+from typing import Any, Final, Protocol, TypeAlias
+
+from ..core.errors import INTERNAL_ERROR, McpError, ProtocolError
+from ..core.json import JSONObject, json_text
+from ..core.models.base import declared
+from ..core.options import Options
+from ..server.base import OpenConnection, RequestContext, ServerBase, SessionBase
+from ..transports.base import Opener
+from .mounts import Link, Mount, MountedConnection, Offered, Prefix, is_private
+
+_log: Final = getLogger(__name__)
+
+# The shared connections of one server, of which the one unused for longest makes room.
+_MOST: Final = 100
+
+_Key: TypeAlias = tuple[str | None, bytes]
+"""The principal, and what its client can do."""
+
+
+class Bridge(Protocol):
+    """The `Bridge` of the package."""
+
+    def proxy(
+        self,
+        revision: str,
+        declared: JSONObject,
+        info: JSONObject | None,
+        opener: Opener,
+        options: Options,
+    ) -> AbstractAsyncContextManager[Any]:
+        """Connect to a server, and return one of the revision in its place."""
+        ...
+
+
+class _Remote:
+    """One connection to the remote server, from the time when it is asked for."""
+
+    __slots__ = ("over", "ready", "used", "work")
+
+    def __init__(self) -> None:
+        self.ready: Future[Link] = get_running_loop().create_future()
+        # Nobody may be left to hear of a failure.
+        self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
+        self.over = Event()
+        self.used = 0
+        """The number of requests that use it."""
+        self.work: Task[None] | None = None
+
+    def end(self) -> None:
+        """End it, in order if it is open."""
+        self.over.set()
+        if not self.ready.done() and self.work is not None:
+            self.work.cancel()
+
+
+class RemoteMount(Mount):
+    """A server to connect to; whatever it has is asked of it."""
+
+    def __init__(
+        self, above: ServerBase[Any], prefix: Prefix, bridge: Bridge, opener: Opener
+    ) -> None:
+        super().__init__(above, prefix)
+        self._bridge, self._opener = bridge, opener
+        self._remotes: dict[OpenConnection, dict[_Key, _Remote]] = {}
+
+    def parts(self) -> Iterable[ServerBase[Any]]:
+        return ()
+
+    def offers(self, field: str) -> bool:
+        return True
+
+    def completes(self) -> bool:
+        return True
+
+    def owns(self, uri: str) -> bool:
+        return is_private(uri)
+
+    def tags(self, field: str, own: str) -> Collection[str]:
+        return ()
+
+    @property
+    def subscribes(self) -> bool:
+        return True
+
+    @property
+    def is_early(self) -> bool:
+        return True
+
+    def names(self, field: str) -> Mapping[str, str]:
+        return {}
+
+    def may_have(self, kind: str, key: str) -> bool:
+        return self.prefix.own(kind, key) is not None
+
+    def connected(self, connection: OpenConnection) -> None:
+        pass
+
+    def disconnected(self, connection: OpenConnection) -> None:
+        for remote in self._remotes.pop(connection, {}).values():
+            remote.end()
+
+    def listening(self, context: RequestContext) -> None:
+        # What it reports is heard from now on.
+        self._remote(context)
+
+    async def link(self, outer: RequestContext) -> Link:
+        return await shield(self._remote(outer).ready)
+
+    def _remote(self, outer: RequestContext) -> _Remote:
+        connection = outer.connection
+        remotes = self._remotes.get(connection, {})
+        if remotes and not outer.meta and not connection.endpoint.connection.shared:
+            return next(reversed(remotes.values()))
+        key: _Key = (None, b"")
+        if not outer.spoken.era.remembers_client:
+            key = outer.principal, json_text(outer.peer_declared())
+        remote = remotes.pop(key, None)
+        if remote is None:
+            if connection.endpoint.is_aborted:
+                # What is opened now, nothing would close.
+                raise McpError(INTERNAL_ERROR, "The client is gone")
+            idle = (one for one, remote in remotes.items() if not remote.used)
+            if len(remotes) >= _MOST and (oldest := next(idle, None)) is not None:
+                remotes.pop(oldest).end()
+            remote = _Remote()
+            remote.work = create_task(self._connect(remote, outer))
+            connection.endpoint.tasks.start(self._hold(connection, key, remote))
+        remotes[key] = remote
+        self._remotes[connection] = remotes
+        return remote
+
+    async def _hold(self, connection: OpenConnection, key: _Key, remote: _Remote) -> None:
+        """Wait for the end of a connection; when this is cancelled, end it."""
+        assert remote.work is not None
+        try:
+            await wait([remote.work])
+        except CancelledError:
+            remote.end()
+            await wait([remote.work])
+            raise
+        finally:
+            if self._remotes.get(connection, {}).get(key) is remote:
+                del self._remotes[connection][key]
+
+    async def _connect(self, remote: _Remote, outer: RequestContext) -> None:
+        name, above = self.prefix.text, self.above.TABLE.revision
+        said, info = dict(outer.peer_declared()), outer.peer_info()
+        connection, options = outer.connection, outer.endpoint.options
+        called = None if info is None else dict(info)
+        failed = McpError(INTERNAL_ERROR, f"The server of {name} cannot be reached")
+        try:
+            opening = self._bridge.proxy(above, said, called, self._opener, options)
+            async with opening as server:
+                runtime = server.__mcp_runtime__
+                mounted = MountedConnection(server, connection, self.prefix, server.TABLE)
+                runtime.connected(mounted)
+                gone = create_task(runtime.until_gone())
+                gone.add_done_callback(lambda _: remote.over.set())
+                remote.ready.set_result(Link(mounted, runtime.bound(above)))
+                try:
+                    await remote.over.wait()
+                finally:
+                    gone.cancel()
+        except Exception as error:
+            what = "cannot be reached" if not remote.ready.done() else "has failed"
+            _log.warning("the server mounted as %s %s: %s", name, what, error)
+        finally:
+            if not remote.ready.done():
+                remote.ready.set_exception(failed)
+
+    async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
+        outer = session.__mcp_runtime__
+        remote, meta = self._remote(outer), declared(params, "meta")
+        if outer.spoken.era.remembers_client and not self.above.TABLE.era.remembers_client:
+            # What the client has asked for once is asked for in each request.
+            meta = meta.model_copy(update={"log_level": outer.connection.level})
+            params = params.model_copy(update={"meta": meta})
+        remote.used += 1
+        try:
+            return await super().answer(method, session, params)
+        finally:
+            remote.used -= 1
+
+    async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
+        return Offered(self, key) if self.may_have(kind, key) else None
+
+    async def keys(self, field: str, session: SessionBase) -> list[str]:
+        return []
+
+    async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
+        """Return what it lists; nothing, and a line in the log, if it cannot be asked."""
+        outer = session.__mcp_runtime__
+        try:
+            link = await self.link(outer)
+            kind = "resources" if field.startswith("resource") else field
+            if kind not in link.connection.server.__mcp_runtime__.declaration():
+                return []
+            return await super().entries(field, session)
+        except ProtocolError as error:
+            _log.warning("what the server of %s has is not listed: %s", self.prefix.text, error)
+            return []

@@ -1,0 +1,224 @@
+"""Servers that others mount, and clients that hear of what changes."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, cast
+
+from mcp_revisions import v2025_11_25
+
+from support.folders import GENERATED
+from support.http.serving import booted
+from support.revisions import HANDSHAKE, REVISIONS
+from support.sessions.talking import client, pkg
+from support.sessions.wiretap import until as until
+
+mcp = v2025_11_25
+
+ASKING = tuple(one for one in REVISIONS if hasattr(pkg.load(one).Session, "elicit"))
+"""The revisions in which a server can ask the user."""
+
+PROGRAM = """
+import sys
+
+sys.path.insert(0, {path!r})
+
+from support.toolkit.mounting import mounting, weather
+
+{make}.run()
+"""
+
+
+def app(revision: str, name: str = "above", **options: Any) -> mcp.App:
+    """An app of a revision."""
+    return cast(type[mcp.App], pkg.load(revision).App)(name, **options)
+
+
+def only(server: Any) -> Any:
+    """A server that speaks its own revision and no other."""
+    server.REVISIONS = (revision_of(server),)
+    return server
+
+
+def weather(revision: str, **options: Any) -> Any:
+    """An app with one item of each kind, which reports, asks, grows and tells of changes."""
+    made = app(revision, "weather", **options)
+    session_type: type[Any] = pkg.load(revision).Session
+
+    async def forecast(place: str, session: Any) -> str:
+        """Forecast the weather."""
+        await session.progress(1, 2)
+        await session.log("warning", "asked")
+        return f"rain in {place}"
+
+    async def age(session: Any) -> str:
+        answer = await session.elicit("How old are you?", int)
+        return f"{answer.value} years"
+
+    async def touch() -> str:
+        await made.resource_updated("data://now")
+        return "touched"
+
+    for function in (forecast, age):
+        function.__annotations__["session"] = session_type
+    made.tool(forecast)
+    if revision in ASKING:
+        made.tool(age)
+    made.tool(touch)
+
+    @made.resource("data://now")
+    def now() -> str:
+        return "dry"
+
+    @made.resource("data://{place}", completions={"place": ["Oslo", "Rome"]})
+    def data(place: str) -> str:
+        return f"dry in {place}"
+
+    @made.prompt
+    def pack(place: str) -> str:
+        return f"Pack for {place}"
+
+    return made
+
+
+def mounting(revision: str, own: str) -> Any:
+    """An app in which the weather is mounted."""
+    above = app(revision)
+    above.mount("weather", weather(own))
+    return above
+
+
+class Hearing:
+    """A client, and what it has heard."""
+
+    def __init__(self, revision: str) -> None:
+        self.heard: list[str] = []
+        self.logged: list[Any] = []
+        self.revision = revision
+        m: Any = pkg.load(revision).models
+        heard, logged = self.heard, self.logged
+
+        def noting(word: str) -> Any:
+            async def note(_: object, params: Any) -> None:
+                heard.append(getattr(params, "uri", word))
+
+            return note
+
+        async def on_logging_message(_: object, params: Any) -> None:
+            logged.append(params.data)
+
+        async def on_elicit(*_: object) -> Any:
+            return m.ElicitResult(action="accept", content={"value": 42})
+
+        handlers = {f"on_{kind}_list_changed": noting(kind) for kind in KINDS}
+        handlers |= {"on_resource_updated": noting(""), "on_logging_message": on_logging_message}
+        if revision in ASKING:
+            handlers["on_elicit"] = on_elicit
+        if revision not in HANDSHAKE:
+            handlers["on_subscriptions_acknowledged"] = noting("acknowledged")
+        self.client: Any = client(revision, **handlers)
+
+    async def hears(self, *expected: str) -> None:
+        """Wait until it has heard this, in any order, and forget it."""
+        await until(lambda: len(self.heard) >= len(expected))
+        assert sorted(self.heard) == sorted(expected)
+        self.heard.clear()
+
+    @asynccontextmanager
+    async def hearing(self, *uris: str) -> AsyncGenerator[Any, None]:
+        """Hear of all lists and of these resources."""
+        if self.revision in HANDSHAKE:
+            for uri in uris:
+                await self.client.subscribe(uri)
+            yield self.client
+            return
+        m: Any = pkg.load(self.revision).models
+        lists = {f"{kind}s_list_changed": True for kind in KINDS}
+        wanted = m.SubscriptionFilter(**lists, resource_subscriptions=[*uris])
+        params = m.SubscriptionsListenRequestParams(notifications=wanted)
+        listening = asyncio.create_task(self.client.subscriptions_listen(params))
+        await self.hears("acknowledged")
+        try:
+            yield self.client
+        finally:
+            listening.cancel()
+            await asyncio.wait([listening])
+
+
+KINDS = ("tool", "prompt", "resource")
+
+
+class Waiting:
+    """A tool that waits until it is cancelled."""
+
+    def __init__(self) -> None:
+        self.begun, self.ended = asyncio.Event(), asyncio.Event()
+
+    async def wait(self) -> None:
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.ended.set()
+
+    async def is_cancelled_by(self, one: Any, name: str) -> None:
+        """Call it and give it up, which it has to hear of."""
+        calling = asyncio.create_task(one.call_tool(name, {}))
+        await self.begun.wait()
+        calling.cancel()
+        await self.ended.wait()
+
+
+Wire = Callable[[Any, Any], AbstractAsyncContextManager[Any]]
+
+
+async def left(server: Any, number: int) -> None:
+    """Wait until a server has so many connections."""
+    await until(lambda: len(server.sessions) == number)
+
+
+@asynccontextmanager
+async def over_http(one: Any, server: Any, **headers: str) -> AsyncGenerator[Any, None]:
+    """Connect a client to an app over HTTP."""
+    served = server.http()
+    async with booted(served) as port:
+        try:
+            opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp", headers=headers)
+            async with pkg.connect(opener, one, revisions=(revision_of(one),)) as connected:
+                yield connected
+        finally:
+            await served.close()
+
+
+def revision_of(one: Any) -> Any:
+    return next(known for known in pkg.REVISIONS if known.id == one.TABLE.revision)
+
+
+def in_memory(one: Any, server: Any) -> AbstractAsyncContextManager[Any]:
+    """Connect a client to a server in this process."""
+    return pkg.connect_in_memory(one, server)
+
+
+def program(make: str) -> str:
+    """The text of a program that runs a server, such as `mounting('2025-11-25', '2025-11-25')`."""
+    path = str(GENERATED)
+    tests = str(GENERATED.parent / "tests")
+    return PROGRAM.format(path=path, make=make).replace(
+        "\n\nfrom support", f"\nsys.path.insert(0, {tests!r})\n\nfrom support"
+    )
+
+
+async def names_of(one: Any) -> dict[str, list[str]]:
+    """The names and URIs that a client is shown."""
+    return {
+        "tools": [item.name async for item in one.iter_tools()],
+        "prompts": [item.name async for item in one.iter_prompts()],
+        "resources": [item.uri async for item in one.iter_resources()],
+        "templates": [item.uri_template async for item in one.iter_resource_templates()],
+    }
+
+
+async def text_of(one: Any, name: str, **arguments: Any) -> str:
+    """The text of what a tool answers."""
+    called = await one.call_tool(name, arguments)
+    return "".join(block.text for block in called.content)

@@ -1,0 +1,348 @@
+"""Tools, prompts and resources that are there for some clients, and at some times."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from itertools import product
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from support.http.serving import booted
+from support.revisions import ERAS, OLD, STATELESS
+from support.tables import case
+from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
+from support.toolkit.mounting import Hearing, app, in_memory, names_of, program, text_of
+
+NAMES = {"tools": "reset", "prompts": "plan", "resources": "log://all", "templates": "log://{day}"}
+TOKENS = {"a" * 16: pkg.Principal("admin"), "b" * 16: pkg.Principal("ben")}
+
+
+def shop(revision: str = OLD, **options: Any) -> Any:
+    """An app with an item of each kind that says `options`, and one that does not."""
+    made = app(revision, "shop")
+    made.add_tool(lambda: "open", name="look")
+
+    @made.tool(name="reset", **options)
+    async def reset() -> str:
+        return "reset"
+
+    @made.prompt(name="plan", **options)
+    async def plan() -> str:
+        return "plan"
+
+    @made.resource("log://all", **options)
+    async def everything() -> str:
+        return "all"
+
+    @made.resource("log://{day}", completions={"day": ["Monday"]}, **options)
+    async def of_day(day: str) -> str:
+        return day
+
+    return made
+
+
+async def shown(one: Any) -> set[str]:
+    return {name for names in (await names_of(one)).values() for name in names} - {"look"}
+
+
+async def refusals(one: Any, prefix: str = "", sep: str = "") -> None:
+    """What is not there is answered like a name that never was."""
+    start = prefix + sep
+    path = f"{prefix}/" if prefix else ""
+    kinds: list[tuple[Callable[[str], Awaitable[Any]], tuple[str, str]]] = [
+        (lambda name: one.call_tool(f"{start}{name}", {}), ("reset", "reste")),
+        (lambda name: one.get_prompt(f"{start}{name}"), ("plan", "plna")),
+        (lambda name: one.read_resource(f"log://{path}{name}"), ("all", "any/x")),
+    ]
+    for asked, other in kinds:
+        errors: list[Any] = []
+        for name in other:
+            with pytest.raises(pkg.McpError) as refused:
+                await asked(name)
+            error = refused.value
+            errors.append((error.code, error.message.replace(name, "*"), error.data and "uri"))
+        assert errors[0] == errors[1]
+
+
+ALL = {*NAMES.values()}
+
+
+def _raise(session: Any) -> bool:
+    raise RuntimeError("nobody knows")
+
+
+async def _no(session: Any) -> bool:
+    return False
+
+
+def _never(session: Any) -> bool:
+    return False
+
+
+NEVER: tuple[Any, ...] = (False, _raise, _no, _never)
+
+
+async def test_what_is_not_enabled_is_neither_listed_nor_called() -> None:
+    for own in ERAS:
+        for enabled, spoken in product(NEVER, ERAS):
+            if True:
+                with case((own, enabled, spoken)):
+                    async with in_memory(
+                        pkg.load(spoken).Client(), shop(own, enabled=enabled)
+                    ) as one:
+                        assert await shown(one) == set()
+                        assert await text_of(one, "look") == "open"
+                        await refusals(one)
+
+
+async def test_what_is_mounted_and_not_enabled_is_not_there() -> None:
+    for own in ERAS:
+        above = app(OLD)
+        above.mount("s", shop(own, enabled=False))
+        with case(own):
+            async with in_memory(pkg.load(OLD).Client(), above) as one:
+                assert await shown(one) == {"s_look"}
+                await refusals(one, "s", "_")
+
+
+async def test_a_function_says_for_whom_something_is_there() -> None:
+    def is_admin(session: Any) -> bool:
+        principal: str | None = session.principal
+        return principal == "admin"
+
+    verify = pkg.static_tokens(TOKENS)
+    http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
+    for own in ERAS:
+        made = shop(own, enabled=is_admin)
+        above = app(OLD)
+        above.mount("s", shop(own, enabled=is_admin))
+        for server, start in ((made, ""), (above, "s_")):
+            served = server.http(http=http)
+            async with booted(served) as port:
+                for spoken in ERAS:
+                    for token, principal in TOKENS.items():
+                        with case((own, start, spoken, principal)):
+                            async with pkg.connect(
+                                pkg.open_http(
+                                    f"http://127.0.0.1:{port}/mcp",
+                                    headers={"authorization": f"Bearer {token}"},
+                                ),
+                                as_=cast(Any, pkg.load(spoken)),
+                                revisions=[one for one in pkg.REVISIONS if one.id == spoken],
+                            ) as one:
+                                allowed = principal.id == "admin"
+                                assert (len(await shown(one)) >= 4) is allowed
+                                if allowed:
+                                    assert await text_of(one, f"{start}reset") == "reset"
+                await served.close()
+
+
+async def test_items_are_switched_by_name_or_tag_and_the_last_word_counts() -> None:
+    steps: list[tuple[str, tuple[str, ...], set[str], set[str]]] = [
+        ("disable", (), {"t"}, set()),
+        ("enable", ("plan", "log://all"), set(), {"plan", "log://all"}),
+        ("disable", ("plan",), set(), {"log://all"}),
+        ("enable", (), {"t", "other"}, ALL),
+        ("disable", ("log://{day}",), set(), ALL - {"log://{day}"}),
+        ("disable", tuple(ALL), set(), set()),
+        ("enable", tuple(ALL), set(), ALL),
+    ]
+    for own in ERAS:
+        for spoken in ERAS:
+            made = shop(own, tags={"t", "u"})
+            async with in_memory(pkg.load(spoken).Client(), made) as one:
+                for step, names, tags, expected in steps:
+                    with case((own, spoken, step, names, tags)):
+                        getattr(made, step)(*names, tags=tags)
+                        assert await shown(one) == expected
+                        if "reset" in expected:
+                            assert await text_of(one, "reset") == "reset"
+                        else:
+                            with pytest.raises(pkg.McpError, match="Unknown tool: reset"):
+                                await one.call_tool("reset", {})
+            runtime = made.__mcp_runtime__
+            assert runtime.lists is runtime.registered
+
+
+async def test_one_session_is_switched_and_its_client_alone_is_notified() -> None:
+    for own in ERAS:
+        for spoken in ERAS:
+            made = shop(own, enabled=False)
+
+            async def admit(session: Any) -> None:
+                made.enable("reset", session=session)  # noqa: B023
+
+            admit.__annotations__["session"] = pkg.load(own).Session
+            made.add_tool(admit)
+            ours, theirs = Hearing(spoken), Hearing(spoken)
+            with case((own, spoken)):
+                async with (
+                    in_memory(ours.client, made) as one,
+                    in_memory(theirs.client, made) as other,
+                    ours.hearing(),
+                    theirs.hearing(),
+                ):
+                    await one.call_tool("admit", {})
+                    await ours.hears("tool")
+                    assert await shown(one) == {"admit", "reset"}
+                    assert await shown(other) == {"admit"} and theirs.heard == []
+                    with pytest.raises(pkg.McpError, match="Unknown tool: reset"):
+                        await other.call_tool("reset", {})
+                    made.enable("reset")
+                    await theirs.hears("tool")
+                assert made.__mcp_runtime__.visibility.sessions == {}
+
+
+async def test_over_http_requests_without_a_session_are_not_switched_as_one() -> None:
+    for own in ERAS:
+        made = shop(own, enabled=False)
+
+        async def admit(session: Any) -> str:
+            try:
+                made.enable("reset", session=session)  # noqa: B023
+            except pkg.LocalError as error:
+                return str(error)
+            return "admitted"
+
+        admit.__annotations__["session"] = pkg.load(own).Session
+        made.add_tool(admit)
+        served = made.http()
+        async with booted(served) as port:
+            for spoken, said in ((OLD, "admitted"), (STATELESS, "say principal=…")):
+                with case((own, spoken)):
+                    revisions = [one for one in pkg.REVISIONS if one.id == spoken]
+                    url = f"http://127.0.0.1:{port}/mcp"
+                    async with pkg.connect(
+                        url, as_=cast(Any, pkg.load(spoken)), revisions=revisions
+                    ) as one:
+                        assert (await text_of(one, "admit")).endswith(said)
+                        assert ("reset" in await shown(one)) is (spoken == OLD)
+            await served.close()
+
+
+async def test_a_client_on_a_pipe_is_switched_until_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "server.py"
+    for own in ERAS:
+        made = f"made = weather({own!r})\n"
+        admit = "def admit(session: type(made).SESSION): made.enable('pack', session=session)\n"
+        add = "made.disable('pack')\nmade.add_tool(admit)\nmade.run()"
+        text = program("made").replace("made.run()", f"{made}{admit}{add}")
+        path.write_text(text)
+        for spoken in ERAS:
+            with case((own, spoken)):
+                hearing = Hearing(spoken)
+                command = pkg.stdio_client([sys.executable, str(path)])
+                async with pkg.connect(command, hearing.client) as one, hearing.hearing():
+                    assert "pack" not in await shown(one)
+                    await one.call_tool("admit", {})
+                    await hearing.hears("prompt")
+                    assert "pack" in await shown(one)
+
+
+async def test_a_principal_is_switched_wherever_it_is() -> None:
+    verify = pkg.static_tokens(TOKENS)
+    http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
+    for own in ERAS:
+        made = shop(own, tags={"t"})
+        made.disable(tags={"t"})
+        served = made.http(http=http)
+        async with booted(served) as port:
+            for spoken in ERAS:
+                with case((own, spoken)):
+                    made.disable(tags={"t"}, principal="admin")
+                    both = [Hearing(spoken), Hearing(spoken)]
+                    revisions = [one for one in pkg.REVISIONS if one.id == spoken]
+                    openers = [
+                        pkg.open_http(
+                            f"http://127.0.0.1:{port}/mcp",
+                            headers={"authorization": f"Bearer {token}"},
+                        )
+                        for token in TOKENS
+                    ]
+                    admin, ben = both
+                    async with (
+                        pkg.connect(openers[0], admin.client, revisions=revisions) as one,
+                        pkg.connect(openers[1], ben.client, revisions=revisions) as other,
+                        admin.hearing(),
+                        ben.hearing(),
+                    ):
+                        made.enable("reset", principal="admin")
+                        await admin.hears("tool")
+                        assert (await shown(one), await shown(other)) == ({"reset"}, set())
+                        assert await text_of(one, "reset") == "reset" and ben.heard == []
+            await served.close()
+
+
+async def test_the_server_above_switches_what_is_mounted() -> None:
+    above = app(OLD)
+    below = shop(STATELESS, tags={"t"})
+    above.mount("s", below)
+    async with in_memory(pkg.load(OLD).Client(), above) as one:
+        above.disable("s_reset", "log://s/{day}")
+        assert await shown(one) == {"s_look", "s_plan", "log://s/all"}
+        with pytest.raises(pkg.McpError, match="Unknown tool: s_reset"):
+            await one.call_tool("s_reset", {})
+        with pytest.raises(pkg.McpError):
+            await one.read_resource("log://s/Monday")
+        above.disable(tags={"t"})
+        assert await shown(one) == {"s_look"}
+        above.enable(tags={"t"})
+        below.disable("plan")
+        assert await shown(one) == {"s_look", "s_reset", "log://s/all", "log://s/{day}"}
+
+
+async def test_a_hidden_template_hides_no_other() -> None:
+    made = app(OLD)
+
+    @made.resource("a://{x}", enabled=False)
+    def hidden(x: str) -> str:
+        return f"hidden {x}"
+
+    @made.resource("a://{+x}")
+    def seen(x: str) -> str:
+        return f"seen {x}"
+
+    async with in_memory(mcp.Client(), made) as one:
+        assert (await one.read_resource("a://b")).contents[0].text == "seen b"
+        made.enable("a://{x}")
+        assert (await one.read_resource("a://b")).contents[0].text == "hidden b"
+
+
+def test_mistakes_are_errors_that_say_what_to_do() -> None:
+    made = shop()
+    cases: list[tuple[Any, type[Exception], str]] = [
+        (lambda: made.disable("rest"), LookupError, "there is nothing called rest; did you mean"),
+        (lambda: made.disable(), TypeError, "neither a name nor a tag"),
+        (lambda: made.disable(tags="t"), TypeError, "tags are one text: write tags={'t'}"),
+        (lambda: made.add_tool(shown, name="x", tags="t"), TypeError, "tags are one text"),
+        (
+            lambda: made.add_tool(lambda: 1, name="x", enabled="no"),
+            TypeError,
+            "enabled is True, False or a function of the session",
+        ),
+    ]
+    for attempt, kind, text in cases:
+        with case(text), pytest.raises(kind, match=text):
+            attempt()
+
+
+async def test_classes_have_items_that_are_not_enabled_too() -> None:
+    class Shop(Toolkit, mcp.Server):
+        @tool(enabled=False)
+        def one(self) -> str:
+            return "one"
+
+        @prompt(tags={"t"})
+        def two(self) -> str:
+            return "two"
+
+        @resource("a:b", enabled=lambda session: session.revision == OLD)
+        def three(self) -> str:
+            return "three"
+
+    made = Shop()
+    for spoken, expected in ((OLD, {"two", "a:b"}), (STATELESS, {"two"})):
+        with case(spoken):
+            client = pkg.load(spoken).Client()
+            async with pkg.connect_in_memory(client, made, revisions=pkg.REVISIONS) as one:
+                assert await shown(one) == expected

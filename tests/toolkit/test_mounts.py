@@ -1,0 +1,352 @@
+"""Servers that are mounted in others: what clients see of them, over all wires and revisions."""
+
+import logging
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.tables import case, some
+from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
+from support.toolkit.mounting import (
+    ASKING,
+    Hearing,
+    Waiting,
+    app,
+    in_memory,
+    mounting,
+    names_of,
+    over_http,
+    program,
+    text_of,
+    until,
+    weather,
+)
+
+TOOLS = ["weather_forecast", "weather_age", "weather_touch"]
+
+
+async def use(hearing: Hearing, one: Any, above: str, own: str) -> None:
+    """All that a client can ask of the mounted weather."""
+    revision = hearing.revision
+    m: Any = pkg.load(revision).models
+    asks = {own, above, revision} <= set(ASKING)
+    assert await names_of(one) == {
+        "tools": [name for name in TOOLS if own in ASKING or name != "weather_age"],
+        "prompts": ["weather_pack"],
+        "resources": ["data://weather/now"],
+        "templates": ["data://weather/{place}"],
+    }
+    reports: list[Any] = []
+    given: Any = {"place": "Oslo"}
+    called = await one.call_tool("weather_forecast", given, on_progress=reports.append)
+    assert called.content[0].text == "rain in Oslo"
+    await until(lambda: [tuple(one)[:2] for one in reports] == [(1, 2)])
+    if revision in HANDSHAKE:
+        await until(lambda: hearing.logged == ["asked"])
+    if asks:
+        assert await text_of(one, "weather_age") == "42 years"
+    for uri, text in (("now", "dry"), ("Rome", "dry in Rome")):
+        (read,) = (await one.read_resource(f"data://weather/{uri}")).contents
+        assert (read.uri, read.text) == (f"data://weather/{uri}", text)
+    asked = await one.get_prompt("weather_pack", given)
+    assert asked.messages[0].content.text == "Pack for Oslo"
+    reference = m.ResourceTemplateReference if hasattr(m, "ResourceTemplateReference") else None
+    if reference is not None:
+        about = reference(uri="data://weather/{place}")
+        argument = m.CompleteRequestParamsArgument(name="place", value="r")
+        assert (await one.complete(about, argument)).completion.values == ["Rome"]
+    for name, meant in (("weather_forcast", "weather_forecast"), ("forecast", "weather_forecast")):
+        with pytest.raises(pkg.McpError, match=f"Unknown tool: {name}; did you mean {meant}"):
+            await one.call_tool(name, given)
+    with pytest.raises(pkg.McpError) as refused:
+        await one.read_resource("other://weather/now")
+    assert refused.value.data == {"uri": "other://weather/now"}
+
+
+async def test_what_is_mounted_is_used_in_every_revision() -> None:
+    cases = [
+        (above, own, spoken) for above in REVISIONS for own in REVISIONS for spoken in REVISIONS
+    ]
+    for above, own, spoken in some(cases, 30, "mounted"):
+        with case((above, own, spoken)):
+            hearing = Hearing(spoken)
+            async with in_memory(hearing.client, mounting(above, own)) as one:
+                await use(hearing, one, above, own)
+
+
+async def test_what_is_mounted_is_used_over_every_wire(tmp_path: Path) -> None:
+    for above, own in ((OLD, OLD), (OLD, STATELESS), (STATELESS, OLD)):
+        path = tmp_path / "server.py"
+        path.write_text(program(f"mounting({above!r}, {own!r})"))
+        for spoken in ERAS:
+            with case((above, own, spoken)):
+                hearing = Hearing(spoken)
+                command = pkg.stdio_client([sys.executable, str(path)])
+                async with pkg.connect(command, hearing.client) as one:
+                    await use(hearing, one, above, own)
+                hearing = Hearing(spoken)
+                async with over_http(hearing.client, mounting(above, own)) as one:
+                    await use(hearing, one, above, own)
+
+
+async def test_what_comes_and_goes_shows_and_clients_are_notified() -> None:
+    async def late() -> str:
+        return "late"
+
+    for own, spoken in ((own, spoken) for own in ERAS for spoken in ERAS):
+        with case((own, spoken)):
+            child, between, above = weather(own), app(own, "between"), app(OLD)
+            between.mount("inner", child, separator=".")
+            above.mount("outer", between)
+            hearing = Hearing(spoken)
+            async with in_memory(hearing.client, above) as one, hearing.hearing():
+                assert "outer_inner.forecast" in (await names_of(one))["tools"]
+                child.add_tool(late)
+                assert await text_of(one, "outer_inner.late") == "late"
+                await hearing.hears("tool")
+                # A plain function, which runs in a thread.
+                between.add_tool(child.remove_tool, name="shrink")
+                await hearing.hears("tool")
+                await one.call_tool("outer_shrink", {"name": "late"})
+                await hearing.hears("tool")
+                with pytest.raises(pkg.McpError, match="Unknown tool"):
+                    await one.call_tool("outer_inner.late", {})
+                above.mount("more", weather(own))
+                await hearing.hears("tool", "prompt", "resource")
+                assert await text_of(one, "more_forecast", place="x") == "rain in x"
+
+
+async def test_updates_of_mounted_resources_have_the_uri_that_clients_know() -> None:
+    for own in ERAS:
+        for spoken in ERAS:
+            with case((own, spoken)):
+                hearing = Hearing(spoken)
+                uri = "data://weather/now"
+                async with (
+                    in_memory(hearing.client, mounting(OLD, own)) as one,
+                    hearing.hearing(uri),
+                ):
+                    await text_of(one, "weather_touch")
+                    await hearing.hears(uri)
+
+
+class Watching(Toolkit, mcp.Server):
+    """A server that hears of subscriptions."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    @resource("a://b")
+    def b(self) -> str:
+        return ""
+
+    async def on_subscribe(self, session: Any, params: Any) -> Any:
+        self.seen.append(params.uri)
+        return mcp.models.EmptyResult()
+
+
+async def test_a_handler_of_subscriptions_hears_of_its_own_uris() -> None:
+    for own in ERAS:
+        child, above, hearing = Watching(), app(own), Hearing(own)
+        above.mount("c", child)
+        with case(own):
+            async with in_memory(hearing.client, above), hearing.hearing("a://c/b", "x://y"):
+                assert child.seen == ["a://b"]
+
+
+class Noting(Toolkit, mcp.Server):
+    """A server that has everything of its own."""
+
+    info = mcp.models.Implementation(name="noting", version="1")
+    max_threads = 1
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.middleware = [self.outermost]
+
+    async def outermost(self, call: pkg.MethodCall, next: pkg.CallNext) -> Any:
+        self.events.append(f"{call.method} {call.target}")
+        return await next(call)
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncGenerator[str, None]:
+        self.events.append("open")
+        yield "state"
+        self.events.append("close")
+
+    @tool
+    def look(
+        self,
+        session: mcp.Session,
+        state: Annotated[str, pkg.Depends(lambda: "made")],
+    ) -> str:
+        from threading import current_thread
+
+        session.from_thread(session.log("error", "in a thread"))
+        return f"{session.state} {state} {current_thread().name.split('-')[0]} {session.revision}"
+
+    @tool
+    async def fail(self) -> None:
+        raise pkg.McpError(-32000, "no")
+
+    @resource("note:{x}")
+    def note(self, x: str) -> list[Any]:
+        raise pkg.ResourceNotFound
+
+    @tool
+    async def linked(self) -> list[mcp.models.ContentBlock]:
+        m = mcp.models
+        links = ("note:1", "https://example.org/")
+        return [m.ResourceLink(name="x", uri=uri) for uri in links]
+
+    @prompt
+    async def embedded(self) -> list[Any]:
+        m = mcp.models
+        inside = m.TextResourceContents(uri="note:1", text="")
+        return [m.PromptMessage(role="user", content=m.EmbeddedResource(resource=inside))]
+
+
+async def test_a_mounted_server_keeps_what_is_its_own() -> None:
+    for above in ERAS:
+        for spoken in (OLD, STATELESS):
+            with case((above, spoken)):
+                noting, top = Noting(), app(above)
+                top.mount("n", noting)
+                hearing = Hearing(spoken)
+                async with in_memory(hearing.client, top) as one:
+                    assert noting.events == ["open"]
+                    assert await text_of(one, "n_look") == f"state made Noting {spoken}"
+                    assert [item.name async for item in one.iter_tools()][:2] == [
+                        "n_look",
+                        "n_fail",
+                    ]
+                    with pytest.raises(pkg.McpError, match="no"):
+                        await one.call_tool("n_fail", {})
+                    calls = ["tools/call look", "tools/list None", "tools/call fail"]
+                    assert noting.events[1:] == calls
+                assert noting.events[-1] == "close"
+
+
+async def test_uris_in_results_are_those_that_clients_know() -> None:
+    for above in ERAS:
+        top = app(above)
+        top.mount("n", Noting())
+        with case(above):
+            async with in_memory(pkg.load(above).Client(), top) as one:
+                blocks = (await one.call_tool("n_linked", {})).content
+                assert [block.uri for block in blocks] == ["note:n/1", "https://example.org/"]
+                (message,) = (await one.get_prompt("n_embedded")).messages
+                assert message.content.resource.uri == "note:n/1"
+                with pytest.raises(pkg.McpError) as refused:
+                    await one.read_resource("note:n/1")
+                assert refused.value.data == {"uri": "note:n/1"}
+
+
+async def test_cancellation_reaches_a_mounted_handler() -> None:
+    waiting, below, top = Waiting(), app(OLD), app(OLD)
+    below.add_tool(waiting.wait)
+    top.mount("c", below)
+    async with in_memory(mcp.Client(), top) as one:
+        await waiting.is_cancelled_by(one, "c_wait")
+
+
+async def test_handlers_of_a_class_are_asked_for_what_they_alone_know() -> None:
+    m = mcp.models
+
+    class Own(Toolkit, mcp.Server):
+        async def on_list_tools(self, session: Any, params: Any) -> Any:
+            return m.ListToolsResult(tools=[m.Tool(name="free", input_schema={"type": "object"})])
+
+        async def on_call_tool(self, session: Any, params: Any) -> Any:
+            return m.CallToolResult(content=[m.TextContent(text=params.name)])
+
+    top = app(OLD)
+    with pytest.raises(ValueError, match="Own needs a prefix, because it lists tools by handlers"):
+        top.mount(Own())
+    top.mount("own", Own())
+    async with in_memory(mcp.Client(), top) as one:
+        assert [item.name async for item in one.iter_tools()] == ["own_free"]
+        assert await text_of(one, "own_any") == "any"
+
+
+async def test_without_a_prefix_names_stay_as_they_are() -> None:
+    top = app(OLD)
+    top.mount(weather(OLD))
+    top.mount(Noting())
+    async with in_memory(mcp.Client(), top) as one:
+        assert "look" in (await names_of(one))["tools"]
+        assert await text_of(one, "forecast", place="x") == "rain in x"
+        assert (await one.read_resource("data://now")).contents[0].text == "dry"
+
+
+def test_what_cannot_be_mounted_is_refused_with_both_names() -> None:
+    def named(name: str, **tools: Any) -> Any:
+        made = app(OLD, name)
+        for one in tools:
+            made.add_tool(lambda: None, name=one)
+        return made
+
+    loop, inner = named("loop"), named("inner")
+    loop.mount("in", inner)
+    taken = named("taken", weather_forecast=1)
+    mounted = named("mounted")
+    mounted.mount("a", named("one"))
+    served = named("served")
+    served.__mcp_runtime__.bound(OLD)
+    cases: list[tuple[Any, tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
+        (loop, ("x", loop), {}, ValueError, "loop and loop would be in each other"),
+        (inner, ("x", loop), {}, ValueError, "inner and loop would be in each other"),
+        (taken, ("weather", weather(OLD)), {}, ValueError,
+         "the tool weather_forecast would be there twice, that of taken and that of weather"),
+        (mounted, ("a_b", named("two")), {}, ValueError, "'a_b' and 'a' could have the same names"),
+        (mounted, ("a", named("two")), {"separator": "."}, ValueError, "'a' and 'a' could have"),
+        (mounted, ("x y", named("two")), {}, ValueError, "'x y' cannot be in names"),
+        (mounted, ("x", named("two")), {"separator": ""}, ValueError, "the separator is empty"),
+        (mounted, ("x" * 120, weather(OLD)), {}, ValueError, "has 1 to 128 characters"),
+        (mounted, ("x", Noting), {}, TypeError, "Noting is a class, and a server is mounted:"),
+        (mounted, ("x", mcp.Server()), {}, TypeError, "Server is no server of a toolkit"),
+        (mounted, ("x",), {}, TypeError, "write mount"),
+        (mounted, (), {"connect_to": "x.py"}, TypeError, "write mount"),
+        (mounted, ("x", named("y")), {"connect_to": "x"}, TypeError, "write mount"),
+        (served, ("x", Noting()), {}, RuntimeError, "mount it before that is served"),
+    ]  # fmt: skip
+    for server, given, options, kind, text in cases:
+        with case(text):
+            before = server.__mcp_runtime__.mounts
+            with pytest.raises(kind) as refused:
+                server.mount(*given, **options)
+            assert text in str(refused.value)
+            assert server.__mcp_runtime__.mounts == before
+
+
+def test_a_name_that_is_taken_above_cannot_be_added_below() -> None:
+    child, top = app(OLD, "child"), app(OLD, "top")
+    top.add_tool(lambda: None, name="c_x")
+    top.mount("c", child)
+    with pytest.raises(ValueError, match="the tool c_x would be there twice, that of top and"):
+        child.add_tool(lambda: None, name="x")
+    assert child.__mcp_runtime__.lists["tools"] == {}
+
+
+async def test_what_a_revision_cannot_say_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    child, top = app(STATELESS, "child"), app(OLD)
+
+    @child.tool
+    async def number() -> int | dict[str, int]:
+        return 1
+
+    top.mount("c", child)
+    with caplog.at_level(logging.WARNING):
+        async with in_memory(pkg.load(OLD).Client(), top) as one:
+            (listed,) = [tool async for tool in one.iter_tools()]
+    assert (listed.name, listed.output_schema) == ("c_number", None)
+    assert any("outputSchema" in line and STATELESS in line for line in caplog.messages)
+
+
+def test_a_server_in_which_nothing_is_mounted_looks_nothing_up() -> None:
+    runtime = weather(OLD).__mcp_runtime__
+    assert runtime.lists is runtime.registered and runtime.mounts == ()

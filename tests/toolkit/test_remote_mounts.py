@@ -1,0 +1,268 @@
+"""Servers that are connected to and mounted: by command, URL or opener, one for each client."""
+
+import asyncio
+import logging
+import sys
+from contextlib import AsyncExitStack
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.http.serving import booted
+from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
+from support.tables import case
+from support.toolkit.kits import mcp, pkg
+from support.toolkit.mounting import (
+    Hearing,
+    Waiting,
+    app,
+    in_memory,
+    left,
+    names_of,
+    only,
+    over_http,
+    program,
+    text_of,
+    until,
+    weather,
+)
+
+WEATHER = {
+    "tools": ["weather_forecast", "weather_age", "weather_touch"],
+    "prompts": ["weather_pack"],
+    "resources": ["data://weather/now"],
+    "templates": ["data://weather/{place}"],
+}
+
+
+def above(revision: str, target: Any) -> Any:
+    """An app in which a remote weather is mounted."""
+    made = app(revision)
+    made.mount("weather", connect_to=target)
+    return made
+
+
+def alone(revision: str) -> Any:
+    """The weather, which speaks one revision and no other."""
+    return only(weather(revision))
+
+
+async def gone(server: Any) -> None:
+    """Wait until the connection of the remote weather has been taken out."""
+    (mount,) = server.__mcp_runtime__.mounts
+    await until(lambda: not any(mount._remotes.values()))
+
+
+async def use(hearing: Hearing, one: Any) -> None:
+    assert await names_of(one) == WEATHER
+    reports: list[Any] = []
+    given: Any = {"place": "Oslo"}
+    called = await one.call_tool("weather_forecast", given, on_progress=reports.append)
+    assert called.content[0].text == "rain in Oslo"
+    await until(lambda: [tuple(one)[:2] for one in reports] == [(1, 2)])
+    if hearing.revision in HANDSHAKE:
+        await until(lambda: hearing.logged == ["asked"])
+    assert await text_of(one, "weather_age") == "42 years"
+    (read,) = (await one.read_resource("data://weather/Rome")).contents
+    assert (read.uri, read.text) == ("data://weather/Rome", "dry in Rome")
+    asked = await one.get_prompt("weather_pack", given)
+    assert asked.messages[0].content.text == "Pack for Oslo"
+    m: Any = pkg.load(hearing.revision).models
+    about = m.ResourceTemplateReference(uri="data://weather/{place}")
+    argument = m.CompleteRequestParamsArgument(name="place", value="r")
+    assert (await one.complete(about, argument)).completion.values == ["Rome"]
+    with pytest.raises(pkg.McpError, match="Unknown tool: forcast"):
+        await one.call_tool("weather_forcast", given)
+
+
+async def test_a_remote_server_is_used_in_the_revision_that_is_agreed_on_with_it() -> None:
+    for of_remote, own, spoken in product(ERAS, ERAS, ERAS):
+        with case((of_remote, own, spoken)):
+            hearing = Hearing(spoken)
+            async with in_memory(hearing.client, above(own, alone(of_remote))) as one:
+                await use(hearing, one)
+
+
+async def test_a_remote_server_is_reached_over_any_wire(tmp_path: Path) -> None:
+    path = tmp_path / "weather.py"
+    for of_remote, own, spoken in product(ERAS, ERAS, ERAS):
+        path.write_text(program(f"weather({of_remote!r})"))
+        served = weather(of_remote).http()
+        async with booted(served) as port:
+            for target in (str(path), f"http://127.0.0.1:{port}/mcp"):
+                with case((of_remote, own, spoken, target)):
+                    hearing = Hearing(spoken)
+                    async with over_http(hearing.client, above(own, target)) as one:
+                        await use(hearing, one)
+            await served.close()
+
+
+async def test_changes_of_a_remote_server_reach_who_wants_to_know() -> None:
+    for of_remote, own, spoken in product(ERAS, ERAS, ERAS):
+        for over in (in_memory, over_http):
+            with case((of_remote, own, spoken, over.__name__)):
+                remote = alone(of_remote)
+                hearing = Hearing(spoken)
+                async with over(hearing.client, above(own, remote)) as one:
+                    await names_of(one)
+                    uri = "data://weather/now"
+                    async with hearing.hearing(uri):
+                        await text_of(one, "weather_touch")
+                        await hearing.hears(uri)
+                        remote.add_tool(lambda: "new", name="new")
+                        await hearing.hears("tool")
+                        assert await text_of(one, "weather_new") == "new"
+
+
+async def test_each_client_has_a_connection_from_its_first_need_to_its_end() -> None:
+    for spoken in ERAS:
+        remote = alone(OLD)
+        server = above(OLD, remote)
+        with case(spoken):
+            async with in_memory(pkg.load(spoken).Client(), server) as one:
+                assert remote.sessions == ()
+                await text_of(one, "weather_touch")
+                await text_of(one, "weather_touch")
+                assert len(remote.sessions) == 1
+                async with in_memory(pkg.load(spoken).Client(), server) as other:
+                    await text_of(other, "weather_touch")
+                    assert len(remote.sessions) == 2
+                await left(remote, 1)
+            await left(remote, 0)
+
+
+async def test_requests_without_a_session_share_one_for_each_principal() -> None:
+    names = {f"{name * 16}": pkg.Principal(name) for name in "ab"}
+    verify = pkg.static_tokens(names)
+    http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
+    remote = alone(OLD)
+    served = above(OLD, remote).http(http=http)
+    async with booted(served) as port, AsyncExitStack() as stack:
+        ones: list[Any] = []
+        for token in (*names, *names):
+            bearer = {"authorization": f"Bearer {token}"}
+            opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp", headers=bearer)
+            hearing = Hearing(STATELESS)
+            newest = pkg.REVISIONS[-1:]
+            opening = pkg.connect(opener, hearing.client, revisions=newest)
+            ones.append(await stack.enter_async_context(opening))
+        for one in ones:
+            assert await text_of(one, "weather_age") == "42 years"
+        assert len(remote.sessions) == 2
+        await served.close()
+        assert remote.sessions == ()
+
+
+async def test_a_question_is_not_put_to_the_wrong_client_of_a_shared_connection() -> None:
+    remote = only(app(OLD, "remote"))
+    begun, go = [0], asyncio.Event()
+
+    async def ask(session: Any) -> str:
+        begun[0] += 1
+        await go.wait()
+        answer = await session.elicit("Who?", int)
+        return str(answer.value)
+
+    ask.__annotations__["session"] = mcp.Session
+    remote.add_tool(ask)
+    top = app(STATELESS)
+    top.mount("r", connect_to=remote)
+    served = top.http()
+    async with booted(served) as port:
+        url, newest = f"http://127.0.0.1:{port}/mcp", pkg.REVISIONS[-1:]
+        async with (
+            pkg.connect(url, Hearing(STATELESS).client, revisions=newest) as one,
+            pkg.connect(url, Hearing(STATELESS).client, revisions=newest) as other,
+        ):
+            both = [asyncio.create_task(text_of(who, "r_ask")) for who in (one, other)]
+            await until(lambda: begun == [2])
+            go.set()
+            wrong = "elicitation/create could belong to several requests"
+            for answer in await asyncio.gather(*both, return_exceptions=True):
+                assert isinstance(answer, pkg.McpError) and answer.message == wrong
+            assert await text_of(one, "r_ask") == "42"
+        await served.close()
+
+
+async def test_a_remote_server_that_is_not_there_is_left_out_and_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "weather.py"
+    path.write_text("raise SystemExit(3)")
+    for spoken in ERAS:
+        server = above(OLD, [sys.executable, str(path)])
+        server.mount("near", weather(OLD))
+        with case(spoken), caplog.at_level(logging.WARNING):
+            async with in_memory(pkg.load(spoken).Client(), server) as one:
+                path.write_text("raise SystemExit(3)")
+                caplog.clear()
+                assert (await names_of(one))["tools"][0] == "near_forecast"
+                assert "the server mounted as weather cannot be reached" in caplog.text
+                with pytest.raises(pkg.McpError, match="The server of weather cannot be reached"):
+                    await one.call_tool("weather_forecast", {"place": "x"})
+                path.write_text(program(f"weather({OLD!r})"))
+                assert await text_of(one, "weather_forecast", place="x") == "rain in x"
+
+
+async def test_a_remote_server_that_goes_away_is_connected_to_anew(tmp_path: Path) -> None:
+    path = tmp_path / "weather.py"
+    made = f"made = weather({OLD!r})\nmade.add_tool(lambda: os._exit(3), name='end')\n"
+    path.write_text("import os\n" + program("made").replace("made.run()", f"{made}made.run()"))
+    for spoken in ERAS:
+        with case(spoken):
+            server = above(OLD, str(path))
+            async with in_memory(pkg.load(spoken).Client(), server) as one:
+                for _ in range(2):
+                    assert await text_of(one, "weather_touch") == "touched"
+                    with pytest.raises(pkg.McpError, match="The server is gone"):
+                        await one.call_tool("weather_end", {})
+                    await gone(server)
+
+
+async def test_a_remote_server_may_be_in_a_mounted_one() -> None:
+    for spoken in ERAS:
+        remote, between, top = alone(STATELESS), app(STATELESS, "between"), app(OLD)
+        between.mount("inner", connect_to=remote)
+        top.mount("outer", between)
+        hearing = Hearing(spoken)
+        with case(spoken):
+            async with in_memory(hearing.client, top) as one:
+                assert "outer_inner_age" in (await names_of(one))["tools"]
+                assert await text_of(one, "outer_inner_age") == "42 years"
+                uri = "data://outer/inner/now"
+                assert (await one.read_resource(uri)).contents[0].uri == uri
+                async with hearing.hearing(uri):
+                    await text_of(one, "outer_inner_touch")
+                    await hearing.hears(uri)
+        await left(remote, 0)
+
+
+async def test_cancellation_reaches_the_remote_server() -> None:
+    waiting, below, top = Waiting(), app(OLD), app(OLD)
+    below.add_tool(waiting.wait)
+    top.mount("c", connect_to=below)
+    async with in_memory(mcp.Client(), top) as one:
+        await waiting.is_cancelled_by(one, "c_wait")
+
+
+def test_a_remote_server_is_mounted_before_it_is_needed() -> None:
+    top = app(OLD)
+    top.__mcp_runtime__.bound(OLD)
+    with pytest.raises(RuntimeError, match="mount it before that is served"):
+        top.mount("r", connect_to=[sys.executable])
+
+
+async def test_losses_between_the_two_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    remote, top = only(app(STATELESS, "remote")), app(OLD)
+
+    async def number() -> int:
+        return 1
+
+    remote.add_tool(number)
+
+    top.mount("r", connect_to=remote)
+    with caplog.at_level(logging.WARNING):
+        async with in_memory(pkg.load(OLD).Client(), top) as one:
+            assert await text_of(one, "r_number") == "1"
+    assert any("structuredContent" in line and STATELESS in line for line in caplog.messages)
