@@ -124,8 +124,8 @@ async def test_pages_are_shown_as_markdown(fetcher: Any, site: Site) -> None:
             prompt = await client.get_prompt("fetch", {"url": f"{site.url}/none"})
             assert prompt.messages[0].content.text == f"{site.url}/none answers 404"
     robot, user = fetcher.agent(True), fetcher.agent(False)
-    expected = [("/robots.txt", robot), ("/tea", robot), ("/private", user), ("/none", user)]
-    assert site.seen == expected * len(EDGES)
+    visits = [("/robots.txt", robot), ("/tea", robot), ("/private", user), ("/none", user)]
+    assert site.seen == visits * len(EDGES)
 
 
 async def test_the_rest_is_shown_as_it_came(fetcher: Any, site: Site) -> None:
