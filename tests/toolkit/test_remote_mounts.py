@@ -132,6 +132,18 @@ async def test_each_client_has_a_connection_from_its_first_need_to_its_end() -> 
             await left(remote, 0)
 
 
+async def test_over_http_a_session_has_a_connection_until_it_is_deleted() -> None:
+    remote = alone(OLD)
+    served = above(OLD, remote).http()
+    async with booted(served) as port:
+        url, old = f"http://127.0.0.1:{port}/mcp", pkg.REVISIONS[-2:-1]
+        async with pkg.connect(url, Hearing(OLD).client, revisions=old) as one:
+            await text_of(one, "weather_touch")
+            assert len(remote.sessions) == 1
+        await left(remote, 0)
+        await served.close()
+
+
 async def test_requests_without_a_session_share_one_for_each_principal() -> None:
     names = {f"{name * 16}": pkg.Principal(name) for name in "ab"}
     verify = pkg.static_tokens(names)

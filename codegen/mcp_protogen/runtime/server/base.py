@@ -221,12 +221,12 @@ class RequestContext:
     """
 
     __slots__ = (
+        "_connection",
         "_in_threads",
         "_once",
         "_reply",
         "_request",
         "begun",
-        "connection",
         "handled_by",
         "inputs",
         "meta",
@@ -241,7 +241,7 @@ class RequestContext:
         reply: Reply | None = None,
         meta: Mapping[str, Any] = _NOTHING,
     ) -> None:
-        self.connection: Final = connection
+        self._connection = connection
         self._request = request
         self._reply = reply
         self.raw = _NOTHING if request is None else request.raw
@@ -257,23 +257,27 @@ class RequestContext:
         self._in_threads: frozenset[Task[Any]] | None = _NO_TASKS
 
     def session(self) -> Any:
-        return self.connection.server.SESSION(self)
+        return self._connection.server.SESSION(self)
 
     # What is known.
 
     @property
+    def connection(self) -> OpenConnection:
+        return self._connection
+
+    @property
     def endpoint(self) -> Endpoint:
-        return self.connection.endpoint
+        return self._connection.endpoint
 
     @property
     def table(self) -> MethodTable:
         """The messages of the server's own revision."""
-        return self.connection.server.TABLE
+        return self._connection.server.TABLE
 
     @property
     def changes(self) -> int:
         """The number of changes that the server has published."""
-        return sum(self.connection.server.__mcp_runtime__.changes.values())
+        return sum(self._connection.server.__mcp_runtime__.changes.values())
 
     @property
     def spoken(self) -> MethodTable:
@@ -291,7 +295,7 @@ class RequestContext:
 
     @property
     def server_state(self) -> Any:
-        return self.connection.server.__mcp_runtime__.state
+        return self._connection.server.__mcp_runtime__.state
 
     def peer_declared(self) -> Mapping[str, Any]:
         connection = self.endpoint.connection
@@ -353,7 +357,7 @@ class RequestContext:
         await self.notify(self.table.notifications[PROGRESS], params)
 
     async def log(self, level: Level, data: Any, logger: str | None) -> None:
-        threshold: object = self.connection.level
+        threshold: object = self._connection.level
         if not self.spoken.era.remembers_client:
             threshold = self.meta.get(LOG_LEVEL) if self._is_awaited() else None
         if not isinstance(threshold, str) or not passes(level, threshold):
@@ -362,7 +366,7 @@ class RequestContext:
         try:
             await self.notify(spec, spec.params(level=level, data=data, logger=logger))
         except MissingCapability:
-            self.connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
+            self._connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
         except Disconnected:
             self.endpoint.log.info("nobody is left to send a log entry to")
         except (LocalError, PydanticSerializationError) as error:
@@ -471,7 +475,7 @@ class RequestContext:
 
     def asking(self) -> Asking:
         """Return who asks, for which request; raise `LocalError` without one."""
-        request, spoken, connection = self._request, self.spoken, self.connection
+        request, spoken, connection = self._request, self.spoken, self._connection
         if request is None:
             raise LocalError("only the answer to a request can ask for input")
         bound = binding(request.spec.method, request.raw, self.principal, connection.audience)

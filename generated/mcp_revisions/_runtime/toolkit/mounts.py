@@ -205,15 +205,14 @@ class MountedContext(RequestContext):
         wire = self._mounted.table.carry_out(method, "params", params.to_wire())
         return native, validator_of(native.params)(wire)
 
-    def call(self, method: str, params: Any) -> MethodCall:
+    def call(self, method: str, **given: Any) -> MethodCall:
+        """Return what middleware sees of a message."""
         return MethodCall(
             method=method,
-            params=params,
             revision=self.spoken.revision,
             session=self.session(),
-            meta=self.meta,
             principal=self.principal,
-            request_id=self.request_id,
+            **given,
         )
 
     def job(self, spec: RequestSpec[Any, Any], params: Any) -> Job:
@@ -293,7 +292,9 @@ class Link:
         async def answer(call: MethodCall) -> Any:
             return await handler(call.session, call.params)
 
-        return await through(self.middleware, answer, context.call(method, params))
+        meta, id = context.meta, context.request_id
+        call = context.call(method, params=params, meta=meta, request_id=id)
+        return await through(self.middleware, answer, call)
 
 
 @dataclass(frozen=True, slots=True)
