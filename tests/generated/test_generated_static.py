@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.examples import ported
 from support.generated import user_programs
 from support.generated.golden_package import PACKAGE
 
@@ -43,6 +44,7 @@ PROGRAMS = {
     "workers_page.py": user_programs.shown_in("http.md", 6),
     "mounting.py": user_programs.MOUNTING,
     "travel.py": user_programs.shown_in("mounting.md"),
+    **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 }
 EXPECTED = {
     (name, line)

@@ -1,5 +1,6 @@
 """`translate` of a generated package: what becomes of single values, and what is said about it."""
 
+import json
 from typing import Any
 
 import pytest
@@ -45,10 +46,54 @@ def test_structured_content_becomes_text_unless_it_is_there_already() -> None:
         assert len(pkg.translate(result, NEW, OLD).value.content) == number
     same = m.CallToolResult(content=[given], structured_content={"a": 1.0})
     assert len(pkg.translate(same, NEW, OLD).value.content) == 1
-    last = load(LAST).models.CallToolResult(content=[], structured_content=[1])
-    outcome = pkg.translate(last, LAST, NEW)
-    assert outcome.value.structured_content is None
-    assert outcome.value.content[0].text == "[1]"
+    for text, value in (("hi", "hi"), ("3", 3), ('"hi"', "hi")):
+        content = [m.TextContent(text=text)]
+        wrapped = m.CallToolResult(content=content, structured_content={"result": value})
+        assert pkg.translate(wrapped, NEW, OLD).value.text == text
+        wrapped.structured_content = {"result": value, "more": 1}
+        assert len(pkg.translate(wrapped, NEW, OLD).value.content) == 2
+
+
+def test_structured_content_that_is_no_object_is_wrapped() -> None:
+    call_result = load(LAST).models.CallToolResult
+    for value in ([1], "hi", 3, None):
+        last = call_result(content=[], structured_content=value)
+        outcome = pkg.translate(last, LAST, NEW)
+        assert outcome.value.data == {"result": value}
+        assert outcome.value.content[0].text == json.dumps(value)
+        assert ("/structuredContent", "replaced", True) in losses(outcome)
+        shown = pkg.translate(last, LAST, OLD)
+        assert [block.text for block in shown.value.content] == [json.dumps(value)]
+        assert ("/structuredContent", "replaced", False) in losses(shown)
+
+
+def test_output_schemas_that_no_object_fits_are_wrapped() -> None:
+    definitions = {"P": {"type": "object", "properties": {"next": {"$ref": "#/$defs/P"}}}}
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    points = {"type": "array", "items": {"$ref": "#/$defs/P"}}
+    kept = {"$defs": definitions, "$schema": dialect}
+    # A schema, and what becomes of it.
+    cases: tuple[tuple[Any, Any], ...] = (
+        ({"type": "object", "properties": {}}, {"type": "object", "properties": {}}),
+        ({"type": "string"}, {"properties": {"result": {"type": "string"}}}),
+        ({"type": ["string", "null"]}, {"properties": {"result": {"type": ["string", "null"]}}}),
+        ({**points, **kept}, {"properties": {"result": points}, **kept}),
+        # Objects are sent as they are, so that one schema would not fit all values.
+        ({"type": ["object", "null"]}, None),
+        ({"anyOf": [{"type": "object"}, {"type": "null"}]}, None),
+        # What these lead to is elsewhere then.
+        ({"type": "array", "items": {"$ref": "#"}}, None),
+        ({"type": "array", "items": {"$dynamicRef": "#node"}}, None),
+        ({"type": "array", "$id": "https://a/b", "items": {"$ref": "#/$defs/P"}}, None),
+    )
+    for schema, expected in cases:
+        tool = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": schema}
+        outcome = pkg.translate(tool, LAST, NEW, type="Tool")
+        if expected is not None and schema != expected:
+            expected = {"type": "object", "required": ["result"], **expected}
+            assert losses(outcome) == [("/outputSchema", "replaced", True)]
+        with tables.case(schema):
+            assert outcome.value.get("outputSchema") == expected
 
 
 def test_a_title_moves_to_where_it_was_unless_something_is_there() -> None:

@@ -293,6 +293,7 @@ async def test_a_question_that_comes_after_the_answer_is_refused_and_stops_nobod
 
 async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
     visited: list[str] = []
+    actions = ["accept", "decline"]
     urls = [{"mode": "url", "message": "Sign in", "url": "https://a", "elicitationId": "1"}]
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
@@ -301,13 +302,16 @@ async def test_urls_to_visit_first_are_asked_for_or_put_into_words() -> None:
         return "in"
 
     async def on_elicit(self: object, params: ElicitRequestURLParams) -> object:
-        visited.append(params.url)
-        return models(STATELESS).ElicitResult(action="accept")
+        action = actions.pop()
+        if action == "accept":
+            visited.append(params.url)
+        return models(STATELESS).ElicitResult(action=action)
 
     server = tools(OWN, call)
     declares: JsonObject = {"elicitation": {"url": {}}}
     visitor = answering(STATELESS, on_elicit=on_elicit, DECLARES=declares)
     async with pkg.connect_in_memory(visitor, server, revisions=pkg.REVISIONS) as ours:
+        assert await text_of(ours, STATELESS) == "Sign in https://a"
         assert await text_of(ours, STATELESS) == "in"
     assert visited == ["https://a"]
     visited.clear()

@@ -407,15 +407,15 @@ async def test_what_a_revision_cannot_say_is_logged(caplog: pytest.LogCaptureFix
     child, top = app(STATELESS, "child"), app(OLD)
 
     @child.tool
-    async def number() -> int:
+    async def number() -> int | dict[str, int]:
         return 1
 
     top.mount("c", child)
     with caplog.at_level(logging.WARNING):
         async with in_memory(pkg.load(OLD).Client(), top) as one:
-            result = await one.call_tool("c_number", {})
-    assert result.content[0].text == "1" and result.structured_content is None
-    assert any("structuredContent" in line and STATELESS in line for line in caplog.messages)
+            (listed,) = [tool async for tool in one.iter_tools()]
+    assert (listed.name, listed.output_schema) == ("c_number", None)
+    assert any("outputSchema" in line and STATELESS in line for line in caplog.messages)
 
 
 def test_a_server_in_which_nothing_is_mounted_looks_nothing_up() -> None:

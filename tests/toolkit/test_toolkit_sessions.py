@@ -69,12 +69,14 @@ async def test_one_class_serves_clients_of_every_revision() -> None:
                 if spoken >= "2025-06-18":
                     assert answer["structuredContent"] == {"place": "Oslo", "days": [0, 1]}
                     assert listed["forecast"]["outputSchema"]["required"] == ["place", "days"]
-                if own is Weather and spoken >= "2025-06-18":
-                    assert counted["structuredContent"] == {"result": 3}
-                elif spoken not in HANDSHAKE:
+                if own is OfStateless and spoken not in HANDSHAKE:
                     assert counted["structuredContent"] == 3
+                    assert listed["count"]["outputSchema"] == {"type": "integer"}
+                elif spoken >= "2025-06-18":
+                    # What is no object is in one, whichever revision the server is of.
+                    assert counted["structuredContent"] == {"result": 3}
+                    assert listed["count"]["outputSchema"]["required"] == ["result"]
                 else:
-                    # What is no object stays as text, alone.
                     assert "structuredContent" not in counted
                     assert "outputSchema" not in listed["count"]
                 (read,) = (await ask("resources/read", uri="weather://Oslo"))["contents"]

@@ -91,36 +91,49 @@ def _common(block: JSONObject) -> JSONObject:
     return {key: block[key] for key in ("annotations", "_meta") if block.get(key) is not None}
 
 
+_RESULT: Final = "result"
+"""The member that holds a value which is no object, where servers have to send one."""
+
+
 @_listed
 def structured_content_as_text(result: JSONObject, here: Here) -> JSONObject:
     """Move structured content to a text block, unless a block already has the same JSON or text."""
     if "structuredContent" not in result:
         return result
-    out = dict(result)
-    structured = out.pop("structuredContent")
     here.lose("replaced", "structuredContent")
-    text = to_json(structured)
-    if not any(_holds(block, structured, text) for block in out["content"]):
-        out["content"] = [*out["content"], {"type": "text", "text": text.decode()}]
+    out = _with_text(result)
+    del out["structuredContent"]
     return out
 
 
-def _holds(block: JSONObject, value: Any, text: bytes) -> bool:
+def _with_text(result: JSONObject) -> JSONObject:
+    structured = result["structuredContent"]
+    values = [structured]
+    if is_object(structured) and structured.keys() == {_RESULT}:
+        values.append(structured[_RESULT])
+    content: list[JSONObject] = result["content"]
+    if not any(_holds(block, value) for block in content for value in values):
+        content = [*content, {"type": "text", "text": to_json(structured).decode()}]
+    return {**result, "content": content}
+
+
+def _holds(block: JSONObject, value: Any) -> bool:
     """Return whether a block holds the same JSON; to Python itself, 1 and true are equal."""
     if block["type"] != "text":
         return False
     try:
-        return block["text"] == value or to_json(read_json(block["text"])) == text
+        return block["text"] == value or to_json(read_json(block["text"])) == to_json(value)
     except ValueError:
         return False
 
 
 @_listed
 def structured_content_of_objects_only(holder: JSONObject, here: Here) -> JSONObject:
-    """Move structured content that is not a JSON object to a text block."""
+    """Wrap structured content that is not a JSON object, and show it as text, too."""
     if "structuredContent" not in holder or is_object(holder["structuredContent"]):
         return holder
-    return structured_content_as_text(holder, here)
+    here.lose("replaced", "structuredContent", harmless=True)
+    return {**_with_text(holder), "structuredContent": {_RESULT: holder["structuredContent"]}}
 
 
 # Tools.
@@ -128,11 +141,30 @@ def structured_content_of_objects_only(holder: JSONObject, here: Here) -> JSONOb
 
 @_listed
 def output_schema_of_objects_only(tool: JSONObject, here: Here) -> JSONObject:
-    """Drop an output schema whose root is not of the type object."""
+    """Wrap an output schema that no object fits, as its values are, and drop any other one."""
     schema = tool.get("outputSchema")
     if schema is None or schema.get("type") == "object":
         return tool
-    return here.without(tool, "outputSchema")
+    # It may be one name, or several.
+    if "object" in str(schema.get("type", "object")) or not _is_movable(schema):
+        return here.without(tool, "outputSchema")
+    here.lose("replaced", "outputSchema", harmless=True)
+    # References lead to the root, and the dialect is that of the root.
+    outer = {key: schema[key] for key in ("$schema", "$defs") if key in schema}
+    inner = {key: value for key, value in schema.items() if key not in outer}
+    outer |= {"type": "object", "properties": {_RESULT: inner}, "required": [_RESULT]}
+    return {**tool, "outputSchema": outer}
+
+
+def _is_movable(schema: Any) -> bool:
+    """Return whether a schema means the same elsewhere, if its definitions stay at the root."""
+    if is_array(schema):
+        return all(map(_is_movable, schema))
+    if not is_object(schema):
+        return True
+    references = [schema.get(key, "#/$defs/") for key in ("$ref", "$dynamicRef", "$recursiveRef")]
+    stays = all(isinstance(one, str) and one.startswith("#/$defs/") for one in references)
+    return stays and "$id" not in schema and all(map(_is_movable, schema.values()))
 
 
 @_listed

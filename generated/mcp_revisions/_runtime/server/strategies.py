@@ -57,7 +57,11 @@ async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
             result = await handler(context.session(), request.params)
         except BaseException as error:
             if not _is_stopped(context, error):
-                raise
+                # A client that was there already is told in words.
+                said = _in_words(error, request)
+                if said is None:
+                    raise
+                return said
         else:
             # Most requests ask nothing.
             if context.begun is None or not context.begun.end(None):
@@ -162,9 +166,17 @@ async def in_text(handler: Handler, context: RequestContext, job: Job) -> Any:
     try:
         return await handler(context.session(), job.request.params)
     except McpError as error:
-        urls = _urls_first(error)
-        if not urls:
+        said = _in_words(error, job.request)
+        if said is None:
             raise
+        return said
+
+
+def _in_words(error: BaseException, request: Request[Any]) -> WireModel | None:
+    """Return the result of a tool that says which URLs to visit first; None for other errors."""
+    urls = _urls_first(error)
+    if not urls or request.spec.method != _TOOL:
+        return None
     text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)
-    result: type[WireModel] = job.request.spec.results[0]
+    result: type[WireModel] = request.spec.results[0]
     return result.from_wire({"content": [{"type": "text", "text": text}], "isError": True})

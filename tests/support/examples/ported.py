@@ -1,0 +1,90 @@
+"""The servers of `examples/`: loaded within tests, put beside a package, and counted."""
+
+import ast
+import io
+import re
+import shutil
+import tokenize
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from support.folders import ROOT
+from support.generated.golden_package import PACKAGE
+from support.revisions import REVISIONS
+from support.sessions.talking import client, pkg
+
+EXAMPLES: Final = ROOT / "examples"
+SERVERS: Final = tuple(sorted(path.stem for path in EXAMPLES.glob("*_server.py")))
+EDGES: Final = (REVISIONS[0], REVISIONS[-1])
+"""The oldest revision and the newest."""
+
+_LAYOUT: Final = (
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+)
+
+
+def source(name: str) -> str:
+    """Return the program of a server, with the committed package in place of the user's."""
+    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    return text.replace("from pkg", f"from {PACKAGE.name}")
+
+
+def loaded(name: str) -> Any:
+    """Return a server as a module of its own, which no other test has changed."""
+    module = ModuleType(name)
+    module.__file__ = str(EXAMPLES / f"{name}.py")
+    exec(compile(source(name), module.__file__, "exec"), vars(module))
+    return module
+
+
+def placed(folder: Path) -> Path:
+    """Copy the servers into a folder, beside a package that is called as their heads say."""
+    hidden = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(PACKAGE, folder / "pkg", ignore=hidden)
+    for name in SERVERS:
+        shutil.copy(EXAMPLES / f"{name}.py", folder)
+    return folder
+
+
+@asynccontextmanager
+async def using(app: Any, revision: str, **members: Any) -> AsyncGenerator[Any, None]:
+    """Connect a client of a revision, which has these handlers, to an app in this process."""
+    async with pkg.connect_in_memory(client(revision, **members), app) as connected:
+        yield connected
+
+
+async def failure(client: Any, tool: str, /, **arguments: Any) -> str:
+    """Return what a failing tool says, as a result or as the error of older revisions."""
+    try:
+        result = await client.call_tool(tool, arguments)
+    except pkg.McpError as error:
+        return str(error)
+    assert result.is_error
+    return str(result.text)
+
+
+def code_lines(text: str, *, of: str = "py") -> int:
+    """Count the lines that have code, and not only a docstring or a comment."""
+    if of == "ts":
+        lines = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).splitlines()
+        return sum(1 for line in lines if not re.match(r"\s*(//|#!|$)", line))
+    found: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _LAYOUT:
+            found |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        # A text that stands by itself is a docstring.
+        match node:
+            case ast.Expr(value=ast.Constant(value=str()), lineno=first, end_lineno=last):
+                found -= set(range(first, (last or first) + 1))
+            case _:
+                pass
+    return len(found)
