@@ -700,7 +700,7 @@ def transaction(session: mcp.Session) -> Iterator[Db]:
 
 
 @app.tool
-def plain(x: int, db: Annotated[Db, Depends(transaction)]) -> int:
+def plain(x: int, db: Annotated[Db, Depends(transaction, thread=False)]) -> int:
     return x + db.count()
 
 

@@ -4,7 +4,7 @@ The default threads of asyncio are few, everybody shares them, and a program doe
 they do. These belong to one class of servers, and nothing waits for them.
 """
 
-from asyncio import AbstractEventLoop, CancelledError, Future, get_running_loop
+from asyncio import AbstractEventLoop, CancelledError, Future, get_running_loop, shield
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +18,8 @@ from .functions import Function, named
 
 # How long a thread waits for more to do, in seconds.
 _IDLE: Final = 10.0
+
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class _Call:
@@ -83,14 +85,37 @@ class Threads:
         """Return what a function returns for keyword arguments, or raise what it raises."""
         call = _Call(function, given)
         try:
-            with self._lock:
-                self._waiting.append(call)
-                self._start()
+            self._take(call)
             return await call.outcome
         except (CancelledError, RuntimeError):
             # Cancelled, or there can be no more threads: otherwise the call has ended.
             self._forget(call)
             raise
+
+    async def run_for(
+        self, session: Any, function: Function, given: Mapping[str, Any] = _NOTHING
+    ) -> Any:
+        """Do as `run` for the request of a session, whose end ends what the function waits for."""
+        try:
+            return await self.run(function, given)
+        except CancelledError:
+            session.__mcp_runtime__.let_go_of_threads()
+            raise
+
+    async def run_anyway(self, function: Function) -> Any:
+        """Do as `run`, but run the function also if the caller is cancelled."""
+        call = _Call(function, _NOTHING)
+        try:
+            self._take(call)
+        except RuntimeError:
+            self._forget(call)
+            raise
+        return await shield(call.outcome)
+
+    def _take(self, call: _Call) -> None:
+        with self._lock:
+            self._waiting.append(call)
+            self._start()
 
     def _start(self) -> None:
         """Start what may start; for the holder of the lock.
