@@ -63,6 +63,8 @@ if TYPE_CHECKING:
         CallNext as CallNext,
         MethodCall as MethodCall,
         Middleware as Middleware,
+        Network as Network,
+        SessionEnd as SessionEnd,
     )
     from ._runtime.core.options import (
         Options as Options,
@@ -213,6 +215,7 @@ __all__ = [
     "MissingClientCapability",
     "NegotiatedRevision",
     "NegotiationError",
+    "Network",
     "Opener",
     "Options",
     "Principal",
@@ -228,6 +231,7 @@ __all__ = [
     "ResourceNotFound",
     "ResultCache",
     "Servers",
+    "SessionEnd",
     "SessionRecord",
     "SessionStore",
     "StoredEvent",
@@ -326,6 +330,8 @@ _MODULES = {
     "CallNext": "core.middleware",
     "MethodCall": "core.middleware",
     "Middleware": "core.middleware",
+    "Network": "core.middleware",
+    "SessionEnd": "core.middleware",
     "Options": "core.options",
     "Progress": "core.options",
     "page": "core.pagination",
