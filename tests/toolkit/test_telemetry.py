@@ -2,13 +2,15 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_revisions import Disconnected, McpError, Telemetry, ToolError
+from mcp_revisions._runtime.server.base import SessionBase
 from opentelemetry import baggage, context
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -27,9 +29,6 @@ PAIRS = [(own, spoken) for own in (OLD, STATELESS) for spoken in REVISIONS]
 ROOTS_CHANGED = "notifications/roots/list_changed"
 SERVER, CLIENT = "mcp.server.operation.duration", "mcp.client.operation.duration"
 SESSIONS = ("mcp.server.session.duration", "mcp.client.session.duration")
-
-
-Session: Any = runtime("server.base").SessionBase
 
 
 @tool
@@ -270,16 +269,17 @@ async def test_arguments_results_and_more_attributes_only_if_asked_for() -> None
 
 
 @tool
-async def asking(self: object, what: str, session: Session) -> str:
-    m: Any = models(type(session).TABLE.revision)
+async def asking(self: object, what: str, session: SessionBase) -> str:
+    asked: Any = session
+    m: Any = models(session.TABLE.revision)
     if what == "roots/list":
-        return str(await session.list_roots())
+        return str(await asked.list_roots())
     if what == "elicitation/create":
         form: Any = {"type": "object", "properties": {"age": {"type": "integer"}}}
         named = getattr(m, "ElicitRequestFormParams", None) or m.ElicitRequestParams
-        return str(await session.elicit(named(message="?", requested_schema=form)))
+        return str(await asked.elicit(named(message="?", requested_schema=form)))
     params = m.CreateMessageRequestParams(messages=[], max_tokens=1)
-    return str(await session.create_message(params))
+    return str(await asked.create_message(params))
 
 
 QUESTIONS = ("roots/list", "sampling/createMessage", "elicitation/create")
@@ -405,7 +405,7 @@ async def test_a_session_whose_server_has_gone_failed(tmp_path: Path) -> None:
 
 
 async def test_what_a_socket_goes_over_is_known(tmp_path: Path) -> None:
-    async def over(family: str, server: Any, connect: Any) -> None:
+    async def over(family: str, server: Any, connect: Callable[[Any], Any]) -> None:
         recorded = Recorded()
         ours = kit(OLD, echo=echo, middleware=(recorded.telemetry,))()
         found: list[Any] = []
@@ -432,18 +432,14 @@ async def test_what_a_socket_goes_over_is_known(tmp_path: Path) -> None:
         assert told(span) == {"network.transport": family}
 
     loop, path = asyncio.get_running_loop(), str(tmp_path / "socket")
-    await over(
-        "unix",
-        lambda protocol: loop.create_unix_server(protocol, path),
-        lambda _: loop.create_unix_connection(pkg.LineProtocol, path),
-    )
-    await over(
-        "tcp",
-        lambda protocol: loop.create_server(protocol, "127.0.0.1", 0),
-        lambda server: loop.create_connection(
-            pkg.LineProtocol, *server.sockets[0].getsockname()[:2]
-        ),
-    )
+    local = partial(loop.create_unix_connection, pkg.LineProtocol, path)
+    await over("unix", partial(loop.create_unix_server, path=path), lambda server: local())
+
+    def remote(server: Any) -> Any:
+        host, port = server.sockets[0].getsockname()
+        return loop.create_connection(pkg.LineProtocol, host, port)
+
+    await over("tcp", partial(loop.create_server, host="127.0.0.1", port=0), remote)
 
 
 def test_without_the_api_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
