@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,8 +55,12 @@ class Servers:
         return self._start("benchmarks.http_bare", json.dumps(said))
 
     def _start(self, *module: str) -> Server:
+        return self.of([peers(), "-m", *module])
+
+    def of(self, line: Sequence[str | Path]) -> Server:
+        """What a command serves that prints its port."""
         process = subprocess.Popen(
-            [peers(), "-m", *module],
+            line,
             cwd=ROOT,
             env=environment(PYTHONPATH=str(package())),
             stdout=subprocess.PIPE,
@@ -66,7 +70,7 @@ class Servers:
         assert process.stdout is not None
         port = process.stdout.readline()
         if not port:
-            raise RuntimeError(f"{module[0]} ended with {process.wait()} before it listened")
+            raise RuntimeError(f"{line[2]} ended with {process.wait()} before it listened")
         return Server(process.pid, int(port))
 
 

@@ -12,7 +12,10 @@ from .timing import command
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 BUILD: Final = ROOT / "build" / "bench"
-REQUIREMENTS: Final = Path(__file__).with_name("requirements.txt")
+_FOLDER: Final = Path(__file__).parent
+REQUIREMENTS: Final = _FOLDER / "requirements.txt"
+FASTMCP: Final = _FOLDER / "requirements-fastmcp.txt"
+FASTMCP_3: Final = _FOLDER / "requirements-fastmcp3.txt"
 
 REVISION: Final = "2025-11-25"
 """The revision that is compared wherever one is enough."""
@@ -37,8 +40,9 @@ def published(revision: str) -> Path:
 
 def pins() -> list[str]:
     """The peers with their versions, as pip writes them."""
-    lines = REQUIREMENTS.read_text().splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+    files = (REQUIREMENTS, FASTMCP, FASTMCP_3)
+    lines = [line for file in files for line in file.read_text().splitlines()]
+    return [line for line in dict.fromkeys(lines) if line and not line.startswith("#")]
 
 
 def tool(name: str) -> Path:
@@ -60,13 +64,13 @@ def package() -> Path:
 
 
 @cache
-def peers() -> Path:
-    """The interpreter of an environment with the peers, which is made on first use.
+def peers(listed: Path = REQUIREMENTS) -> Path:
+    """The interpreter of an environment with the peers of a file, which is made on first use.
 
     Raises `RuntimeError` if it cannot be made.
     """
-    requirements = [f"pydantic=={version('pydantic')}", "-r", str(REQUIREMENTS)]
-    state = f"{sys.version}\n{requirements}\n{REQUIREMENTS.read_text()}"
+    requirements = [f"pydantic=={version('pydantic')}", "-r", str(listed)]
+    state = f"{sys.version}\n{requirements}\n{listed.read_text()}"
     folder = BUILD / f"peers-{sha256(state.encode()).hexdigest()[:12]}"
     interpreter = folder / "bin" / "python"
     ready = folder / ".ready"

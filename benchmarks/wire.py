@@ -24,13 +24,13 @@ _TARGETS = {
     "result": (0.18, 0.20),
     "tools": (0.15, 0.12),
 }
-_EXACT_TARGET, _TOOLKIT_TARGET = 1.30, 1.25
+_EXACT_TARGET = 1.30
 
 _SDK, _EXACT = "mcp, as wired", "validate_json, exact class"
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare reading and writing of messages, and a tool with a handwritten handler."""
+    """Compare reading and writing of messages."""
     taken = _measure(rounds)
     for name, what in _NAMES.items():
         reading, _ = _TARGETS[name]
@@ -48,15 +48,6 @@ def rows(rounds: int) -> Iterator[Row]:
             alone, sdk = taken[f"{verb} {name} pydantic"], taken[f"{verb} {name} sdk"]
             what = f"{verb} {_NAMES[name]}, Pydantic's {part} alone"
             yield Row(TOPIC, what, alone, _SDK, sdk, None, "µs")
-    tool, handler = taken["handle toolkit"], taken["handle by hand"]
-    what, peer = "a tool of the toolkit, without the wire", "on_call_tool by hand"
-    yield Row(TOPIC, what, tool, peer, handler, _TOOLKIT_TARGET, "µs")
-    through, alone = taken["call three middleware"], taken["call no middleware"]
-    what = "a call in memory through three middleware, processor time"
-    yield Row(TOPIC, what, through, "without middleware", alone, None, "µs")
-    threaded = taken["handle in a thread"]
-    what = "a tool of the toolkit in a thread, with the event loop"
-    yield Row(TOPIC, what, threaded, peer, handler, None, "µs")
 
 
 def _measure(rounds: int) -> dict[str, float]:

@@ -3,9 +3,7 @@
 Runs on the interpreter of the peers, with a generated package on its path.
 """
 
-from asyncio import Runner, new_event_loop
-from collections.abc import Callable, Generator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any, Literal, cast
@@ -17,10 +15,10 @@ from .places import REVISION
 from .timing import Action
 
 # The generated package is not there for type checkers: it is on the path of one process only.
-_revisions: Any = import_module("mcp_revisions")
-_package: Any = _revisions.load(REVISION)
-_methods = _package.methods
-_models = _package.models
+revisions: Any = import_module("mcp_revisions")
+package: Any = revisions.load(REVISION)
+_methods = package.methods
+_models = package.models
 
 Read = Callable[[bytes], Any]
 
@@ -56,77 +54,6 @@ def write_tools(data: bytes) -> Action:
     """Writes the list that `data` holds."""
     result = read_tools(data).value
     return lambda: _methods.serialise_result(_methods.LIST_TOOLS, 7, result)
-
-
-def handlers() -> tuple[Action, Action, Action]:
-    """A call, answered by two tools of the toolkit and by a handler that does the same.
-
-    The first tool runs on the event loop, the second in a thread.
-    """
-
-    class WithToolkit(_revisions.Toolkit, _package.Server):  # type: ignore[misc]
-        def echo(self, text: str) -> str:
-            """Return the text."""
-            return text
-
-        _revisions.tool(structured=False, thread=False)(echo)
-        _revisions.tool(name="threaded", structured=False)(echo)
-
-    class ByHand(_package.Server):  # type: ignore[misc]
-        async def on_call_tool(self, session: Any, params: Any) -> Any:
-            text = _models.TextContent(text=params.arguments["text"])
-            return _models.CallToolResult(content=[text])
-
-    echo, threaded = (
-        _models.CallToolRequestParams(name=name, arguments={"text": "hello"})
-        for name in ("echo", "threaded")
-    )
-    tool, handler = (partial(_answered, made(), echo) for made in (WithToolkit, ByHand))
-    return tool, partial(_awaited, WithToolkit(), threaded), handler
-
-
-def _answered(server: Any, params: Any) -> Any:
-    call = server.on_call_tool(None, params)
-    try:
-        call.send(None)
-    except StopIteration as done:
-        return done.value
-    raise RuntimeError("an echo has nothing to wait for")
-
-
-_loop = new_event_loop()
-
-
-def _awaited(server: Any, params: Any) -> Any:
-    return _loop.run_until_complete(server.on_call_tool(None, params))
-
-
-@contextmanager
-def calls_in_memory() -> Generator[dict[str, Action], None, None]:
-    """A whole call in one process, by how much middleware the server has."""
-
-    async def pass_on(call: Any, next: Any) -> Any:
-        return await next(call)
-
-    class Echo(_package.Server):  # type: ignore[misc]
-        async def on_call_tool(self, session: Any, params: Any) -> Any:
-            return _models.CallToolResult(content=[])
-
-    params = _models.CallToolRequestParams(name="echo", arguments={"text": "hello"})
-    with Runner() as runner:
-        found, opened = dict[str, Action](), AsyncExitStack()
-        for name, middleware in (("no middleware", ()), ("three middleware", (pass_on,) * 3)):
-            server = Echo()
-            server.middleware = middleware
-            connecting = _revisions.connect_in_memory(_package.Client(), server)
-            client = runner.run(opened.enter_async_context(connecting))
-            found[f"call {name}"] = partial(_completed, runner, client, params)
-        yield found
-        runner.run(opened.aclose())
-
-
-def _completed(runner: Runner, client: Any, params: Any) -> Any:
-    return runner.get_loop().run_until_complete(client.call_tool(params))
 
 
 def pydantic_alone() -> dict[str, Action]:

@@ -8,7 +8,6 @@ import json
 import sys
 from collections.abc import Mapping
 from functools import partial
-from time import process_time
 
 from . import messages, wire_ours, wire_sdk
 from .timing import Action, calls_in_turns
@@ -33,8 +32,6 @@ def calls() -> dict[str, Action]:
             found[f"write {name} {side}"] = write(data)
         found[f"read {name} exact"] = partial(exact[kind], data)
     found |= {f"{what} pydantic": action for what, action in wire_ours.pydantic_alone().items()}
-    handled = ("handle toolkit", "handle in a thread", "handle by hand")
-    found |= zip(handled, wire_ours.handlers(), strict=True)
     return found
 
 
@@ -45,9 +42,6 @@ def check(found: Mapping[str, Action]) -> None:
         for side in ("ours", "sdk"):
             if json.loads(found[f"write {name} {side}"]()) != json.loads(data):
                 raise SystemExit(f"{side}: the message {name} does not come back as it was")
-    for what in ("handle toolkit", "handle in a thread"):
-        if found[what]() != found["handle by hand"]():
-            raise SystemExit("the tool and the handler return different results")
 
 
 def main() -> None:
@@ -59,9 +53,6 @@ def main() -> None:
     gc.freeze()
     rounds = int(sys.argv[1])
     taken = calls_in_turns(found, rounds)
-    with wire_ours.calls_in_memory() as whole:
-        # Tens of tasks' turns each: on a busy machine waiting would count for more than work.
-        taken |= calls_in_turns(whole, rounds, process_time)
     print(json.dumps(taken))
 
 

@@ -123,7 +123,7 @@ CONTENTS: Final = (
         (
             *_LOSSES,
             ("core.connection_errors", _CONNECTION_ERRORS),
-            ("core.middleware", ("CallNext", "MethodCall", "Middleware")),
+            ("core.middleware", ("CallNext", "MethodCall", "Middleware", "Network", "SessionEnd")),
             ("core.options", ("Options", "Progress")),
             ("core.pagination", ("page",)),
             ("rpc.peer", ("WrongCall",)),

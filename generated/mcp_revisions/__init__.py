@@ -43,6 +43,9 @@ if TYPE_CHECKING:
         NegotiationError as NegotiationError,
         RequestTimeout as RequestTimeout,
     )
+    from ._runtime.core.connection_errors import (
+        StatusError as StatusError,
+    )
     from ._runtime.core.errors import (
         InvalidParams as InvalidParams,
         LocalError as LocalError,
@@ -55,6 +58,12 @@ if TYPE_CHECKING:
     from ._runtime.core.errors import (
         Untranslatable as Untranslatable,
     )
+    from ._runtime.core.http_request import (
+        HttpRequest as HttpRequest,
+    )
+    from ._runtime.core.http_request import (
+        Principal as Principal,
+    )
     from ._runtime.core.losses import (
         Loss as Loss,
         Translated as Translated,
@@ -63,6 +72,8 @@ if TYPE_CHECKING:
         CallNext as CallNext,
         MethodCall as MethodCall,
         Middleware as Middleware,
+        Network as Network,
+        SessionEnd as SessionEnd,
     )
     from ._runtime.core.options import (
         Options as Options,
@@ -85,12 +96,19 @@ if TYPE_CHECKING:
         HttpApp as HttpApp,
         http_app as http_app,
     )
+    from ._runtime.http.server.cors import (
+        Cors as Cors,
+    )
     from ._runtime.http.server.options import (
         Authentication as Authentication,
         HttpOptions as HttpOptions,
-        Principal as Principal,
         ProtectedResource as ProtectedResource,
         static_tokens as static_tokens,
+    )
+    from ._runtime.http.server.routes import (
+        Route as Route,
+        RouteRequest as RouteRequest,
+        RouteResponse as RouteResponse,
     )
     from ._runtime.http.server.run import (
         run_http as run_http,
@@ -191,6 +209,7 @@ __all__ = [
     "ConnectConfig",
     "ConnectHttp",
     "ConnectInMemory",
+    "Cors",
     "Declined",
     "Depends",
     "Disconnected",
@@ -200,6 +219,7 @@ __all__ = [
     "HttpApp",
     "HttpError",
     "HttpOptions",
+    "HttpRequest",
     "Image",
     "InvalidParams",
     "LineProtocol",
@@ -215,6 +235,7 @@ __all__ = [
     "MissingClientCapability",
     "NegotiatedRevision",
     "NegotiationError",
+    "Network",
     "Opener",
     "Options",
     "Principal",
@@ -229,9 +250,14 @@ __all__ = [
     "RequestTimeout",
     "ResourceNotFound",
     "ResultCache",
+    "Route",
+    "RouteRequest",
+    "RouteResponse",
     "Servers",
+    "SessionEnd",
     "SessionRecord",
     "SessionStore",
+    "StatusError",
     "StoredEvent",
     "Telemetry",
     "Timing",
@@ -325,6 +351,7 @@ _MODULES = {
     "MissingClientCapability": "core.connection_errors",
     "NegotiationError": "core.connection_errors",
     "RequestTimeout": "core.connection_errors",
+    "StatusError": "core.connection_errors",
     "InvalidParams": "core.errors",
     "LocalError": "core.errors",
     "McpError": "core.errors",
@@ -333,11 +360,15 @@ _MODULES = {
     "ProtocolError": "core.errors",
     "RemoteError": "core.errors",
     "Untranslatable": "core.errors",
+    "HttpRequest": "core.http_request",
+    "Principal": "core.http_request",
     "Loss": "core.losses",
     "Translated": "core.losses",
     "CallNext": "core.middleware",
     "MethodCall": "core.middleware",
     "Middleware": "core.middleware",
+    "Network": "core.middleware",
+    "SessionEnd": "core.middleware",
     "Options": "core.options",
     "Progress": "core.options",
     "page": "core.pagination",
@@ -347,11 +378,14 @@ _MODULES = {
     "Reconnection": "http.client.state",
     "HttpApp": "http.server.app",
     "http_app": "http.server.app",
+    "Cors": "http.server.cors",
     "Authentication": "http.server.options",
     "HttpOptions": "http.server.options",
-    "Principal": "http.server.options",
     "ProtectedResource": "http.server.options",
     "static_tokens": "http.server.options",
+    "Route": "http.server.routes",
+    "RouteRequest": "http.server.routes",
+    "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
     "EventStore": "http.server.stores",
     "MemoryEventStore": "http.server.stores",

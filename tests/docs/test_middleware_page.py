@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from mcp_revisions import REVISIONS, McpError, connect_in_memory
+from mcp_revisions import REVISIONS, McpError, connect_in_memory, v2025_11_25
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions._runtime.core import telemetry
 from mcp_revisions._runtime.core.middleware import MethodCall
@@ -34,6 +34,12 @@ async def test_the_programs_of_the_page_run() -> None:
         with pytest.raises(McpError, match="Only an administrator"):
             await one.call_tool(m.CallToolRequestParams(name="reset"))
         assert (await one.list_tools()).ttl_ms == 60_000
+    counting = names["Counting"]()
+    observed = names["Observed"]()
+    observed.middleware = (*observed.middleware, counting)
+    async with connect_in_memory(v2025_11_25.Client(), observed, revisions=REVISIONS):
+        assert counting.sessions == 0
+    assert counting.sessions == 1
     async with connect_in_memory(names["Observing"](), names["Observed"]()) as two:
         params = m.CallToolRequestParams(name="twice", arguments={"number": 21})
         assert "42" in str(await two.call_tool(params))
@@ -44,7 +50,7 @@ def test_the_tables_name_what_there_is() -> None:
     attributes = {*telemetry.ATTRIBUTES, telemetry.ERROR_TYPE, telemetry.STATUS_CODE}
     optional = {telemetry.ARGUMENTS, telemetry.RESULT}
     metrics = {name for name, _ in telemetry.METRICS.values()}
-    for name in (*attributes, *optional, *metrics):
+    for name in (*attributes, *optional, *metrics, *telemetry.NETWORK):
         assert f"`{name}`" in PAGE, name
     listed = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
-    assert {*MethodCall.__dataclass_fields__, "target"} <= listed
+    assert {*MethodCall.__dataclass_fields__, "target", "network"} <= listed

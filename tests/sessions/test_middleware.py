@@ -340,6 +340,74 @@ async def test_it_is_the_same_over_http() -> None:
             assert ("one", "tools/call", "b") in seen
 
 
+async def test_what_a_server_asks_goes_through_its_middleware() -> None:
+    for own, spoken in PAIRS:
+        if spoken not in HANDSHAKE:
+            continue
+        with case((own, spoken)):
+            seen: list[Any] = []
+            ended: list[Any] = []
+
+            class Watching:
+                async def __call__(self, call: MethodCall, next: CallNext, seen: Any = seen) -> Any:
+                    result = await next(call)
+                    told = (call.method, call.is_sent, call.is_request, len(call.sent_ids))
+                    seen.append((*told, call.revision, call.network))
+                    return result
+
+                def on_session_end(self, end: Any, ended: Any = ended) -> None:
+                    ended.append(end)
+                    raise ValueError("not noted")
+
+            async def ask(session: Any, params: Any) -> str:
+                await session.log("info", "asking")
+                return str((await session.list_roots()).roots[0].uri)
+
+            async def on_list_roots(self: object, params: Any = None, spoken: str = spoken) -> Any:
+                m: Any = models(spoken)
+                return m.ListRootsResult(roots=[m.Root(uri="file:///a")])
+
+            ours = tools(own, ask, middleware=(Watching(),))
+            mine = client(spoken, on_list_roots=on_list_roots)
+            async with pkg.connect_in_memory(mine, ours, revisions=pkg.REVISIONS) as caller:
+                result = await caller.call_tool(named(spoken, "ask"))
+                assert "file:///a" in str(result)
+                assert ended == []
+            assert seen[-2:] == [
+                ("roots/list", True, True, 1, spoken, None),
+                ("tools/call", False, True, 0, spoken, None),
+            ]
+            (end,) = ended
+            assert (end.role, end.revision, end.error) == ("server", spoken, None)
+            assert 0 < end.seconds < 60
+
+
+async def test_a_question_can_be_answered_and_changed_by_middleware() -> None:
+    async def ask(session: Any, params: Any) -> str:
+        m: Any = models(OLD)
+        params = m.CreateMessageRequestParams(messages=[], max_tokens=int(params.name))
+        return str((await session.create_message(params)).model)
+
+    async def on_create_message(self: object, params: Any) -> Any:
+        m: Any = models(OLD)
+        text = m.TextContent(text="")
+        return m.CreateMessageResult(role="assistant", content=text, model=str(params.max_tokens))
+
+    async def around(call: MethodCall, next: CallNext) -> Any:
+        if not call.is_sent:
+            return await next(call)
+        if call.params.max_tokens == 1:
+            raise McpError(-32050, "no tokens")
+        return await next(call.replace(params=call.params.model_copy(update={"max_tokens": 7})))
+
+    ours = tools(OLD, ask, middleware=(around,))
+    mine = client(OLD, on_create_message=on_create_message)
+    async with pkg.connect_in_memory(mine, ours) as caller:
+        assert "'7'" in str(await caller.call_tool(named(OLD, "2")))
+        with pytest.raises(McpError, match="no tokens"):
+            await caller.call_tool(named(OLD, "1"))
+
+
 PROGRAM = """
 from mcp_revisions import Toolkit, run_stdio, tool
 from mcp_revisions import v2025_11_25 as mcp

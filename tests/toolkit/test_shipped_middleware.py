@@ -124,6 +124,33 @@ def test_limits_that_let_nothing_through_are_refused() -> None:
             RateLimit(*wrong)
 
 
+def test_methods_that_are_one_text_are_refused() -> None:
+    for make in (lambda: RateLimit(1, methods="ping"), lambda: ResultCache(1, methods="ping")):
+        with pytest.raises(TypeError, match=r"methods is one text: write \{'ping'\}"):
+            make()
+
+
+async def test_who_has_waited_as_long_as_they_were_told_is_let_through(clock: Clock) -> None:
+    for rate, begun in ((5, 128.0), (0.1, 118.2), (3, 100.0)):
+        clock.now = begun
+        async with calling(OLD, OLD, RateLimit(rate, 1, methods={"tools/call"})) as caller:
+            await say(caller, OLD, "a")
+            for _ in range(50):
+                with pytest.raises(McpError) as raised:
+                    await say(caller, OLD, "a")
+                clock.now += raised.value.data["retryAfter"]
+                await say(caller, OLD, "a")
+
+
+async def test_a_logger_that_takes_no_notice_costs_no_text() -> None:
+    class Silent(logging.Logger):
+        def log(self, *_: object, **__: object) -> None:
+            raise AssertionError
+
+    async with calling(OLD, OLD, Timing(logger=Silent("silent", logging.ERROR))) as caller:
+        await say(caller, OLD, "a")
+
+
 async def test_a_rate_limit_forgets_the_keys_that_were_used_longest_ago(
     clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

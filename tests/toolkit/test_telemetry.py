@@ -1,12 +1,16 @@
 """Spans and metrics of OpenTelemetry, with the in-memory exporters of its SDK."""
 
+import asyncio
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_revisions import McpError, Telemetry, ToolError
+from mcp_revisions import Disconnected, McpError, Telemetry, ToolError
+from mcp_revisions._runtime.server.base import SessionBase
 from opentelemetry import baggage, context
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -14,6 +18,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
+from support.folders import GENERATED
 from support.http.serving import serving
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import client, models, named, pkg, runtime
@@ -23,6 +28,7 @@ from support.toolkit.kits import kit, prompt, resource, tool
 PAIRS = [(own, spoken) for own in (OLD, STATELESS) for spoken in REVISIONS]
 ROOTS_CHANGED = "notifications/roots/list_changed"
 SERVER, CLIENT = "mcp.server.operation.duration", "mcp.client.operation.duration"
+SESSIONS = ("mcp.server.session.duration", "mcp.client.session.duration")
 
 
 @tool
@@ -55,6 +61,9 @@ class Recorded:
             tracer_provider=self.tracers, meter_provider=MeterProvider([self.reader]), **options
         )
 
+    port = 0
+    """The port of the server, over HTTP."""
+
     def spans(self, kind: SpanKind) -> list[ReadableSpan]:
         found = self.exporter.get_finished_spans()
         skipped = ("notifications/initialized", "server/discover")
@@ -86,9 +95,16 @@ async def recording(
         return
     async with (
         serving(ours, pkg.REVISIONS) as site,
-        pkg.connect_http(site.url, mine, revisions=pkg.REVISIONS) as caller,
+        pkg.connect_http(site.url, mine) as caller,
     ):
+        recorded.port = site.port
         yield caller, recorded
+
+
+def told(recorded: Any) -> dict[str, Any]:
+    """The attributes that a transport has told."""
+    found: dict[str, Any] = dict(recorded.attributes or {})
+    return {name: one for name, one in found.items() if name.startswith(("network.", "server."))}
 
 
 def of(span: ReadableSpan) -> SpanContext:
@@ -117,8 +133,7 @@ async def test_a_call_has_a_span_on_both_sides_one_below_the_other() -> None:
                 "gen_ai.operation.name": "execute_tool",
                 "gen_ai.tool.name": "echo",
             }
-            assert sent.attributes == common
-            assert served.attributes == {**common, "jsonrpc.request.id": "2"}
+            assert sent.attributes == served.attributes == {**common, "jsonrpc.request.id": "2"}
             assert sent.status.status_code is served.status.status_code is StatusCode.UNSET
 
 
@@ -133,6 +148,13 @@ async def test_traces_and_baggage_go_over_http_and_the_ambient_span_is_linked() 
                     context.detach(token)
                 assert "a ada" in str(result)
             (sent,), (served,) = recorded.spans(SpanKind.CLIENT), recorded.spans(SpanKind.SERVER)
+            over = {"network.transport": "tcp", "network.protocol.name": "http"}
+            at = {"server.address": "127.0.0.1", "server.port": recorded.port}
+            assert told(sent) == {**over, **at}
+            assert told(served) == over
+            for metric, expected in ((CLIENT, {**over, **at}), (SERVER, over)):
+                for point in recorded.points(metric):
+                    assert expected == told(point)
             assert served.parent is not None
             assert served.parent.span_id == of(sent).span_id
             assert served.links == ()
@@ -244,6 +266,180 @@ async def test_arguments_results_and_more_attributes_only_if_asked_for() -> None
         assert "a None" in str(good["gen_ai.tool.call.result"])
         assert "gen_ai.tool.call.result" not in bad
         assert good["network.transport"] == "pipe"
+
+
+@tool
+async def asking(self: object, what: str, session: SessionBase) -> str:
+    asked: Any = session
+    m: Any = models(session.TABLE.revision)
+    if what == "roots/list":
+        return str(await asked.list_roots())
+    if what == "elicitation/create":
+        form: Any = {"type": "object", "properties": {"age": {"type": "integer"}}}
+        named = getattr(m, "ElicitRequestFormParams", None) or m.ElicitRequestParams
+        return str(await asked.elicit(named(message="?", requested_schema=form)))
+    params = m.CreateMessageRequestParams(messages=[], max_tokens=1)
+    return str(await asked.create_message(params))
+
+
+QUESTIONS = ("roots/list", "sampling/createMessage", "elicitation/create")
+
+
+def answering(spoken: str, **members: Any) -> Any:
+    """A client that answers with the baggage that comes with a question."""
+    m: Any = models(spoken)
+
+    async def on_list_roots(self: object, params: Any = None) -> Any:
+        return m.ListRootsResult(roots=[m.Root(uri=f"file:///{baggage.get_baggage('user')}")])
+
+    async def on_create_message(self: object, params: Any) -> Any:
+        text = m.TextContent(text=str(baggage.get_baggage("user")))
+        return m.CreateMessageResult(role="assistant", content=text, model="m")
+
+    async def on_elicit(self: object, params: Any) -> Any:
+        return m.ElicitResult(action="accept", content={"age": len(str(baggage.get_all()))})
+
+    members |= {"on_list_roots": on_list_roots, "on_create_message": on_create_message}
+    if hasattr(m, "ElicitResult"):
+        members["on_elicit"] = on_elicit
+    return client(spoken, **members)
+
+
+async def test_what_a_server_asks_is_a_span_of_its_own_with_one_of_the_client_below_it() -> None:
+    for own, spoken in PAIRS:
+        for what in QUESTIONS:
+            if what == QUESTIONS[-1] and not hasattr(models(spoken), "ElicitResult"):
+                continue
+            with case((own, spoken, what)):
+                recorded = Recorded()
+                both: Any = {"middleware": (recorded.telemetry,)}
+                ours, mine = kit(own, asking=asking, **both)(), answering(spoken, **both)
+                async with pkg.connect_in_memory(mine, ours, revisions=pkg.REVISIONS) as caller:
+                    token = context.attach(baggage.set_baggage("user", "ada"))
+                    try:
+                        arguments = {"what": what}
+                        result = await caller.call_tool(
+                            named(spoken, "asking", arguments=arguments)
+                        )
+                    finally:
+                        context.detach(token)
+                answers = [one for one in recorded.spans(SpanKind.SERVER) if one.name == what]
+                asked = [one for one in recorded.spans(SpanKind.CLIENT) if one.name == what]
+                assert len(answers) == 1
+                if spoken == STATELESS:
+                    # There is no request: the question is in a result, and the answer in another.
+                    assert asked == []
+                    continue
+                if what != QUESTIONS[-1]:
+                    assert "ada" in str(result)
+                served = next(
+                    one
+                    for one in recorded.spans(SpanKind.SERVER)
+                    if one.name == "tools/call asking"
+                )
+                assert asked[0].parent is not None and answers[0].parent is not None
+                assert asked[0].parent.span_id == of(served).span_id
+                assert answers[0].parent.span_id == of(asked[0]).span_id
+                ids = [dict(one.attributes or {})["jsonrpc.request.id"] for one in answers + asked]
+                assert ids[0] == ids[1]
+                methods = [
+                    dict(point.attributes)["mcp.method.name"] for point in recorded.points(CLIENT)
+                ]
+                assert what in methods
+
+
+async def test_sessions_are_measured_on_both_sides_where_there_are_any() -> None:
+    for http in (False, True):
+        for own, spoken in PAIRS:
+            with case((own, spoken, http)):
+                async with recording(own, spoken, http) as (caller, recorded):
+                    await say(caller, spoken, "a")
+                    assert [*recorded.points(SESSIONS[0])] == []
+                for metric in SESSIONS:
+                    points = [*recorded.points(metric)]
+                    if spoken == STATELESS:
+                        assert points == []
+                        continue
+                    (point,) = points
+                    assert (point.count, point.explicit_bounds[-1]) == (1, 300)
+                    expected: dict[str, Any] = {"mcp.protocol.version": spoken}
+                    if http:
+                        expected |= {"network.transport": "tcp", "network.protocol.name": "http"}
+                        if metric == SESSIONS[1]:
+                            expected |= {
+                                "server.address": "127.0.0.1",
+                                "server.port": recorded.port,
+                            }
+                    assert point.attributes == expected
+
+
+PROGRAM = """
+import os
+from mcp_revisions import v2025_11_25 as mcp
+
+app = mcp.App("ends")
+
+@app.tool
+async def end() -> None:
+    os._exit(1)
+
+app.run()
+"""
+
+
+async def test_a_session_whose_server_has_gone_failed(tmp_path: Path) -> None:
+    program, recorded = tmp_path / "ends.py", Recorded()
+    program.write_text(PROGRAM)
+    opener = pkg.stdio_client([sys.executable, str(program)], env={"PYTHONPATH": str(GENERATED)})
+    async with pkg.connect(opener, client(OLD, middleware=(recorded.telemetry,))) as caller:
+        with pytest.raises(Disconnected):
+            await caller.call_tool(named(OLD, "end"))
+    (span,) = recorded.spans(SpanKind.CLIENT)
+    assert told(span) == {"network.transport": "pipe"}
+    (point,) = recorded.points(SESSIONS[1])
+    assert point.attributes == {
+        "mcp.protocol.version": OLD,
+        "error.type": "Disconnected",
+        "network.transport": "pipe",
+    }
+
+
+async def test_what_a_socket_goes_over_is_known(tmp_path: Path) -> None:
+    async def over(family: str, server: Any, connect: Callable[[Any], Any]) -> None:
+        recorded = Recorded()
+        ours = kit(OLD, echo=echo, middleware=(recorded.telemetry,))()
+        found: list[Any] = []
+
+        def accepted() -> Any:
+            found.append(pkg.LineProtocol())
+            return found[-1]
+
+        listening = await server(accepted)
+        _, lines = await connect(listening)
+        ends: list[asyncio.Task[None]] = []
+
+        async def opened() -> Any:
+            while not found:
+                await asyncio.sleep(0)
+            ends.append(asyncio.create_task(pkg.serve(ours, pkg.LineTransport(found[0]))))
+            return pkg.LineTransport(lines)
+
+        async with pkg.connect(opened, client(OLD)) as caller:
+            await say(caller, OLD, "a")
+        await asyncio.gather(*ends)
+        listening.close()
+        (span,) = recorded.spans(SpanKind.SERVER)
+        assert told(span) == {"network.transport": family}
+
+    loop, path = asyncio.get_running_loop(), str(tmp_path / "socket")
+    local = partial(loop.create_unix_connection, pkg.LineProtocol, path)
+    await over("unix", partial(loop.create_unix_server, path=path), lambda server: local())
+
+    def remote(server: Any) -> Any:
+        host, port = server.sockets[0].getsockname()
+        return loop.create_connection(pkg.LineProtocol, host, port)
+
+    await over("tcp", partial(loop.create_server, host="127.0.0.1", port=0), remote)
 
 
 def test_without_the_api_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -244,15 +244,20 @@ class Connection:
         now: float = 0.0,
         *,
         progress: bool = False,
+        meta: bytes | None = None,
     ) -> tuple[RequestId, bytes]:
         """Return a new request and its id; raise `LocalError`, and then nothing has changed.
 
         With `progress` the peer is asked to report how far it has come, under the id as token.
+        `meta` are members of its `_meta`, as JSON text, which are not translated.
         """
         self._check(spec, params)
         self.table.admit(spec.method, self.role)
         id = next(self.ids)
-        data = self.table.serialise_request(spec, id, params, meta=self._meta(id, progress))
+        own = self._meta(id, progress)
+        if meta is not None:
+            own = meta if own is None else b"%b,%b" % (own, meta)
+        data = self.table.serialise_request(spec, id, params, meta=own)
         pending = self._asked[id] = Pending(spec, patience, progress, now)
         self.latest_due = pending.due
         return id, data

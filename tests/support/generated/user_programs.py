@@ -641,9 +641,24 @@ from logging import getLogger
 from typing import Any, assert_type
 
 from mcp_revisions import CallNext, MethodCall, Middleware, RateLimit, ResultCache, Telemetry
-from mcp_revisions import Timing, connect_in_memory
+from mcp_revisions import Network, SessionEnd, Timing, connect_in_memory
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25 import models as m
+
+
+class Counting:
+    def __init__(self) -> None:
+        self.ended: list[float] = []
+
+    async def __call__(self, call: MethodCall, next: CallNext) -> Any:
+        assert_type(call.network, Network | None)
+        print(call.is_sent, *call.sent_ids)
+        return await next(call)
+
+    def on_session_end(self, end: SessionEnd) -> None:
+        assert_type(end.network, Network | None)
+        self.ended.append(end.seconds)
+        end.seconds = 0  # wrong
 
 
 def named(name: str) -> Middleware:
@@ -664,7 +679,7 @@ async def not_next(call: MethodCall) -> Any:
 
 
 class Ours(mcp.Server):
-    middleware = [Timing(logger=getLogger("calls")), named("one"), ResultCache(5, size=10)]
+    middleware = [Timing(logger=getLogger("calls")), Counting(), ResultCache(5, size=10)]
 
     async def around(self, call: MethodCall, next: CallNext) -> m.CallToolResult | None:
         result: Any = await next(call.with_meta({"a": 1}))
@@ -728,7 +743,13 @@ def transaction(session: mcp.Session) -> Iterator[Db]:
 
 
 @app.tool
-def plain(x: int, db: Annotated[Db, Depends(transaction)]) -> int:
+def plain(x: int, db: Annotated[Db, Depends(transaction, thread=False)]) -> int:
+    Depends(transaction, False)  # wrong
+    return x + db.count()
+
+
+@app.tool
+def also_plain(x: int, db: Annotated[Db, Depends(transaction)]) -> int:
     return x + db.count()
 
 

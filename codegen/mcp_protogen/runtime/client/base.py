@@ -4,13 +4,22 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
-from pydantic import ValidationError
-
 from ..connection import Connection
 from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, RemoteError
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
-from ..core.middleware import MethodCall, Middleware, meta_of, through
+from ..core.middleware import (
+    MethodCall,
+    Middleware,
+    Network,
+    SessionEnd,
+    meta_of,
+    noted,
+    send_through,
+    session_ended,
+    session_hooks,
+    through,
+)
 from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import escaped
 from ..core.options import CallOptions, Options
@@ -18,7 +27,7 @@ from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import is_change
 from ..core.tasks import Tasks, together
 from ..messages import jsonrpc
-from ..messages.method_table import Notification
+from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint
 from ..rpc.jobs import Job
 from ..rpc.peer import Peer
@@ -65,8 +74,11 @@ class ClientConnection:
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.instructions = instructions
+        self.network: Network | None = None
+        """What it goes over, if its transport says."""
         self.mark: Final = object()
         """What stands for this connection in a cache, and does not keep it alive."""
+        self._middleware = view.handlers.__mcp_runtime__.middleware()
 
     async def open(self) -> None:
         """Say what holds for the whole connection."""
@@ -147,7 +159,9 @@ class ClientConnection:
         method = request.spec.method
         handler = self.handlers.get(method)
         if handler is not None:
-            answer = await handler(request.params)
+            # Middleware gets more of it.
+            whole = (request,) if self._middleware else ()
+            answer = await handler(request.params, *whole)
             return self._fitted(answer, job) if method == ELICIT else answer
         if method == "ping":
             return request.spec.results[0]()
@@ -167,6 +181,20 @@ class ClientConnection:
             self.view.handlers.__mcp_runtime__.changed(method, params)
         handler = self.handlers.get(method)
         return None if handler is None else handler(params)
+
+    def ended(self, seconds: float) -> None:
+        """Tell the middleware that the session has ended, if there was one, after `seconds`."""
+        hooks = session_hooks(self._middleware)
+        if hooks and self.view.table.era.has_handshake:
+            revision, error = self.negotiated.revision, self.endpoint.broken
+            end = SessionEnd(
+                role="client",
+                revision=revision,
+                seconds=seconds,
+                network=self.network,
+                error=error,
+            )
+            session_ended(hooks, end)
 
 
 def unfit_question(key: str, problem: str) -> InvalidAnswer:
@@ -192,6 +220,8 @@ class ClientRuntime(HandlerSet):
         if middleware := self.middleware():
             self._request = partial(self._through, middleware, connection.request)
             self._notify = partial(self._through, middleware, connection.endpoint.notify)
+            own = connection.endpoint.connection
+            own.ids = noted(own.ids)
 
     async def _unconnected(self, *_: object) -> Any:
         raise LocalError("not connected")
@@ -205,26 +235,20 @@ class ClientRuntime(HandlerSet):
         *options: CallOptions,
     ) -> Any:
         """Send a message through the middleware."""
-        try:
-            given = spec.params() if params is None else params
-        except (TypeError, ValidationError):
-            return await send(spec, params, *options)  # which says that it needs params
 
-        async def sent(call: MethodCall) -> Any:
-            changed = params if call.params is given else call.params
+        async def sent(changed: Any) -> Any:
             return await send(spec, changed, *options)
 
-        return await through(middleware, sent, self._call(spec.method, given, is_sent=True))
+        call = partial(self._call, spec.method)
+        return await send_through(middleware, sent, spec.params, params, call)
 
-    def _call(self, method: str, params: Any, *, is_sent: bool) -> MethodCall:
+    def _call(self, method: str, **members: Any) -> MethodCall:
         return MethodCall(
             method=method,
-            params=params,
             revision=self.revision,
             session=self.client,
-            meta=meta_of(params),
             is_request=not method.startswith("notifications/"),
-            is_sent=is_sent,
+            **members,
         )
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
@@ -233,8 +257,11 @@ class ClientRuntime(HandlerSet):
             return handlers
 
         def handled(method: str, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-            async def handle(params: Any) -> Any:
-                call = self._call(method, params, is_sent=False)
+            async def handle(params: Any, request: Request[Any] | None = None) -> Any:
+                id, meta = None, meta_of(params)
+                if request is not None:
+                    id, meta = request.id, request.meta
+                call = self._call(method, params=params, meta=meta, request_id=id)
                 return await through(middleware, lambda call: handler(call.params), call)
 
             return handle
@@ -256,6 +283,10 @@ class ClientRuntime(HandlerSet):
     @property
     def endpoint(self) -> Endpoint:
         return self.connection.endpoint
+
+    @property
+    def network(self) -> Network | None:
+        return self.connection.network
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
         if self.cache is None:

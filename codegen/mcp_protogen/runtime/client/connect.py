@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from itertools import count
 from logging import getLogger
+from time import monotonic
 from typing import Any, Final, Protocol, TypeAlias, TypedDict, TypeVar
 
 from pydantic_core import to_json
@@ -73,6 +74,7 @@ async def connected(
         view = views[adopted.negotiated.revision]
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _connection(view, adopted, negotiator.ids, queue, options)
+        connection.network = getattr(negotiator.transport, "network", None)
         async with _running(connection, negotiator, queue):
             await connection.open()
             yield view.handlers
@@ -254,9 +256,11 @@ async def _running(
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
         connection.enter(State.OPEN)
     reader = asyncio.create_task(_read(client, negotiator))
+    begun = monotonic()
     try:
         yield
     finally:
+        client.ended(monotonic() - begun)
         endpoint.abort(Disconnected("the connection was closed"))
         reader.cancel()
         with suppress(CancelledError):

@@ -1,17 +1,43 @@
 """Middleware: functions around each message that a server or a client handles, or a client sends.
 
 One gets a call and what comes `next`: it can look at both, change the params or the result, answer
-by itself, or raise. The first one is outermost.
+by itself, or raise. The first one is outermost. An object may also hear of sessions that end.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias, cast
+from logging import getLogger
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from pydantic import ValidationError
 
 from .connection_errors import CHOSEN
 from .errors import RequestId
+from .json import is_object
 from .models.base import WireModel, declared, validator_of
+from .spec import Role
+
+_log: Final = getLogger(__name__)
+
+_ids: Final[ContextVar[list[RequestId] | None]] = ContextVar("ids", default=None)
+"""Where the ids go of what is sent for a call."""
+
+
+class Network(NamedTuple):
+    """What a connection goes over: `pipe`, `tcp` or `unix`, and the protocol above it.
+
+    A client also knows the host and the port of the server.
+    """
+
+    transport: str
+    protocol: str | None = None
+    host: str | None = None
+    port: int | None = None
+
+
+OVER_HTTP: Final = Network("tcp", "http")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +56,20 @@ class MethodCall:
     principal: str | None = None
     """The id of the client as the transport has authenticated it, if it does."""
     request_id: RequestId | None = None
-    """The id of a request to a server."""
+    """The id of a request that is handled."""
     is_request: bool = True
     """Whether there is an answer; the result of a notification is None."""
     is_sent: bool = False
-    """Whether this client sends the message, and does not handle it."""
+    """Whether this side sends the message, and does not handle it."""
+    sent_ids: Sequence[RequestId] = ()
+    """The ids of the requests that were sent for it so far."""
+
+    @property
+    def network(self) -> Network | None:
+        """The network below the connection, if its transport says."""
+        runtime = getattr(self.session, "__mcp_runtime__", None)
+        network: Network | None = getattr(runtime, "network", None)
+        return network
 
     @property
     def target(self) -> str | None:
@@ -53,16 +88,29 @@ class MethodCall:
     def with_meta(self, members: Mapping[str, Any]) -> "MethodCall":
         """Return the call with `members` beside the others in the `_meta` of its params."""
         model = cast(type[WireModel], type(self.params))
-        annotation: Any = model.model_fields["meta"].annotation
-        meta = validator_of(annotation)({**meta_of(self.params), **members})
-        params = self.params.model_copy(update={"meta": meta})
+        field: Any = model.model_fields.get("meta")
+        meta = {**meta_of(self.params), **members}
+        # Params that declare none carry it as they do any other member.
+        update = (
+            {"_meta": meta} if field is None else {"meta": validator_of(field.annotation)(meta)}
+        )
+        params = self.params.model_copy(update=update)
         return replace(self, params=params, meta={**self.meta, **members})
 
 
 def meta_of(params: Any) -> Mapping[str, Any]:
     """Return the `_meta` of typed params as a JSON object."""
     meta: Any = declared(params, "meta")
+    if meta is None:
+        meta = undeclared_meta(params)
     return meta.to_wire() if isinstance(meta, WireModel) else meta or {}
+
+
+def undeclared_meta(params: Any) -> Mapping[str, Any] | None:
+    """Return the `_meta` of params whose class declares none, such as questions of 2026-07-28."""
+    extra = params.model_extra if isinstance(params, WireModel) else None
+    meta = None if extra is None else extra.get("_meta")
+    return meta if is_object(meta) else None
 
 
 CallNext: TypeAlias = Callable[[MethodCall], Awaitable[Any]]
@@ -91,6 +139,43 @@ async def through(middleware: Sequence[Middleware], last: CallNext, call: Method
     return await next(call)
 
 
+async def send_through(
+    middleware: Sequence[Middleware],
+    send: Callable[[Any], Awaitable[Any]],
+    make: Any,
+    params: Any,
+    call: Callable[..., MethodCall],
+) -> Any:
+    """Return the result of what is sent through middleware, by `send`, with params or None.
+
+    `make` makes the params where there are none, and `call` the call that middleware sees.
+    """
+    try:
+        given = make() if params is None else params
+    except (TypeError, ValidationError):
+        return await send(params)  # which says that it needs params
+    ids: list[RequestId] = []
+
+    async def sent(changed: MethodCall) -> Any:
+        token = _ids.set(ids)
+        try:
+            return await send(params if changed.params is given else changed.params)
+        finally:
+            _ids.reset(token)
+
+    made = call(params=given, meta=meta_of(given), is_sent=True, sent_ids=ids)
+    return await through(middleware, sent, made)
+
+
+def noted(ids: Iterator[RequestId]) -> Iterator[RequestId]:
+    """Yield ids of requests, of each of which the call takes note that it is sent for."""
+    for id in ids:
+        sent = _ids.get()
+        if sent is not None:
+            sent.append(id)
+        yield id
+
+
 def _step(one: Middleware, next: CallNext, call: MethodCall) -> Awaitable[Any]:
     return one(call, next)
 
@@ -105,3 +190,35 @@ def failure(outcome: object) -> str | None:
     if isinstance(outcome, BaseException):
         return type(outcome).__qualname__
     return "tool_error" if declared(outcome, "is_error") is True else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEnd:
+    """The end of a session, which a handshake has begun."""
+
+    role: Role
+    """Whose end of it has ended."""
+    revision: str
+    seconds: float
+    """The time that it has lasted."""
+    network: Network | None = None
+    """What it went over, if the transport says."""
+    error: BaseException | None = None
+    """Why it broke, if it did."""
+
+
+SessionHooks: TypeAlias = tuple[Callable[[SessionEnd], object], ...]
+
+
+def session_hooks(middleware: Sequence[Middleware]) -> SessionHooks:
+    """Return the methods `on_session_end` of those that have one."""
+    found = [getattr(one, "on_session_end", None) for one in middleware]
+    return tuple(one for one in found if one is not None)
+
+
+def session_ended(hooks: SessionHooks, end: SessionEnd) -> None:
+    for hook in hooks:
+        try:
+            hook(end)
+        except Exception:
+            _log.exception("a middleware could not take note of the end of a session")

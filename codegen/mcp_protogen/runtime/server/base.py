@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, 
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from logging import getLogger
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
@@ -36,13 +37,20 @@ from ..core.errors import (
 )
 from ..core.http_request import HttpRequest
 from ..core.json import JSONObject, is_object
+from ..core.middleware import MethodCall, Middleware, Network, send_through, undeclared_meta
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
 from ..core.revision import Revision
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import Level, passes
 from ..core.tasks import is_running
-from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
+from ..messages.envelope import (
+    CLIENT_INFO,
+    LOG_LEVEL,
+    PROGRESS_TOKEN,
+    client_capabilities,
+    members,
+)
 from ..messages.jsonrpc import LONGEST
 from ..messages.method_table import MethodTable, Request
 from ..rpc.endpoint import Endpoint
@@ -83,6 +91,12 @@ class OpenConnection(Protocol):
     def level(self) -> str:
         """The least severe log entries that the client has asked for, in the handshake era."""
         ...
+
+    @property
+    def middleware(self) -> Sequence[Middleware]: ...
+
+    @property
+    def network(self) -> Network | None: ...
 
     def session(self) -> Any: ...
 
@@ -308,6 +322,10 @@ class RequestContext:
         return None if self._reply is None else self._reply.http_request
 
     @property
+    def network(self) -> Network | None:
+        return self._connection.network
+
+    @property
     def server_state(self) -> Any:
         return self._connection.server.__mcp_runtime__.state
 
@@ -469,7 +487,19 @@ class RequestContext:
         """Ask the client, and do not check the answer to a form."""
         spoken = self.spoken
         if spoken.rules.server_requests:
-            return await self.endpoint.request(spec, params, options, self._beside)
+            middleware, via = self._connection.middleware, self._beside
+            if not middleware:
+                return await self.endpoint.request(spec, params, options, via)
+
+            async def send(changed: Any) -> R:
+                # Translation would drop what its class does not declare.
+                added = undeclared_meta(changed)
+                meta = members(added) if added else None
+                return await self.endpoint.request(spec, changed, options, via, meta)
+
+            call = partial(self.call, spec.method)
+            answered: R = await send_through(middleware, send, spec.params, params, call)
+            return answered
         if spec.method == "ping":
             # A client that has just made a request is there.
             alive: R = spec.results[0]()
@@ -480,6 +510,16 @@ class RequestContext:
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)
         answer = await self.rounds.answer_to(spoken.write_question(spec, params))
         return spoken.read_response(spec, answer)
+
+    def call(self, method: str, **given: Any) -> MethodCall:
+        """Return what middleware sees of a message."""
+        return MethodCall(
+            method=method,
+            revision=self.spoken.revision,
+            session=self.session(),
+            principal=self.principal,
+            **given,
+        )
 
     async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
         if self._once is None:

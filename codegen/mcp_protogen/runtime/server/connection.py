@@ -8,6 +8,7 @@ from asyncio import Future, current_task, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -15,7 +16,16 @@ from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, RequestId
 from ..core.json import JSONObject, json_text
-from ..core.middleware import MethodCall, through
+from ..core.middleware import (
+    MethodCall,
+    Middleware,
+    Network,
+    SessionEnd,
+    noted,
+    session_ended,
+    session_hooks,
+    through,
+)
 from ..core.models.base import WireModel
 from ..core.options import Options
 from ..core.spec import Role
@@ -40,7 +50,7 @@ class BoundServer:
 
     __slots__ = (
         *("audience", "changes", "declared", "handlers", "middleware", "needs"),
-        *("server", "signature", "strategies", "view"),
+        *("server", "session_hooks", "signature", "strategies", "view"),
     )
 
     def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
@@ -51,6 +61,7 @@ class BoundServer:
         self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
         """By wire name."""
         self.middleware = own.middleware()
+        self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
         self.strategies: Mapping[str, Strategy] = strategies(server.TABLE, view.table)
         """How the handlers of some methods are run."""
@@ -111,7 +122,7 @@ class BoundServer:
 class ServerState:
     """The servers in all revisions that are spoken, and what all their connections use."""
 
-    __slots__ = ("_bound_servers", "_views", "ids", "offer", "options", "seal", "tasks")
+    __slots__ = ("_bound_servers", "_views", "ids", "network", "offer", "options", "seal", "tasks")
 
     def __init__(
         self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
@@ -120,6 +131,8 @@ class ServerState:
         self.tasks = tasks
         self.options = options
         self.ids: Iterator[RequestId] = count(1)
+        self.network: Network | None = None
+        """What connections go over, if their transport says."""
         self.seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
         self._views = views
         self._bound_servers: dict[str, BoundServer] = {}
@@ -139,6 +152,7 @@ class ServerConnection:
     """One server, one connection, one revision."""
 
     __slots__ = (
+        "_begun",
         "_listeners",
         "_streams",
         "audience",
@@ -168,6 +182,10 @@ class ServerConnection:
         notified: OnNotification = self._on_notification
         if bound_server.middleware:
             serve, notified = self._serve_through, self._notify_through
+            connection.ids = noted(state.ids)
+        # Only a session begins with a handshake.
+        measured = bound_server.session_hooks and connection.state is State.OPEN_PENDING
+        self._begun = monotonic() if measured else None
         self.endpoint = Endpoint(connection, sink, state.tasks, state.options, serve, notified)
         self.level: str = "debug"
         self.handlers = bound_server.handlers
@@ -204,6 +222,14 @@ class ServerConnection:
     def subscriptions(self) -> frozenset[str]:
         return frozenset() if self._listeners is None else self._listeners.uris
 
+    @property
+    def middleware(self) -> tuple[Middleware, ...]:
+        return self.bound_server.middleware
+
+    @property
+    def network(self) -> Network | None:
+        return self.state.network
+
     def session(self) -> Any:
         return RequestContext(self).session()
 
@@ -230,13 +256,10 @@ class ServerConnection:
     def _call(
         self, message: Request[Any] | Notification[Any], context: RequestContext
     ) -> MethodCall:
-        return MethodCall(
-            method=message.spec.method,
+        return context.call(
+            message.spec.method,
             params=message.params,
-            revision=context.spoken.revision,
-            session=context.session(),
             meta=message.meta,
-            principal=context.principal,
             request_id=context.request_id,
             is_request=isinstance(message, Request),
         )
@@ -330,6 +353,13 @@ class ServerConnection:
     def abort(self, error: Disconnected) -> None:
         """Begin to end: calls fail with `error`, and listen streams get their results."""
         self.unregister()
+        if self._begun is not None:
+            seconds, self._begun = monotonic() - self._begun, None
+            revision = self.endpoint.connection.table.revision
+            end = SessionEnd(
+                role="server", revision=revision, seconds=seconds, network=self.network
+            )
+            session_ended(self.bound_server.session_hooks, end)
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()

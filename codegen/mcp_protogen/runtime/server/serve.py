@@ -74,6 +74,7 @@ async def serve_views(
     """Serve one connection, which is not closed at the end; `principal` is whose it is."""
     state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
     router = Router(state, queue, principal)
+    state.network = getattr(transport, "network", None)
     async with entered(views.handlers):
         writer = asyncio.create_task(queue.run())
         try:

@@ -2,20 +2,27 @@
 
 What a call needs is found when the function is registered. In a call, each function runs once,
 after those that it needs itself; generators go on in the opposite order when the call is over.
+Plain functions run in threads. What can runs on the event loop first, so that a plain tool and the
+plain functions that it needs have one thread for the whole call.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from inspect import Parameter as Kind
-from inspect import isasyncgenfunction, isawaitable, isgeneratorfunction, signature
-from typing import Annotated, Any, Final, TypeAlias, get_args, get_origin
+from inspect import (
+    isasyncgenfunction,
+    iscoroutinefunction,
+    isgeneratorfunction,
+    signature,
+    unwrap,
+)
+from itertools import groupby
+from typing import Annotated, Any, Final, Protocol, get_args, get_origin
 
 from .functions import Function, Parameter, Signature, named, signature_of
-
-_Entered: TypeAlias = AbstractAsyncContextManager[Any]
-Run: TypeAlias = Callable[[object, Any, Mapping[str, Any]], Awaitable[Any]]
+from .scopes import Scope, Step, Steps
 
 _VARIADIC: Final = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
 
@@ -29,18 +36,25 @@ class Depends:
     """
 
     function: Function
+    _: KW_ONLY
+    thread: bool | None = None
+    """Whether it runs in a thread, as plain functions do; false for one that never waits."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    function: Function
-    manager: Callable[..., _Entered] | None
-    """For a generator, what makes a context manager of it."""
-    sessions: tuple[str, ...]
-    needs: Mapping[str, Function]
+class _Run(Protocol):
+    def __call__(
+        self,
+        server: Any,
+        session: Any,
+        given: Mapping[str, Any],
+        around: Callable[[Function], Function] | None = None,
+        /,
+    ) -> Awaitable[Any]:
+        """Return what a function returns, or the one that `around` makes of it in its place."""
+        ...
 
 
-def split(signature: Signature) -> tuple[Signature, Mapping[str, Function]]:
+def split(signature: Signature) -> tuple[Signature, Mapping[str, Depends]]:
     """Return the signature without the parameters that functions fill, and these functions."""
     filled = {one.name: found for one in signature.parameters if (found := _filled(signature, one))}
     if not filled:
@@ -49,7 +63,7 @@ def split(signature: Signature) -> tuple[Signature, Mapping[str, Function]]:
     return replace(signature, parameters=parameters), filled
 
 
-def _filled(signature: Signature, parameter: Parameter) -> Function | None:
+def _filled(signature: Signature, parameter: Parameter) -> Depends | None:
     if isinstance(parameter.default, Depends):
         name = named(parameter.default.function)
         advice = f"{parameter.name}: Annotated[…, Depends({name})]"
@@ -57,28 +71,39 @@ def _filled(signature: Signature, parameter: Parameter) -> Function | None:
     # A type alias has its value in a member.
     annotation = getattr(parameter.annotation, "__value__", parameter.annotation)
     found = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return next((one.function for one in found if isinstance(one, Depends)), None)
+    return next((one for one in found if isinstance(one, Depends)), None)
 
 
-def with_dependencies(run: Run, filled: Mapping[str, Function]) -> Run:
-    """Return `run` with the parameters that functions fill; raise `TypeError` for a circle."""
-    steps: dict[Function, _Step] = {}
-    for function in filled.values():
-        _plan(function, steps, ())
-    ordered = tuple(steps.values())
+def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: bool) -> _Run:
+    """Return `run` with the parameters that functions fill; raise `TypeError` for a circle.
 
-    async def filling(server: object, session: Any, given: Mapping[str, Any]) -> Any:
-        entered: list[_Entered] = []
+    `threaded` says whether what it runs does so in a thread.
+    """
+    found: dict[Function, Step] = {}
+    for one in filled.values():
+        _plan(one, found, ())
+    groups = [tuple(group) for _, group in groupby(_ordered(found), lambda step: step.threaded)]
+    last: Steps = groups.pop() if threaded and groups[-1][0].threaded else ()
+    late = {step.function for step in last}
+    names = {name: one.function for name, one in filled.items()}
+    later = {name: one for name, one in names.items() if one in late}
+    before = {name: one for name, one in names.items() if one not in late}
+
+    async def filling(
+        server: Any, session: Any, given: Mapping[str, Any], _: object = None, /
+    ) -> Any:
+        scope = Scope(server.__mcp_runtime__.threads, session)
         failed: BaseException | None = None
         result: Any = None
         try:
-            values = await _values(ordered, session, entered)
-            given = {**given, **{name: values[one] for name, one in filled.items()}}
-            result = await run(server, session, given)
+            for group in groups:
+                await scope.enter(group)
+            given = {**given, **{name: scope.values[one] for name, one in before.items()}}
+            around = partial(scope.around, last, later) if last else None
+            result = await run(server, session, given, around)
         except BaseException as error:
             failed = error
-        for manager in reversed(entered):
-            failed = await _left(manager, failed)
+        failed = await scope.close(failed)
         if failed is None:
             return result
         try:
@@ -89,36 +114,18 @@ def with_dependencies(run: Run, filled: Mapping[str, Function]) -> Run:
     return filling
 
 
-async def _values(
-    steps: Sequence[_Step], session: object, entered: list[_Entered]
-) -> Mapping[Function, Any]:
-    values: dict[Function, Any] = {}
-    for step in steps:
-        given = {name: values[function] for name, function in step.needs.items()}
-        given.update(dict.fromkeys(step.sessions, session))
-        if step.manager is None:
-            value = step.function(**given)
-            if isawaitable(value):
-                value = await value
-        else:
-            manager = step.manager(**given)
-            value = await manager.__aenter__()
-            entered.append(manager)
-        values[step.function] = value
-    return values
+def _ordered(steps: Mapping[Function, Step]) -> list[Step]:
+    """Return the steps, each after what it needs, and those on the event loop early."""
+    ordered: dict[Function, Step] = {}
 
+    def place(step: Step) -> None:
+        for function in step.needs.values():
+            place(steps[function])
+        ordered.setdefault(step.function, step)
 
-async def _left(manager: _Entered, failed: BaseException | None) -> BaseException | None:
-    """Let a generator go on, and return the failure that there is then."""
-    try:
-        # One that catches it hides it from no other: a transaction must not be committed then.
-        if failed is None:
-            await manager.__aexit__(None, None, None)
-        else:
-            await manager.__aexit__(type(failed), failed, failed.__traceback__)
-    except BaseException as error:
-        return error
-    return failed
+    for step in sorted(steps.values(), key=lambda step: step.threaded):
+        place(step)
+    return list(ordered.values())
 
 
 @asynccontextmanager
@@ -127,28 +134,42 @@ async def _of_generator(function: Function, /, **given: Any) -> AsyncGenerator[A
         yield value
 
 
-def _plan(function: Function, steps: dict[Function, _Step], above: tuple[Function, ...]) -> None:
+def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]) -> None:
     """Add what a function needs, and then itself, to the steps of a call."""
+    function = one.function
     if function in above:
         circle = " → ".join(map(named, (*above[above.index(function) :], function)))
         raise TypeError(f"Depends goes in a circle: {circle}")
-    if function in steps:
-        return
     if not callable(function):
         raise TypeError(f"Depends takes a function, but not {function!r}: Depends(open_db)")
+    threaded = _is_threaded(one)
+    if function in steps:
+        if steps[function].threaded is not threaded:
+            advice = "it runs once for each call, so say thread=… wherever it is named"
+            raise TypeError(f"Depends({named(function)}) is in a thread, and is not: {advice}")
+        return
     described, needs = split(_signature(function))
     for needed in needs.values():
         _plan(needed, steps, (*above, function))
-    for one in described.parameters:
-        if one.required:
+    for left in described.parameters:
+        if left.required:
             advice = "annotate it with Depends(…) or the session, or give it a default"
-            raise TypeError(f"{described.where}: nothing fills the parameter {one.name}: {advice}")
-    manager: Callable[..., _Entered] | None = None
+            raise TypeError(f"{described.where}: nothing fills the parameter {left.name}: {advice}")
+    manager: Callable[..., Any] | None = None
     if isasyncgenfunction(function):
         manager = asynccontextmanager(function)
     elif isgeneratorfunction(function):
-        manager = partial(_of_generator, function)
-    steps[function] = _Step(function, manager, described.sessions, needs)
+        manager = contextmanager(function) if threaded else partial(_of_generator, function)
+    inner = {name: needed.function for name, needed in needs.items()}
+    steps[function] = Step(function, threaded, manager, described.sessions, inner)
+
+
+def _is_threaded(one: Depends) -> bool:
+    function = one.function
+    waits = iscoroutinefunction(unwrap(function)) or isasyncgenfunction(function)
+    if waits and one.thread:
+        raise TypeError(f"{named(function)}: a coroutine function cannot run in a thread")
+    return not waits if one.thread is None else one.thread
 
 
 def _signature(function: Function) -> Signature:

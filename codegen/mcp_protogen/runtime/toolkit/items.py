@@ -6,7 +6,6 @@ gets lists of its own.
 
 import re
 from abc import ABC, abstractmethod
-from asyncio import CancelledError
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -94,7 +93,7 @@ class Item(ABC):
         self._threaded: bool = self.options.get("thread", is_plain)
         if filled:
             # Decided here, so that no other call takes a further step.
-            vars(self)["run"] = with_dependencies(self.run, filled)
+            vars(self)["run"] = with_dependencies(self.run, filled, threaded=self._threaded)
 
     @abstractmethod
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
@@ -123,28 +122,27 @@ class Item(ABC):
             wrong = "; ".join(f"{at}: {text}" for at, text in problems(error, kept))
             raise TypeError(f"{where}: {wrong}") from error
 
-    async def run(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
+    async def run(
+        self,
+        server: Any,
+        session: SessionBase,
+        given: Mapping[str, Any],
+        around: Callable[[Function], Function] | None = None,
+        /,
+    ) -> Any:
         function, _, _, attribute = self._marked
         if attribute:
             function = getattr(server, attribute)
         if self.signature.sessions:
             given = {**given, **dict.fromkeys(self.signature.sessions, session)}
+        if around is not None:
+            function = around(function)
         if self._threaded:
-            returned = await self._in_thread(server, session, function, given)
+            returned = await server.__mcp_runtime__.threads.run_for(session, function, given)
         else:
             returned = function(**given)
         may_wait = type(returned) not in _PLAIN and isawaitable(returned)
         return await returned if may_wait else returned
-
-    async def _in_thread(
-        self, server: Any, session: SessionBase, function: Function, given: Mapping[str, Any]
-    ) -> Any:
-        try:
-            return await server.__mcp_runtime__.threads.run(function, given)
-        except CancelledError:
-            # What the function waits for in its thread ends with the call.
-            session.__mcp_runtime__.let_go_of_threads()
-            raise
 
 
 def _shown(options: DecoratorOptions, where: str) -> tuple[frozenset[str], Enabled]:

@@ -127,7 +127,7 @@ class RemoteMount(Mount):
             key = outer.principal, json_text(outer.peer_declared())
         remote = remotes.pop(key, None)
         if remote is None:
-            if connection.endpoint.is_aborted:
+            if connection.endpoint.broken is not None:
                 # What is opened now, nothing would close.
                 raise McpError(INTERNAL_ERROR, "The client is gone")
             idle = (one for one, remote in remotes.items() if not remote.used)

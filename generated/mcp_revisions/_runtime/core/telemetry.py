@@ -2,8 +2,8 @@
 
 The conventions are open-telemetry/semantic-conventions-genai, docs/gen-ai/mcp.md, whose status is
 Development. Each name below is one of theirs. `mcp.session.id` is left out: where nobody is
-authenticated it is all that it takes to speak in a session. What no message says, such as
-`network.transport`, a program gives as `attributes`.
+authenticated it is all that it takes to speak in a session. What neither a message nor a transport
+says, a program gives as `attributes`.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -15,9 +15,11 @@ from typing import Any, Final
 from .connection_errors import CHOSEN
 from .errors import INTERNAL_ERROR, INVALID_PARAMS
 from .json import json_text
-from .middleware import CallNext, MethodCall, failure
+from .middleware import CallNext, MethodCall, Network, SessionEnd, failure
 from .models.base import declared
+from .spec import Role
 
+REQUEST_ID: Final = "jsonrpc.request.id"
 _TOOL: Final = "tools/call"
 _PROMPT: Final = "prompts/get"
 
@@ -40,33 +42,45 @@ ATTRIBUTES: Final[Mapping[str, Callable[[MethodCall], str | None]]] = {
     "gen_ai.operation.name": lambda call: "execute_tool" if call.method == _TOOL else None,
     **_TARGETS,
     "mcp.resource.uri": _uri,
-    "jsonrpc.request.id": lambda call: None if call.request_id is None else str(call.request_id),
+    REQUEST_ID: lambda call: None if call.request_id is None else str(call.request_id),
 }
 """The attributes of a span by name; what gives None is left out."""
 
 # "Metrics": those with few values.
-_OF_METRICS: Final = ATTRIBUTES.keys() - {"mcp.resource.uri", "jsonrpc.request.id"}
+_OF_METRICS: Final = ATTRIBUTES.keys() - {"mcp.resource.uri", REQUEST_ID}
+
+# "Recording MCP transport"
+NETWORK: Final[Mapping[str, Callable[[Network], str | int | None]]] = {
+    "network.transport": lambda network: network.transport,
+    "network.protocol.name": lambda network: network.protocol,
+    "server.address": lambda network: network.host,
+    "server.port": lambda network: network.port,
+}
+"""The attributes of spans and metrics that a transport says."""
 
 ERROR_TYPE: Final = "error.type"
 STATUS_CODE: Final = "rpc.response.status_code"
 ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 RESULT: Final = "gen_ai.tool.call.result"
 
-METRICS: Final[Mapping[bool, tuple[str, str]]] = {
-    False: ("mcp.server.operation.duration", "Time that a server takes for one message"),
+METRICS: Final[Mapping[bool | Role, tuple[str, str]]] = {
+    False: ("mcp.server.operation.duration", "Time that a message takes which was received"),
     True: ("mcp.client.operation.duration", "Time until a message that was sent is answered"),
+    "server": ("mcp.server.session.duration", "Time that a session lasts, on the server"),
+    "client": ("mcp.client.session.duration", "Time that a session lasts, on the client"),
 }
-"""The name and description of a histogram of seconds, by `MethodCall.is_sent`."""
+"""Names and descriptions of histograms of seconds: of messages by `MethodCall.is_sent`, and of
+sessions by `SessionEnd.role`."""
 
-# "Metric: `mcp.client.operation.duration`"
+# "Metric: `mcp.client.operation.duration`"; those of sessions have the same.
 _BUCKETS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 
 
 class Telemetry:
-    """Middleware that makes a span, and a measurement, of each message.
+    """Middleware that makes a span, and a measurement, of each message, and measures sessions.
 
-    A client's span goes along in the `_meta` of its params, and the span of the server is below it;
-    a span around the server's, such as that of an HTTP request, is linked ("Context propagation").
+    The span of what is sent goes along in the `_meta` of its params, and that of who handles it is
+    below it; a span around that, such as of an HTTP request, is linked ("Context propagation").
     Without providers the global ones count. `attributes` are added to all that is recorded;
     `arguments` and `results` of tools, which may be secret, are recorded if they are asked for.
 
@@ -93,10 +107,10 @@ class Telemetry:
         self._tracer: Any = self._trace.get_tracer(__name__, tracer_provider=tracer_provider)
         meter: Any = metrics.get_meter(__name__, meter_provider=meter_provider)
         self._durations = {
-            is_sent: meter.create_histogram(
+            of: meter.create_histogram(
                 name, unit="s", description=said, explicit_bucket_boundaries_advisory=_BUCKETS
             )
-            for is_sent, (name, said) in METRICS.items()
+            for of, (name, said) in METRICS.items()
         }
         self._attributes = dict(attributes or {})
         self._arguments = arguments
@@ -104,8 +118,9 @@ class Telemetry:
 
     async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
         known = {name: value for name, of in ATTRIBUTES.items() if (value := of(call)) is not None}
+        given = {**_network(call.network), **self._attributes}
         begun, outcome = monotonic(), None
-        with self._span(call, {**known, **self._attributes}) as span:
+        with self._span(call, {**known, **given}) as span:
             try:
                 if call.is_sent:
                     carrier: dict[str, str] = {}
@@ -120,8 +135,17 @@ class Telemetry:
                 raise
             finally:
                 failed = self._failure(call, outcome)
-                self._note(span, failed, outcome)
-                self._measure(call, monotonic() - begun, known, failed)
+                self._note(call, span, failed, outcome)
+                few = {**_few(known, failed), **failed, **given}
+                self._durations[call.is_sent].record(monotonic() - begun, few)
+
+    def on_session_end(self, end: SessionEnd) -> None:
+        """Measure a session."""
+        known: dict[str, str] = {"mcp.protocol.version": end.revision}
+        if end.error is not None:
+            known[ERROR_TYPE] = type(end.error).__qualname__
+        given = {**known, **_network(end.network), **self._attributes}
+        self._durations[end.role].record(end.seconds, given)
 
     @contextmanager
     def _span(self, call: MethodCall, attributes: dict[str, Any]) -> Generator[Any, None, None]:
@@ -167,19 +191,26 @@ class Telemetry:
             return {ERROR_TYPE: failed, STATUS_CODE: str(INTERNAL_ERROR)}
         return {ERROR_TYPE: failed}
 
-    def _note(self, span: Any, failed: dict[str, str], outcome: Any) -> None:
+    def _note(self, call: MethodCall, span: Any, failed: dict[str, str], outcome: Any) -> None:
+        if call.sent_ids:
+            # It was not known before. Several requests may have been made of one.
+            span.set_attribute(REQUEST_ID, str(call.sent_ids[-1]))
         if failed:
             # Texts of other exceptions hold secrets.
             message = outcome.message if isinstance(outcome, CHOSEN) else None
             span.set_status(self._trace.StatusCode.ERROR, message)
             span.set_attributes(failed)
 
-    def _measure(
-        self, call: MethodCall, seconds: float, known: Mapping[str, str], failed: Mapping[str, str]
-    ) -> None:
-        kept = set(_OF_METRICS)
-        if failed.get(STATUS_CODE) == str(INVALID_PARAMS):
-            # A name that nothing has may be anything, and a client could fill the memory with it.
-            kept -= _TARGETS.keys()
-        few = {name: value for name, value in known.items() if name in kept}
-        self._durations[call.is_sent].record(seconds, {**few, **failed, **self._attributes})
+
+def _network(network: Network | None) -> dict[str, str | int]:
+    if network is None:
+        return {}
+    return {name: value for name, of in NETWORK.items() if (value := of(network)) is not None}
+
+
+def _few(known: Mapping[str, str], failed: Mapping[str, str]) -> dict[str, str]:
+    kept = set(_OF_METRICS)
+    if failed.get(STATUS_CODE) == str(INVALID_PARAMS):
+        # A name that nothing has may be anything, and a client could fill the memory with it.
+        kept -= _TARGETS.keys()
+    return {name: value for name, value in known.items() if name in kept}

@@ -103,11 +103,12 @@ class Endpoint:
         params: P | None,
         options: CallOptions,
         via: MessageSink | None = None,
+        meta: bytes | None = None,
     ) -> R:
         # From now on reading may be what a handler waits for.
         self.jobs.changed.ring()
         sink = self.sink if via is None else via
-        return await self._calls.request(spec, params, options, sink)
+        return await self._calls.request(spec, params, options, sink, meta)
 
     async def notify(
         self,
@@ -253,6 +254,11 @@ class Endpoint:
     # How it ends.
 
     @property
+    def broken(self) -> Disconnected | None:
+        """The reason why the peer will send nothing more."""
+        return self._calls.broken
+
+    @property
     def crowded(self) -> bool:
         """Return whether there is so much to do that nothing more should be read."""
         return self.sink.flooded or self.jobs.waiting >= self.options.max_waiting
@@ -273,7 +279,7 @@ class Endpoint:
 
     async def until_aborted(self) -> None:
         """Wait until the peer will send nothing more."""
-        while self._calls.broken is None:
+        while self.broken is None:
             await self._aborted.heard()
 
     def close(self, within: float) -> Work:

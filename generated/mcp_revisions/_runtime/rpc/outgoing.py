@@ -74,6 +74,7 @@ class PendingCalls:
         params: P | None,
         options: CallOptions,
         sink: MessageSink,
+        meta: bytes | None = None,
     ) -> R:
         """Send a request and wait; see `Peer.request`. A late answer is dropped."""
         if self.broken is not None:
@@ -85,6 +86,7 @@ class PendingCalls:
             self._options.patience(spec, options),
             self._loop.time(),
             progress=on_progress is not None,
+            meta=meta,
         )
         answer: Future[R] = self._loop.create_future()
         call = self._calls[id] = _Call(answer, on_progress, sink)

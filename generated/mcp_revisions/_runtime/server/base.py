@@ -14,10 +14,11 @@ from asyncio import (
     get_running_loop,
     run_coroutine_threadsafe,
 )
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from logging import getLogger
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
 
@@ -34,14 +35,22 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
+from ..core.http_request import HttpRequest
 from ..core.json import JSONObject, is_object
+from ..core.middleware import MethodCall, Middleware, Network, send_through, undeclared_meta
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
 from ..core.revision import Revision
 from ..core.spec import NotificationSpec, RequestSpec, Role
 from ..core.subscriptions import Level, passes
 from ..core.tasks import is_running
-from ..messages.envelope import CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, client_capabilities
+from ..messages.envelope import (
+    CLIENT_INFO,
+    LOG_LEVEL,
+    PROGRESS_TOKEN,
+    client_capabilities,
+    members,
+)
 from ..messages.jsonrpc import LONGEST
 from ..messages.method_table import MethodTable, Request
 from ..rpc.endpoint import Endpoint
@@ -74,11 +83,20 @@ class OpenConnection(Protocol):
 
     endpoint: Endpoint
     server: "ServerBase[Any]"
-    level: str
-    """The least severe log entries that the client has asked for, in the handshake era."""
     seal: StateSeal
     audience: str
     """The server that a state is sealed for."""
+
+    @property
+    def level(self) -> str:
+        """The least severe log entries that the client has asked for, in the handshake era."""
+        ...
+
+    @property
+    def middleware(self) -> Sequence[Middleware]: ...
+
+    @property
+    def network(self) -> Network | None: ...
 
     def session(self) -> Any: ...
 
@@ -97,6 +115,8 @@ class ServerRuntime(HandlerSet):
         self.changes: dict[str, int] = {}
         """How many changes were published, by method."""
         self.lifespan: Lifespan | None = None
+        self.routes: list[Any] | tuple[Any, ...] = []
+        """What is served beside the endpoint over HTTP; a tuple once it is."""
         self._warned: set[str] = set()
 
     @property
@@ -106,6 +126,20 @@ class ServerRuntime(HandlerSet):
             name = self.identity()["name"]
             raise LocalError(f"session.state: {name} has no lifespan, whose value it would be")
         return self.lifespan.state
+
+    def parts(self) -> Iterator["ServerBase[Any]"]:
+        """Yield the server, and all that is mounted in it."""
+        yield cast("ServerBase[Any]", self.owner)
+
+    def connected(self, connection: OpenConnection) -> None:
+        """Publish changes on a connection from now on."""
+        self.connections[connection] = None
+
+    def disconnected(self, connection: OpenConnection) -> None:
+        self.connections.pop(connection, None)
+
+    def listening(self, context: "RequestContext") -> None:
+        """Take note of a listen stream."""
 
     def warn_undeclared(self, method: str) -> None:
         """Log once that notifications are not sent, because clients do not expect them."""
@@ -117,19 +151,19 @@ class ServerRuntime(HandlerSet):
 
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Tell those who want to know of a change, by the method of its notification."""
-        self._count(method)
+        self.count(method)
         work = [_publish(connection, method, uri) for connection in list(self.connections)]
         for outcome in await gather(*work, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome
 
-    def announce(self, method: str) -> None:
-        """Publish a change and do not wait; has to be called where the server runs."""
-        self._count(method)
-        for connection in list(self.connections):
+    def announce(self, method: str, to: Iterable[OpenConnection] | None = None) -> None:
+        """Publish a change, to all or some, and do not wait; to be called where the server runs."""
+        self.count(method)
+        for connection in list(self.connections if to is None else to):
             connection.endpoint.tasks.start(_publish(connection, method))
 
-    def _count(self, method: str) -> None:
+    def count(self, method: str) -> None:
         self.changes[method] = self.changes.get(method, 0) + 1
 
 
@@ -252,6 +286,10 @@ class RequestContext:
     # What is known.
 
     @property
+    def connection(self) -> OpenConnection:
+        return self._connection
+
+    @property
     def endpoint(self) -> Endpoint:
         return self._connection.endpoint
 
@@ -278,6 +316,14 @@ class RequestContext:
     def principal(self) -> str | None:
         own = None if self._reply is None else self._reply.principal
         return self.endpoint.principal if own is None else own
+
+    @property
+    def http_request(self) -> HttpRequest | None:
+        return None if self._reply is None else self._reply.http_request
+
+    @property
+    def network(self) -> Network | None:
+        return self._connection.network
 
     @property
     def server_state(self) -> Any:
@@ -426,18 +472,34 @@ class RequestContext:
         if spec.method != forms.ELICIT or not isinstance(answer, plain):
             return cast(R, answer)  # a task, too, in which the form is still to be filled in
         asked: JSONObject = cast(Any, params).to_wire()
-        shown = self.spoken.carry_out(spec.method, "params", asked)
+        shown = self.shown(spec.method, asked)
         kept = forms.as_asked(answer.to_wire(), asked, shown)
         faults = forms.faults_of(kept, asked, "/result")
         if faults:
             raise InvalidParams("Invalid answers", faults)
         return cast(R, plain.from_wire(kept))
 
+    def shown(self, method: str, params: JSONObject) -> JSONObject:
+        """Return the params of a question as the client gets them."""
+        return self.spoken.carry_out(method, "params", params)
+
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
         """Ask the client, and do not check the answer to a form."""
         spoken = self.spoken
         if spoken.rules.server_requests:
-            return await self.endpoint.request(spec, params, options, self._beside)
+            middleware, via = self._connection.middleware, self._beside
+            if not middleware:
+                return await self.endpoint.request(spec, params, options, via)
+
+            async def send(changed: Any) -> R:
+                # Translation would drop what its class does not declare.
+                added = undeclared_meta(changed)
+                meta = members(added) if added else None
+                return await self.endpoint.request(spec, changed, options, via, meta)
+
+            call = partial(self.call, spec.method)
+            answered: R = await send_through(middleware, send, spec.params, params, call)
+            return answered
         if spec.method == "ping":
             # A client that has just made a request is there.
             alive: R = spec.results[0]()
@@ -448,6 +510,16 @@ class RequestContext:
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)
         answer = await self.rounds.answer_to(spoken.write_question(spec, params))
         return spoken.read_response(spec, answer)
+
+    def call(self, method: str, **given: Any) -> MethodCall:
+        """Return what middleware sees of a message."""
+        return MethodCall(
+            method=method,
+            revision=self.spoken.revision,
+            session=self.session(),
+            principal=self.principal,
+            **given,
+        )
 
     async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
         if self._once is None:
@@ -509,6 +581,14 @@ class SessionBase(Peer):
     def principal(self) -> str | None:
         """The id of the client as the transport has authenticated it, if it does."""
         return self._context.principal
+
+    @property
+    def http_request(self) -> HttpRequest | None:
+        """The HTTP request that carries the request that is handled; None over other transports.
+
+        A notification, and a client of the old transport, has none.
+        """
+        return self._context.http_request
 
     @property
     def state(self) -> Any:

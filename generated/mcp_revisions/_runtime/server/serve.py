@@ -74,6 +74,7 @@ async def serve_views(
     """Serve one connection, which is not closed at the end; `principal` is whose it is."""
     state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
     router = Router(state, queue, principal)
+    state.network = getattr(transport, "network", None)
     async with entered(views.handlers):
         writer = asyncio.create_task(queue.run())
         try:
@@ -83,6 +84,12 @@ async def serve_views(
 
 
 def has_lifespan(server: Server) -> bool:
+    """Return whether there is something to enter of a server, or of what is mounted in it."""
+    parts = (server,) if isinstance(server, type) else server.__mcp_runtime__.parts()
+    return any(map(_has_own_lifespan, parts))
+
+
+def _has_own_lifespan(server: Server) -> bool:
     own = cast(Any, server).lifespan
     return getattr(own, "__func__", own) is not cast(Any, ServerBase).lifespan
 
@@ -91,8 +98,8 @@ def has_lifespan(server: Server) -> bool:
 async def entered(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, None]:
     """Enter the lifespans of servers, unless that was done, and leave those that nobody uses."""
     async with AsyncExitStack() as stack:
-        for server in servers:
-            if has_lifespan(server):
+        for server in [part for one in servers for part in one.__mcp_runtime__.parts()]:
+            if _has_own_lifespan(server):
                 runtime = server.__mcp_runtime__
                 known = runtime.lifespan
                 # What another event loop has left behind cannot be used in this one.

@@ -5,7 +5,7 @@ gets lists of its own.
 """
 
 import re
-from asyncio import CancelledError
+from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -17,15 +17,15 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ..core.connection_errors import Disconnected
-from ..core.errors import McpError, ProtocolError
+from ..core.errors import InvalidParams, McpError, ProtocolError
 from ..core.json import JSONObject, json_text
-from ..core.models.base import WireModel
+from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import problems
 from ..core.schema_validation import checker
 from ..rules.param_headers import BadAnnotation, mirrors_of
 from ..server.base import SessionBase
-from .completions import completers
-from .decorators import Mark, Marked, ToolOptions, function_of, marks_of
+from .completions import Completer, completers
+from .decorators import DecoratorOptions, Mark, Marked, ToolOptions, function_of, marks_of
 from .dependencies import split, with_dependencies
 from .functions import (
     Arguments,
@@ -34,6 +34,7 @@ from .functions import (
     Signature,
     Texts,
     check_shape,
+    closest,
     named,
     signature_of,
 )
@@ -41,12 +42,15 @@ from .media import Media
 from .results import UnfitResult, output_of
 from .revision_models import RevisionModels, fields_of, models_in, several, text_block
 from .uri_templates import UriTemplate
+from .visibility import Enabled
 
 _log: Final = getLogger(__name__)
 
 # The names of tools (2025-11-25, server/tools, "Tool Names").
 _LONGEST: Final = 128
 _NOT_ALLOWED: Final = re.compile(r"[^A-Za-z0-9_.-]")
+
+COMPLETE: Final = "completion/complete"
 
 _PLAIN: Final = (str, dict, list, int)  # `isawaitable` takes longer than most functions
 
@@ -62,7 +66,7 @@ class ResourceNotFound(Exception):
     """The requested resource does not exist; for functions of resource templates."""
 
 
-class Item:
+class Item(ABC):
     """A decorated function in one revision; raises `TypeError` if it cannot be used.
 
     `key` is the name or URI by which clients ask for it, `field` that of its list in a result.
@@ -78,6 +82,7 @@ class Item:
         signature = signature_of(marked.function, method=marked.is_method)
         self.signature, filled = split(signature)
         self.options = marked.mark.options
+        self.tags, self.enabled = _shown(self.options, self.signature.where)
         # Where arguments have no descriptions of their own, the docstring is left as it is.
         is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
         said = getdoc(marked.function) if is_whole else self.signature.description
@@ -88,7 +93,11 @@ class Item:
         self._threaded: bool = self.options.get("thread", is_plain)
         if filled:
             # Decided here, so that no other call takes a further step.
-            vars(self)["run"] = with_dependencies(self.run, filled)
+            vars(self)["run"] = with_dependencies(self.run, filled, threaded=self._threaded)
+
+    @abstractmethod
+    async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
+        """Return the result of a request that is about it."""
 
     def entry(self, **members: Any) -> Any:
         options, where = self.options, self.signature.where
@@ -113,28 +122,36 @@ class Item:
             wrong = "; ".join(f"{at}: {text}" for at, text in problems(error, kept))
             raise TypeError(f"{where}: {wrong}") from error
 
-    async def run(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
+    async def run(
+        self,
+        server: Any,
+        session: SessionBase,
+        given: Mapping[str, Any],
+        around: Callable[[Function], Function] | None = None,
+        /,
+    ) -> Any:
         function, _, _, attribute = self._marked
         if attribute:
             function = getattr(server, attribute)
         if self.signature.sessions:
             given = {**given, **dict.fromkeys(self.signature.sessions, session)}
+        if around is not None:
+            function = around(function)
         if self._threaded:
-            returned = await self._in_thread(server, session, function, given)
+            returned = await server.__mcp_runtime__.threads.run_for(session, function, given)
         else:
             returned = function(**given)
         may_wait = type(returned) not in _PLAIN and isawaitable(returned)
         return await returned if may_wait else returned
 
-    async def _in_thread(
-        self, server: Any, session: SessionBase, function: Function, given: Mapping[str, Any]
-    ) -> Any:
-        try:
-            return await server.__mcp_runtime__.threads.run(function, given)
-        except CancelledError:
-            # What the function waits for in its thread ends with the call.
-            session.__mcp_runtime__.let_go_of_threads()
-            raise
+
+def _shown(options: DecoratorOptions, where: str) -> tuple[frozenset[str], Enabled]:
+    tags, enabled = options.get("tags", ()), options.get("enabled", True)
+    if isinstance(tags, str):
+        raise TypeError(f"{where}: tags are one text: write tags={{{tags!r}}}")
+    if not isinstance(enabled, bool) and not callable(enabled):
+        raise TypeError(f"{where}: enabled is True, False or a function of the session")
+    return frozenset(tags), enabled
 
 
 def _known(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
@@ -157,6 +174,9 @@ class Tool(Item):
             raise ValueError(f"{self.signature.where}: the input schema at {error}") from error
         output = self._output.schema
         self.listed = self.entry(name=self.key, inputSchema=schema, outputSchema=output)
+
+    async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
+        return await self.call(server, session, params)
 
     async def call(self, server: object, session: SessionBase, params: Any) -> Any:
         """Return the result of a call; raise `ProtocolError` for an error of the protocol."""
@@ -213,16 +233,41 @@ def tool_name(function: Function, options: ToolOptions) -> str:
     """
     given = options.get("name")
     name: str = function.__name__ if given is None else given
+    check_name(name)
+    return name
+
+
+def check_name(name: str) -> None:
     if not 1 <= len(name) <= _LONGEST:
         raise ValueError(f"the name of a tool has 1 to {_LONGEST} characters, not {len(name)}")
     wrong = _NOT_ALLOWED.search(name)
     if wrong is not None:
         allowed = "ASCII letters and digits, underscores, hyphens and dots"
         raise ValueError(f"the tool name {name!r} contains {wrong[0]!r}; allowed are {allowed}")
-    return name
 
 
-class Prompt(Item):
+class _Completed(Item):
+    """An item whose arguments have completions."""
+
+    texts: Texts
+    completers: Mapping[str, Completer]
+
+    async def complete(self, server: object, params: Any) -> Any:
+        """Return suggestions for an argument; raise `InvalidParams` if there is no such one."""
+        argument, parameters = params.argument, self.texts.parameters
+        if argument.name not in parameters:
+            meant = closest(argument.name, parameters)
+            raise InvalidParams(f"{self.key} has no argument {argument.name}{meant}")
+        completer = self.completers.get(argument.name) or Completer(())
+        # The arguments that are already known come with the request from 2025-06-18 on.
+        context = declared(params, "context")
+        known: dict[str, str] = (context and context.arguments) or {}
+        result = self.models.result(COMPLETE)
+        (model,) = models_in(result, "completion")
+        return result(completion=model(**await completer(server, argument.value, known)))
+
+
+class Prompt(_Completed):
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
         name = marked.mark.options.get("name") or marked.function.__name__
         super().__init__(marked, models, name, "prompts")
@@ -245,6 +290,11 @@ class Prompt(Item):
             for wire, one in parameters.items()
         ]
         self.listed = self.entry(name=self.key, arguments=arguments or None)
+
+    async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
+        if method == COMPLETE:
+            return await self.complete(server, params)
+        return await self.get(server, session, params)
 
     async def get(self, server: object, session: SessionBase, params: Any) -> Any:
         """Return the messages; raise `InvalidParams` for arguments that do not fit."""
@@ -271,7 +321,7 @@ class Prompt(Item):
         return models.message(role="user", content=value)
 
 
-class Resource(Item):
+class Resource(_Completed):
     """A resource, or a template."""
 
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
@@ -308,6 +358,11 @@ class Resource(Item):
         except BadArguments:
             # A variable that its parameter's type cannot read means that there is no such resource.
             return None
+
+    async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
+        if method == COMPLETE:
+            return await self.complete(server, params)
+        return await self.read(server, session, params.uri, self.values(params.uri) or {})
 
     async def read(
         self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]

@@ -16,6 +16,9 @@ _log: Final = getLogger(__name__)
 RATE_LIMITED: Final = -32000
 """The code of a request that comes too soon; no revision gives it another meaning."""
 
+# What the rounding of floats may take away from a request that is due again.
+_ROUNDING: Final = 1e-9
+
 # Keys that one object remembers; the one that was used longest ago makes room.
 _MOST: Final = 10_000
 
@@ -37,13 +40,21 @@ class Timing:
             outcome = failure(error)
             raise
         finally:
-            about = "" if call.target is None else f" {call.target!r:.100}"
-            said = call.method, about, outcome or "ok", monotonic() - begun
-            self._logger.log(self._level, "%s%s: %s in %.6f s", *said)
+            if self._logger.isEnabledFor(self._level):
+                about = "" if call.target is None else f" {call.target!r:.100}"
+                said = call.method, about, outcome or "ok", monotonic() - begun
+                self._logger.log(self._level, "%s%s: %s in %.6f s", *said)
 
 
 def _principal(call: MethodCall) -> Hashable:
     return call.principal
+
+
+def _checked(methods: Collection[str], where: str) -> frozenset[str]:
+    if isinstance(methods, str):
+        # Each part of a text is "in" it.
+        raise TypeError(f"{where}: methods is one text: write {{{methods!r}}}")
+    return frozenset(methods)
 
 
 def _oldest(kept: Mapping[Hashable, object]) -> Hashable:
@@ -71,7 +82,7 @@ class RateLimit:
         self._burst = max(1, ceil(rate)) if burst is None else burst
         if rate <= 0 or self._burst < 1:
             raise ValueError(f"RateLimit({rate}, {burst}) lets nothing through: begin at 1")
-        self._methods = methods
+        self._methods = None if methods is None else _checked(methods, "RateLimit")
         self._key = key
         self._buckets: dict[Hashable, tuple[float, float]] = {}
         """The requests that are left, and when that was, by key."""
@@ -86,7 +97,8 @@ class RateLimit:
     def _take(self, key: Hashable) -> None:
         now = monotonic()
         left, at = self._buckets.pop(key, (self._burst, now))
-        left = min(self._burst, left + (now - at) * self._rate)
+        # Whoever has waited as long as they were told is let through, however floats are rounded.
+        left = min(self._burst, left + (now - at) * self._rate + _ROUNDING)
         self._buckets[key] = max(left - 1, 0) if left >= 1 else left, now
         if len(self._buckets) > _MOST:
             del self._buckets[_oldest(self._buckets)]
@@ -126,7 +138,7 @@ class ResultCache:
         self, seconds: float, *, methods: Collection[str] = METHODS, size: int = 1000
     ) -> None:
         self._seconds = seconds
-        self._methods = methods
+        self._methods = _checked(methods, "ResultCache")
         self._size = size
         self._kept: dict[Hashable, _Kept] = {}
 

@@ -6,15 +6,16 @@ own class. What a handler asks or reports goes from there to the client of the r
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from ..core.errors import METHOD_NOT_FOUND, McpError, MethodNotFound, Untranslatable
 from ..core.json import JSONObject, is_object
 from ..core.losses import LossReport
-from ..core.middleware import MethodCall, Middleware, through
+from ..core.middleware import MethodCall, Middleware, Network, send_through, through
 from ..core.models.base import WireModel, declared, validator_of
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec
@@ -136,11 +137,16 @@ class MountedConnection:
         """The messages of the mounted server, as the server above writes them."""
         self.endpoint = outer.endpoint
         self.seal, self.audience = outer.seal, outer.audience
+        self.middleware: Sequence[Middleware] = server.__mcp_runtime__.middleware()
         self._prefix = prefix
 
     @property
     def level(self) -> str:
         return self.outer.level
+
+    @property
+    def network(self) -> Network | None:
+        return self.outer.network
 
     def session(self) -> Any:
         return MountedContext(self, self.outer.session().__mcp_runtime__).session()
@@ -205,16 +211,6 @@ class MountedContext(RequestContext):
         wire = self._mounted.table.carry_out(method, "params", params.to_wire())
         return native, validator_of(native.params)(wire)
 
-    def call(self, method: str, **given: Any) -> MethodCall:
-        """Return what middleware sees of a message."""
-        return MethodCall(
-            method=method,
-            revision=self.spoken.revision,
-            session=self.session(),
-            principal=self.principal,
-            **given,
-        )
-
     def job(self, spec: RequestSpec[Any, Any], params: Any) -> Job:
         """Return a request of the mounted server's revision in place of the one that came."""
         assert self._request is not None and self._reply is not None
@@ -240,6 +236,18 @@ class MountedContext(RequestContext):
         await self._outer.notify(*self._across(spec, params))
 
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        middleware = self._mounted.middleware
+        if not middleware:
+            return await self._put(spec, params, options)
+
+        async def send(changed: Any) -> R:
+            return await self._put(spec, changed, options)
+
+        call = partial(self.call, spec.method)
+        answered: R = await send_through(middleware, send, spec.params, params, call)
+        return answered
+
+    async def _put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
         native, given = self._across(spec, params)
         answer: Any = await self._outer.put(native, given, options)
         if native is spec or not isinstance(answer, native.results[0]):
@@ -253,7 +261,6 @@ class Link:
 
     connection: MountedConnection
     handlers: Mapping[str, Callable[..., Awaitable[Any]]]
-    middleware: tuple[Middleware, ...] = ()
     strategies: Mapping[str, Strategy] | None = None
     """How some handlers are run, if the server is of another revision."""
 
@@ -286,7 +293,8 @@ class Link:
         context: MountedContext,
         params: Any,
     ) -> Any:
-        if not self.middleware:
+        middleware = self.connection.middleware
+        if not middleware:
             return await handler(context.session(), params)
 
         async def answer(call: MethodCall) -> Any:
@@ -294,7 +302,7 @@ class Link:
 
         meta, id = context.meta, context.request_id
         call = context.call(method, params=params, meta=meta, request_id=id)
-        return await through(self.middleware, answer, call)
+        return await through(middleware, answer, call)
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,8 +536,7 @@ class LocalMount(Mount):
             how: Mapping[str, Strategy] | None = None
             if table is not own:
                 how = strategies(own, table) if table.rules.server_requests else {}
-            middleware = self.runtime.middleware()
-            link = Link(connection, self._handlers[revision], middleware, how)
+            link = Link(connection, self._handlers[revision], how)
             self._links[outer] = link
         return link
 

@@ -319,7 +319,9 @@ class ToolkitRuntime(ServerRuntime):
         if found is not None:
             return await found.answer(self.owner, session, method, params)
         if method == "resources/read":
-            raise not_found(key, self.models)
+            known = [uri for field in FIELDS[kind] for uri in await self.keys(field, session)]
+            # URIs that have nothing to do with each other begin alike.
+            raise not_found(key, self.models, closest(key, known, likeness=0.8))
         if method == COMPLETE:
             raise InvalidParams(f"Unknown reference: {key}")
         meant = closest(key, await self.keys(kind, session))

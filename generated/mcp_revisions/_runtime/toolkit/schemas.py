@@ -1,28 +1,35 @@
 """What clients see of the tools of a server, without a client."""
 
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
 
 from ..core.json import JSONObject
 from ..translation.revision_view import RevisionViews
+from .mounts import LocalMount, package_of
 from .revision_models import LISTS, revision_models
 
 _LISTING: Final = LISTS["tools"]
 
 
-def tools_as_seen(server: Any, tools: Mapping[str, Any], revision: str | None) -> list[JSONObject]:
+def tools_as_seen(server: Any, revision: str | None) -> list[JSONObject]:
     """Return the tools of a server as JSON; see `Toolkit.tool_schemas`."""
-    entries = [tools[name].listed for name in sorted(tools)]
-    result = revision_models(server.TABLE).result(_LISTING)
-    listed: JSONObject = result(tools=entries).to_wire()
-    own = server.TABLE.revision
+    runtime, own = server.__mcp_runtime__, server.TABLE.revision
+    entries = [tool.listed for tool in runtime.lists["tools"].values()]
+    listed: JSONObject = revision_models(server.TABLE).result(_LISTING)(tools=entries).to_wire()
+    found: list[JSONObject] = listed["tools"]
+    for mount in runtime.mounts:
+        if isinstance(mount, LocalMount):
+            for tool in tools_as_seen(mount.server, own):
+                found.append({**tool, "name": mount.prefix.key("tools", tool["name"])})
+    found.sort(key=_name)
     if revision not in (None, own):
-        # The generated class is in the folder of its revision.
-        generated = next(base for base in type(server).__mro__ if "TABLE" in base.__dict__)
-        package = import_module(generated.__module__.rsplit(".", 2)[0])
+        package = import_module(package_of(type(server)))
         package.load(revision)  # which says which there are
         views = RevisionViews({own: server}, package.REVISIONS)
-        listed = views[revision].table.carry_out(_LISTING, "result", listed)
-    found: list[JSONObject] = listed["tools"]
+        found = views[revision].table.carry_out(_LISTING, "result", listed)["tools"]
     return found
+
+
+def _name(tool: JSONObject) -> str:
+    name: str = tool["name"]
+    return name

@@ -5,32 +5,27 @@ completions by decorated functions. A handler that a subclass overrides comes fi
 `super()` for the rest.
 """
 
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
-from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, cast
+from collections.abc import Callable, Collection, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, Unpack, overload
 
-from ..core.errors import InvalidParams
 from ..core.json import JSONObject
-from ..core.models.base import declared
-from ..core.pagination import page
-from ..core.tasks import is_running
 from ..rules.handlers import Handlers, runtime_of
-from ..server.base import ServerBase, ServerRuntime
-from .completions import Completer
-from .decorators import Marked, PromptOptions, ResourceOptions, ToolOptions, marks_of, new_mark
-from .functions import closest
-from .items import FIELDS, Lists, Prompt, Resource, check, marked_in, not_found, register
-from .revision_models import LISTS, models_in, revision_models
+from ..server.base import ServerBase, SessionBase
+from ..transports.base import Opener
+from .decorators import PromptOptions, ResourceOptions, ToolOptions
+from .items import COMPLETE, FIELDS, Lists, check, marked_in, register
+from .mounts import Prefix, asked
+from .offers import OFFERED, THREADS, Switched, ToolkitRuntime
+from .revision_models import LISTS, revision_models
 from .schemas import tools_as_seen
 from .threads import Threads
 
-_OFFERED: Final = "_toolkit_lists"
-_THREADS: Final = "_toolkit_threads"
+_Program: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
+Target: TypeAlias = _Program | Handlers | type[Handlers] | Opener
+"""What `connect` takes."""
 
-_COMPLETE: Final = "completion/complete"
-_LOG: Final = "notifications/message"
-_UPDATED: Final = "notifications/resources/updated"
+SEPARATOR: Final = "_"
 
 
 class Toolkit:
@@ -72,12 +67,12 @@ class Toolkit:
                 raise TypeError(
                     f"{cls.__name__} is not a server: class …({cls.__name__}, mcp.Server)"
                 )
-            if _OFFERED not in cls.__dict__:
+            if OFFERED not in cls.__dict__:
                 lists: Lists = {field: {} for field in LISTS}
                 for marked in marked_in(cls):
                     register(marked, lists, revision_models(cls.TABLE))
-                setattr(cls, _OFFERED, lists)
-                setattr(cls, _THREADS, Threads(cls.__name__, cls.max_threads))
+                setattr(cls, OFFERED, lists)
+                setattr(cls, THREADS, Threads(cls.__name__, cls.max_threads))
             return super().__new__(cls)
 
     def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
@@ -121,40 +116,99 @@ class Toolkit:
     def tool_schemas(self, revision: str | None = None) -> list[JSONObject]:
         """Return the tools as a client of a revision sees them, as plain JSON, sorted by name.
 
+        They are those that are there for everybody, also of mounted servers, but not of remote ones.
+
         Without a revision, it is that of the server. Raise `LookupError` for one that the package
         does not have.
         """
-        return tools_as_seen(self, self.__mcp_runtime__.lists["tools"], revision)
+        return tools_as_seen(self, revision)
+
+    @overload
+    def mount(self, other: "Toolkit", /) -> None: ...
+    @overload
+    def mount(self, prefix: str, other: "Toolkit", /, *, separator: str = ...) -> None: ...
+    @overload
+    def mount(self, prefix: str, /, *, connect_to: Target, separator: str = ...) -> None: ...
+    def mount(self, *given: Any, connect_to: Any = None, separator: str = SEPARATOR) -> None:
+        """Offer what another server has, now and later: its tools and prompts as `prefix_name`.
+
+        Its resources are `scheme://prefix/rest`. Without a prefix, names and URIs stay. It is a
+        server object of the same package, or what `connect` takes, to which each client gets a
+        connection when it first needs one. Requests are answered by the mounted server, with its
+        own middleware, `lifespan`, threads and dependencies.
+
+        Raise `ValueError` if a name would be there twice, or servers would be in each other,
+        `TypeError` for what is no such server, `RuntimeError` for one that has to be entered before
+        this server serves, and `ImportError` if the package has no part for it.
+        """
+        prefix, *others = given if given and isinstance(given[0], str) else ("", *given)
+        if len(others) + (connect_to is not None) != 1 or (connect_to is not None and not prefix):
+            advice = "mount(prefix, server), mount(server) or mount(prefix, connect_to=…)"
+            raise TypeError(f"{type(self).__name__}.mount: write {advice}")
+        where = Prefix(prefix, separator)
+        self.__mcp_runtime__.mount(where, others[0] if others else None, connect_to)
+
+    def enable(
+        self,
+        *names: str,
+        tags: Collection[str] = (),
+        session: SessionBase | None = None,
+        principal: str | None = None,
+    ) -> None:
+        """Offer tools, prompts and resources, by name or URI or by tag, to all or to some.
+
+        That is the client of one session, or those of a principal. What is said of a session goes
+        before what is said of a principal, that before what is said for all, and all of it before
+        `enabled=` of the item; otherwise what is said last counts. Clients are notified whose lists
+        may change.
+
+        Raise `LookupError` for a name that nothing has, and `LocalError` for a session that is
+        none: over HTTP, requests of 2026-07-28 have nothing in common.
+        """
+        self.__mcp_runtime__.switch(True, Switched.of(names, tags, session, principal))
+
+    def disable(
+        self,
+        *names: str,
+        tags: Collection[str] = (),
+        session: SessionBase | None = None,
+        principal: str | None = None,
+    ) -> None:
+        """Do not offer tools, prompts and resources; see `enable`.
+
+        To call one is then like calling an unknown name.
+        """
+        self.__mcp_runtime__.switch(False, Switched.of(names, tags, session, principal))
 
     @property
     def __mcp_runtime__(self) -> "ToolkitRuntime":
         return runtime_of(self, ToolkitRuntime)
 
     async def on_list_tools(self, session: Any, params: Any) -> Any:
-        return self.__mcp_runtime__.page("tools", params)
+        return await self.__mcp_runtime__.page("tools", session, params)
 
     async def on_call_tool(self, session: Any, params: Any) -> Any:
-        tools = self.__mcp_runtime__.lists["tools"]
-        tool = tools.get(params.name)
+        runtime = self.__mcp_runtime__
+        tool = runtime.lists["tools"].get(params.name)
         if tool is None:
-            raise InvalidParams(f"Unknown tool: {params.name}{closest(params.name, tools)}")
+            return await runtime.answer("tools/call", session, params)
         return await tool.call(self, session, params)
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
-        return self.__mcp_runtime__.page("prompts", params)
+        return await self.__mcp_runtime__.page("prompts", session, params)
 
     async def on_get_prompt(self, session: Any, params: Any) -> Any:
-        prompts = self.__mcp_runtime__.lists["prompts"]
-        prompt = prompts.get(params.name)
+        runtime = self.__mcp_runtime__
+        prompt = runtime.lists["prompts"].get(params.name)
         if prompt is None:
-            raise InvalidParams(f"Unknown prompt: {params.name}{closest(params.name, prompts)}")
+            return await runtime.answer("prompts/get", session, params)
         return await prompt.get(self, session, params)
 
     async def on_list_resources(self, session: Any, params: Any) -> Any:
-        return self.__mcp_runtime__.page("resources", params)
+        return await self.__mcp_runtime__.page("resources", session, params)
 
     async def on_list_resource_templates(self, session: Any, params: Any) -> Any:
-        return self.__mcp_runtime__.page("resource_templates", params)
+        return await self.__mcp_runtime__.page("resource_templates", session, params)
 
     async def on_read_resource(self, session: Any, params: Any) -> Any:
         uri, runtime = params.uri, self.__mcp_runtime__
@@ -164,121 +218,13 @@ class Toolkit:
             given = resource.values(uri)
             if given is not None:
                 return await resource.read(self, session, uri, given)
-        known = (*runtime.lists["resources"], *runtime.lists["resource_templates"])
-        # URIs that have nothing to do with each other begin alike.
-        raise not_found(uri, runtime.models, closest(uri, known, likeness=0.8))
+        return await runtime.answer("resources/read", session, params)
 
     async def on_complete(self, session: Any, params: Any) -> Any:
-        runtime, argument = self.__mcp_runtime__, params.argument
-        item = runtime.referred(params.ref)
-        if argument.name not in item.texts.parameters:
-            meant = closest(argument.name, item.texts.parameters)
-            raise InvalidParams(f"{item.key} has no argument {argument.name}{meant}")
-        completer = item.completers.get(argument.name) or Completer(())
-        # The arguments that are already known come with the request from 2025-06-18 on.
-        context = declared(params, "context")
-        known: dict[str, str] = (context and context.arguments) or {}
-        result = item.models.result(_COMPLETE)
-        (model,) = models_in(result, "completion")
-        return result(completion=model(**await completer(self, argument.value, known)))
-
-
-class ToolkitRuntime(ServerRuntime):
-    """The runtime's part of a toolkit: what is on offer."""
-
-    def __init__(self, owner: Handlers) -> None:
-        super().__init__(owner)
-        self.lists: Lists = getattr(owner, _OFFERED)
-        self.threads: Threads = getattr(owner, _THREADS)
-        self.models = revision_models(owner.TABLE)
-        self._served = False
-        self._declared = frozenset[str]()
-        self._lock = Lock()
-
-    def add(self, kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-        """Add a function as `options` say, or else as its own marks do."""
-        marks = [one for one in marks_of(function) if one.kind == kind]
-        if options or not marks:
-            if kind == "resources" and "uri" not in options:
-                raise TypeError("a resource needs a URI: add_resource(function, uri=…)")
-            marks = [new_mark(kind, options)]
-        with self._changing(kind) as lists:
-            for one in marks:
-                marked = Marked(function, one)
-                check(marked)
-                register(marked, lists, self.models)
-
-    def remove(self, kind: str, key: str) -> None:
-        with self._changing(kind) as lists:
-            if not any(lists[field].pop(key, None) for field in FIELDS[kind]):
-                raise LookupError(f"there is no {kind.removesuffix('s')} {key}")
-
-    @contextmanager
-    def _changing(self, kind: str) -> Generator[Lists, None, None]:
-        with self._lock:
-            lists = {field: dict(items) for field, items in self.lists.items()}
-            yield lists
-            self.lists = lists
-        method = _changed(kind)
-        if self._served and method not in self._declared:
-            self.warn_undeclared(method)
-        else:
-            self._announce(method)
-
-    def _announce(self, method: str) -> None:
-        if not is_running():
-            # Called in a thread, as by a plain function.
-            for connection in list(self.connections)[:1]:
-                connection.endpoint.jobs.loop.call_soon_threadsafe(self.announce, method)
-                return
-        self.announce(method)
-
-    def page(self, field: str, params: Any) -> Any:
-        entries = [item.listed for item in self.lists[field].values()]
-        cut = page(entries, params.cursor, cast(Any, self.owner).page_size)
-        result = self.models.result(LISTS[field])
-        return result(**{field: cut.items}, next_cursor=cut.next_cursor)
-
-    def referred(self, reference: Any) -> Prompt | Resource:
-        uri = declared(reference, "uri")
-        kind, key = ("prompts", reference.name) if uri is None else ("resources", uri)
+        runtime = self.__mcp_runtime__
+        kind, key = asked(COMPLETE, params)
         for field in FIELDS[kind]:
-            item: Prompt | Resource | None = self.lists[field].get(key)
+            item = runtime.lists[field].get(key)
             if item is not None:
-                return item
-        raise InvalidParams(f"Unknown reference: {key}")
-
-    def unused(self) -> frozenset[str]:
-        owner, lists = self.owner, self.lists
-        idle = [
-            f"{kind}/"
-            for kind, fields in FIELDS.items()
-            if not any(lists[field] for field in fields) and _changed(kind) not in owner.SENDS
-        ]
-        completing = (*lists["prompts"].values(), *lists["resource_templates"].values())
-        if not any(item.completers for item in completing):
-            idle.append(_COMPLETE)
-        return frozenset(
-            method
-            for method, (_, name) in owner.REQUESTS.items()
-            # A handler of the user's class is used even if nothing is on offer.
-            if method.startswith(tuple(idle))
-            and getattr(type(owner), name) is getattr(Toolkit, name, None)
-        )
-
-    def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
-        # From now on, clients know what is on offer.
-        self._served = True
-        self._declared |= self.sends()
-        return super().bound(revision)
-
-    def sends(self) -> frozenset[str]:
-        lists = self.lists
-        offered = [kind for kind, fields in FIELDS.items() if any(lists[field] for field in fields)]
-        found = {_LOG, *map(_changed, offered), *([_UPDATED] if "resources" in offered else ())}
-        # Some revisions may have no such notification.
-        return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
-
-
-def _changed(kind: str) -> str:
-    return f"notifications/{kind}/list_changed"
+                return await item.complete(self, params)
+        return await runtime.answer(COMPLETE, session, params)

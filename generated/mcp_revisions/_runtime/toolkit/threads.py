@@ -4,7 +4,7 @@ The default threads of asyncio are few, everybody shares them, and a program doe
 they do. These belong to one class of servers, and nothing waits for them.
 """
 
-from asyncio import AbstractEventLoop, CancelledError, Future, get_running_loop
+from asyncio import AbstractEventLoop, CancelledError, Future, get_running_loop, shield
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +18,8 @@ from .functions import Function, named
 
 # How long a thread waits for more to do, in seconds.
 _IDLE: Final = 10.0
+
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class _Call:
@@ -65,6 +67,9 @@ class Threads:
     A thread cannot be stopped. When a call is cancelled, its place is free at once, and its
     function runs to its end with nobody waiting for it. So that clients cannot pile these up,
     there are never more than twice as many threads as places. Threads without work end.
+
+    One thread at a time is woken, and wakes the next one if more is to do. Most functions are
+    quick, and one thread does many of them before a second one is awake.
     """
 
     def __init__(self, name: str, size: int) -> None:
@@ -75,7 +80,9 @@ class Threads:
         self._numbers = count(1)
         self._lock = Lock()
         self._waiting: deque[_Call] = deque()
-        self._idle: list[SimpleQueue[_Call]] = []
+        self._idle: list[SimpleQueue[None]] = []
+        self._is_waking = False
+        """Whether a thread has been woken, or started, that has not looked for work yet."""
         self._busy = 0
         self._let_go = 0
 
@@ -83,37 +90,60 @@ class Threads:
         """Return what a function returns for keyword arguments, or raise what it raises."""
         call = _Call(function, given)
         try:
-            with self._lock:
-                self._waiting.append(call)
-                self._start()
+            self._take(call)
             return await call.outcome
         except (CancelledError, RuntimeError):
             # Cancelled, or there can be no more threads: otherwise the call has ended.
             self._forget(call)
             raise
 
-    def _start(self) -> None:
-        """Start what may start; for the holder of the lock.
+    async def run_for(
+        self, session: Any, function: Function, given: Mapping[str, Any] = _NOTHING
+    ) -> Any:
+        """Do as `run` for the request of a session, whose end ends what the function waits for."""
+        try:
+            return await self.run(function, given)
+        except CancelledError:
+            session.__mcp_runtime__.let_go_of_threads()
+            raise
+
+    async def run_anyway(self, function: Function) -> Any:
+        """Do as `run`, but run the function also if the caller is cancelled."""
+        call = _Call(function, _NOTHING)
+        try:
+            self._take(call)
+        except RuntimeError:
+            self._forget(call)
+            raise
+        return await shield(call.outcome)
+
+    def _take(self, call: _Call) -> None:
+        with self._lock:
+            self._waiting.append(call)
+            self._wake()
+
+    def _may_begin(self) -> bool:
+        busy, size = self._busy, self._size
+        return bool(self._waiting) and busy < size and busy + self._let_go < 2 * size
+
+    def _wake(self) -> None:
+        """Have a thread look for work, if there is some; for the holder of the lock.
 
         Raises `RuntimeError` if there can be no thread; while there are others, calls wait.
         """
-        while (
-            self._waiting and self._busy < self._size and self._busy + self._let_go < 2 * self._size
-        ):
-            call = self._waiting[0]
-            if self._idle:
-                self._idle.pop().put(call)
-            else:
-                name = f"{self._name}-{next(self._numbers)}"
-                try:
-                    Thread(target=self._work, args=(call,), name=name, daemon=True).start()
-                except RuntimeError:
-                    if self._busy + self._let_go:
-                        return
-                    raise
-            call.has_place = True
-            self._busy += 1
-            self._waiting.popleft()
+        if self._is_waking or not self._may_begin():
+            return
+        if self._idle:
+            self._idle.pop().put(None)
+        else:
+            name = f"{self._name}-{next(self._numbers)}"
+            try:
+                Thread(target=self._work, name=name, daemon=True).start()
+            except RuntimeError:
+                if self._busy + self._let_go:
+                    return
+                raise
+        self._is_waking = True
 
     def _forget(self, call: _Call) -> None:
         with self._lock:
@@ -123,30 +153,50 @@ class Threads:
                 call.has_place = False
                 self._busy -= 1
                 self._let_go += 1
-                self._start()
+                self._wake()
 
-    def _work(self, call: _Call | None) -> None:
-        queue: SimpleQueue[_Call] = SimpleQueue()
-        while call is not None:
-            value, error = call.run()
+    def _work(self) -> None:
+        queue: SimpleQueue[None] = SimpleQueue()
+        while True:
             with self._lock:
-                # The caller hears of it after this, so that its next call finds a thread idle.
-                self._busy -= call.has_place
-                self._let_go -= not call.has_place
-                call.has_place = False
-                self._idle.append(queue)
-                self._start()
-            call.settle(value, error)
-            # Nothing of the call is kept while there is nothing to do.
-            del call, value, error
-            call = self._next(queue)
+                self._is_waking = False
+                call = self._next(queue)
+            while call is not None:
+                value, error = call.run()
+                with self._lock:
+                    # The caller hears of it after this, so that its next call finds a thread idle.
+                    self._busy -= call.has_place
+                    self._let_go -= not call.has_place
+                    call.has_place = False
+                    after = self._next(queue)
+                call.settle(value, error)
+                call = after
+                # Nothing of a call is kept while there is nothing to do.
+                del after, value, error
+            if not self._is_woken(queue):
+                return
 
-    def _next(self, queue: SimpleQueue[_Call]) -> _Call | None:
+    def _next(self, queue: SimpleQueue[None]) -> _Call | None:
+        """Return what a thread does next; for the holder of the lock."""
+        call: _Call | None = None
+        if self._may_begin():
+            call = self._waiting.popleft()
+            call.has_place = True
+            self._busy += 1
+        else:
+            self._idle.append(queue)
+        self._wake()
+        return call
+
+    def _is_woken(self, queue: SimpleQueue[None]) -> bool:
+        """Wait for more to do; return whether there is some."""
         with suppress(Empty):
-            return queue.get(timeout=_IDLE)
+            queue.get(timeout=_IDLE)
+            return True
         with self._lock:
             if queue in self._idle:
                 self._idle.remove(queue)
-                return None
-        # It was given something at the last moment.
-        return queue.get()
+                return False
+        # It was woken at the last moment.
+        queue.get()
+        return True

@@ -12,10 +12,11 @@ calls. A socket needs one of each, a pair of pipes two protocols:
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ParseError
+from ..core.middleware import Network
 from ..core.tasks import Signal
 from .base import Received
 
@@ -136,6 +137,10 @@ class LineProtocol(asyncio.Protocol):
 
     # What a transport calls.
 
+    @property
+    def socket(self) -> Any:
+        return None if self._source is None else self._source.get_extra_info("socket")
+
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
         self._take = take
 
@@ -182,6 +187,14 @@ class LineTransport:
         # For each message, so there is no other call between.
         self.hand_over = incoming.hand_over
         self.send = self._outgoing.send
+
+    @property
+    def network(self) -> Network:
+        found = self._incoming.socket
+        if found is None:
+            return Network("pipe")
+        is_unix = not isinstance(found.getsockname(), tuple)
+        return Network("unix" if is_unix else "tcp")
 
     async def receive(self) -> Sequence[Received]:
         return await self._incoming.receive()

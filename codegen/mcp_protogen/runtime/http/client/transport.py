@@ -13,6 +13,7 @@ from typing import Final
 
 from ...core.connection_errors import Disconnected, HttpError
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
+from ...core.middleware import OVER_HTTP
 from ...transports.base import Unanswered
 from .. import headers as fields
 from ..sse import Event
@@ -249,6 +250,9 @@ class HttpTransport:
 
     def __init__(self, http: HttpWire, reconnection: Reconnection) -> None:
         self._state = ClientState(http, reconnection)
+        url = http.url
+        usual = 443 if url.scheme == "https" else 80
+        self.network: Final = OVER_HTTP._replace(host=url.host, port=url.port or usual)
         self.receive: Final = self._state.inbox.receive
         self.hand_over: Final = self._state.inbox.hand_over
         self._session = RenewableSession(self._state)

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from ...connection import Connection
 from ...core.connection_errors import Disconnected
+from ...core.middleware import OVER_HTTP
 from ...core.options import Options
 from ...core.revision import Revision
 from ...core.tasks import Signal, Tasks
@@ -321,6 +322,7 @@ class HttpState:
         self.tasks = Tasks()
         self.shared = ServerState(views, self.tasks, options)
         self.shared.ids = own_ids()
+        self.shared.network = OVER_HTTP
         # Without a stateless revision, there may be nothing outside of sessions.
         alone = not self._of_each or views.offer.stateless or not http.sessions
         self.shared_servers = tuple(views.handlers) if alone else ()

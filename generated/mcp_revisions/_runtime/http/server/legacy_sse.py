@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import parse_qs, quote
 
+from ...core.middleware import OVER_HTTP
 from ...core.tasks import Signal
 from ...server.serve import serve_views
 from ...transports.base import Received
@@ -70,6 +71,8 @@ class LegacySse:
 
 class _SseTransport:
     """The transport of one client, for `serve`."""
+
+    network: Final = OVER_HTTP
 
     def __init__(self, response: EventResponse, principal: str | None) -> None:
         self.principal = principal

@@ -66,7 +66,7 @@ class StatelessHttp:
         if not isinstance(event, Request):
             assert isinstance(event, Refusal)
             data = endpoint.connection.reject(event.id, event.error)
-            return response.answer(data or b"", event.error.code)
+            return response.answer(data or b"", event.error)
         job = Job(event, response)
         check = None
         if call.method == _CALL:

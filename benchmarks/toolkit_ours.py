@@ -1,0 +1,38 @@
+"""An echo server made of a function, with the toolkit.
+
+`python -m benchmarks.toolkit_ours stdio|http async|plain REVISION`: a server of that revision.
+"""
+
+import sys
+from importlib import import_module
+from typing import Any
+
+# The generated package is not there for type checkers: it is on the path of one process only.
+_revisions: Any = import_module("mcp_revisions")
+
+
+async def echo(text: str) -> str:
+    """Say what it is told."""
+    return text
+
+
+def plain(text: str) -> str:
+    """Say what it is told."""
+    return text
+
+
+def app(kind: str, revision: str) -> Any:
+    """The server, whose tool is a coroutine function or a plain one."""
+    made: Any = _revisions.load(revision).App("echo", version="1")
+    made.tool(name="echo")(echo if kind == "async" else plain)
+    return made
+
+
+if __name__ == "__main__":
+    transport, kind, revision = sys.argv[1:]
+    if transport == "stdio":
+        app(kind, revision).run()
+    else:
+        from .http_uvicorn import serve
+
+        serve(app(kind, revision).http())

@@ -1,0 +1,145 @@
+"""What the toolkit adds to a call, and what a call takes beside the servers of others.
+
+The peers make tools of functions too. All get the same function, and the same neutral clients ask
+them in turns: over stdio, and over HTTP, where uvicorn serves all of them.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Final, NamedTuple
+
+from . import http_load
+from .http_requests import STATELESS
+from .http_servers import Servers
+from .places import FASTMCP, FASTMCP_3, REQUIREMENTS, REVISION, ROOT, environment, package, peers
+from .rows import Row
+from .serve_load import started
+from .timing import command
+
+TOPIC: Final = "toolkit"
+ROUNDS: Final = 7
+
+_WITHOUT_WIRE, _BY_HAND = 1.25, "on_call_tool by hand"
+_BESIDE_PEERS: Final = 0.25
+
+
+class _Peer(NamedTuple):
+    """A server class, where it comes from, and the revisions that it speaks over HTTP."""
+
+    label: str
+    requirements: Path
+    module: str
+    name: str
+    revisions: tuple[str, ...]
+
+
+_PEERS: Final = (
+    _Peer("fastmcp 4.1", FASTMCP, "fastmcp", "FastMCP", (REVISION, STATELESS)),
+    _Peer("fastmcp 3.4", FASTMCP_3, "fastmcp", "FastMCP", (REVISION,)),
+    _Peer("mcp 2.3, MCPServer", REQUIREMENTS, "mcp.server", "MCPServer", (REVISION, STATELESS)),
+    _Peer("mcp 1.30, FastMCP", FASTMCP_3, "mcp.server.fastmcp", "FastMCP", (REVISION,)),
+)
+_OURS: Final = "ours"
+_KINDS: Final = {"async": "a coroutine function", "plain": "a plain function"}
+_DEPTHS: Final = (1, 16)
+_CALLS, _WARM_UP, _CONNECTIONS = 300, 100, 16
+
+_ALONE: Final = {
+    "toolkit": "a coroutine function",
+    "three middleware": "a coroutine function, three middleware",
+    "async generator": "a coroutine function, Depends on an async generator",
+    "no thread": "a plain function, thread=False",
+    "thread": "a plain function in a thread",
+    "thread, three middleware": "a plain function in a thread, three middleware",
+    "thread, generator": "a plain function in a thread, Depends on a generator",
+    "thread, all": "the same, and on a coroutine function",
+}
+
+
+def rows(rounds: int) -> Iterator[Row]:
+    """Compare the toolkit with a handler, and with the peers."""
+    yield from _alone(rounds)
+    yield from _stdio(rounds)
+    yield from _http(rounds)
+
+
+def _alone(rounds: int) -> Iterator[Row]:
+    worker: list[str | Path] = [peers(), "-m", "benchmarks.toolkit_worker", str(10 * rounds)]
+    printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
+    taken: dict[str, float] = json.loads(printed)
+    bare = taken["direct by hand"]
+    what = "a tool, without the wire"
+    yield Row(TOPIC, what, taken["direct toolkit"], _BY_HAND, bare, _WITHOUT_WIRE, "µs")
+    for name, what in _ALONE.items():
+        yield Row(TOPIC, f"the server, {what}", taken[name], _BY_HAND, taken["by hand"], None, "µs")
+
+
+def _commands(transport: str, kind: str, revision: str) -> dict[str, list[str | Path]]:
+    """What starts each server, by its label: an interpreter, `-m`, and a module's arguments."""
+    said = (transport, kind)
+    ours: list[str | Path] = [peers(), "-m", "benchmarks.toolkit_ours", *said, revision]
+    found = {_OURS: ours}
+    for peer in _PEERS:
+        if revision in peer.revisions:
+            module = ("-m", "benchmarks.toolkit_peer", *said, peer.module, peer.name)
+            found[peer.label] = [peers(peer.requirements), *module]
+    return found
+
+
+def _in_turns(loads: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """Median seconds of a call by server; each load makes many."""
+    taken: dict[str, list[float]] = {name: [] for name in loads}
+    names = list(loads)
+    for turn in range(rounds):
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            taken[name].append(loads[name]())
+    return {name: median(figures) for name, figures in taken.items()}
+
+
+def _compared(what: str, taken: Mapping[str, float]) -> Iterator[Row]:
+    for label, theirs in taken.items():
+        if label != _OURS:
+            yield Row(TOPIC, what, taken[_OURS], label, theirs, _BESIDE_PEERS, "µs")
+
+
+def _stdio(rounds: int) -> Iterator[Row]:
+    seen = environment(PYTHONPATH=f"{package()}:{ROOT}")
+    for kind, function in _KINDS.items():
+        with ExitStack() as stack:
+            servers = {
+                label: stack.enter_context(started(line, seen))
+                for label, line in _commands("stdio", kind, REVISION).items()
+            }
+            for server in servers.values():
+                server.hello()
+                server.load(_WARM_UP, 8)
+            for depth in _DEPTHS:
+                loads = {
+                    label: lambda server=server, depth=depth: server.load(_CALLS, depth).each
+                    for label, server in servers.items()
+                }
+                where = f"stdio, {depth} at a time"
+                yield from _compared(f"{where}, {function}", _in_turns(loads, rounds))
+
+
+def _http(rounds: int) -> Iterator[Row]:
+    for kind, function in _KINDS.items():
+        for revision in (REVISION, STATELESS):
+            with ExitStack() as stack:
+                servers = Servers(stack)
+                loads = {
+                    label: _http_load(stack, servers.of(line).port, revision)
+                    for label, line in _commands("http", kind, revision).items()
+                }
+                yield from _compared(f"HTTP, {revision}, {function}", _in_turns(loads, rounds))
+
+
+def _http_load(stack: ExitStack, port: int, revision: str) -> Callable[[], float]:
+    sessions = revision == REVISION
+    callers = http_load.callers(stack, port, _CONNECTIONS, sessions=sessions)
+    http_load.load(callers, _WARM_UP)
+    return lambda: http_load.load(callers, _CALLS).each
