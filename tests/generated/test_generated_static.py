@@ -32,9 +32,9 @@ PROGRAMS = {
     "middleware.py": user_programs.MIDDLEWARE,
     "middleware_page.py": user_programs.shown_in("middleware.md"),
     "greeter.py": user_programs.shown_in("app.md"),
-    "notes.py": user_programs.shown_in("app.md", 1),
+    "notes.py": user_programs.shown_in("state.md"),
     "app.py": user_programs.APP,
-}
+} | user_programs.of_pages("calling.md", "sessions.md", "state.md", "toolkit.md")
 EXPECTED = {
     (name, line)
     for name, program in PROGRAMS.items()

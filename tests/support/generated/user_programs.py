@@ -3,10 +3,7 @@
 Wrong lines end in `# wrong`; a checker has to object to these and to no others.
 """
 
-import re
-
-from support.folders import ROOT
-from support.generated.golden_package import PACKAGE
+from support.docs.pages import programs
 
 HANDSHAKE = """
 from typing import assert_type
@@ -792,6 +789,13 @@ def wrong_lines(program: str) -> set[int]:
 
 def shown_in(page: str, number: int = 0) -> str:
     """A program on a page of the documentation, with the committed package."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    programs: list[str] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    return programs[number].replace("pkg", PACKAGE.name)
+    return programs(page)[number]
+
+
+def of_pages(*pages: str) -> dict[str, str]:
+    """All programs of some pages, each under the name of a file of its own."""
+    return {
+        f"{page.removesuffix('.md').replace('-', '_')}_{number}.py": program
+        for page in pages
+        for number, program in enumerate(programs(page))
+    }
