@@ -25,16 +25,17 @@ PROGRAMS = {
     "calls.py": user_programs.CALLS,
     "connecting.py": user_programs.CONNECTING,
     "wrong.py": user_programs.WRONG,
-    "server.py": user_programs.shown_in("toolkit.md"),
     "toolkit.py": user_programs.TOOLKIT,
     "tables.py": user_programs.shown_in("asking.md"),
     "asking.py": user_programs.ASKING,
     "middleware.py": user_programs.MIDDLEWARE,
     "middleware_page.py": user_programs.shown_in("middleware.md"),
     "greeter.py": user_programs.shown_in("app.md"),
-    "notes.py": user_programs.shown_in("state.md"),
     "app.py": user_programs.APP,
-} | user_programs.of_pages("calling.md", "sessions.md", "state.md", "toolkit.md")
+} | user_programs.of_pages(
+    *("calling.md", "from-fastmcp.md", "from-mcp-sdk.md"),
+    *("sessions.md", "state.md", "toolkit.md"),
+)
 EXPECTED = {
     (name, line)
     for name, program in PROGRAMS.items()

@@ -1,12 +1,29 @@
 """The programs that pages show, with the committed package in place of `pkg`."""
 
 import re
+from textwrap import dedent
 from typing import Any, Final
 
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
 
 DOCS: Final = ROOT / "docs"
+
+COMING: Final = {
+    "app.tool has no tags=",
+    "app.tool has no enabled=",
+    "there is no app.enable",
+    "there is no app.disable",
+    "there is no app.mount",
+    "there is no app.route",
+    "there is no session.http_request",
+    "there is no client_of",
+    "there is no Cors",
+    "HttpOptions has no cors=",
+}
+"""What the tables of pages name before the package has it."""
+COMING_PAGES: Final = {"mounting.md", "testing.md"}
+"""What pages link to before it is there."""
 
 
 def page(name: str) -> str:
@@ -25,8 +42,13 @@ def anchors(text: str) -> set[str]:
 
 def programs(name: str) -> list[str]:
     """The programs of a page, in its order."""
-    found: list[str] = re.findall(r"```python\n(.*?)```", page(name), re.DOTALL)
-    return [re.sub(r"\bpkg\b", PACKAGE.name, program) for program in found]
+    found: list[str] = re.findall(r"```python\n(.*?)```", renamed(page(name)), re.DOTALL)
+    return [dedent(program) for program in found]
+
+
+def renamed(text: str) -> str:
+    """A text with the name of the committed package."""
+    return re.sub(r"\bpkg\b", PACKAGE.name, text)
 
 
 def defined(name: str) -> dict[str, Any]:

@@ -433,7 +433,7 @@ from mcp_revisions import Audio, CheckedResults, File, Image, Options, Toolkit, 
 from mcp_revisions import connect_in_memory, prompt, resource, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
-from server import Forecast, Weather
+from toolkit_0 import Forecast, Weather
 
 
 class Loud(Toolkit):
@@ -671,7 +671,7 @@ from mcp_revisions import (
 )
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25 import models as m
-from notes import add_note, app as notes_app
+from state_0 import add_note, app as notes_app
 
 
 class Db:
