@@ -114,7 +114,7 @@ def test_the_old_names_are_those_of_the_package(other: Other) -> None:
     old = pieces(other.page, other.column)
     assert len(old) > 50
     asked = {"pieces": old, "roots": other.roots, "spaces": other.spaces, "examples": EXAMPLES}
-    command = [python_with(other.requirements), names.__file__]
+    command: list[str | Path] = [python_with(other.requirements), names.__file__]
     done = subprocess.run(
         command, input=json.dumps(asked), capture_output=True, text=True, check=False
     )

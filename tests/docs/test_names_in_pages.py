@@ -52,9 +52,7 @@ OTHERS: Final[dict[str, set[str]]] = {
         *("AnnotatedObject", "BoxItem", "Infinity", "Item", "NaN", "Object", "UnknownContent"),
         *("Tool", "Value"),
     },
-    "negotiation.md": {"Server25", "Server26"},
     "toolkit.md": {"Decimal", "Loud", "Parameters", "Quiet"},
-    "translation.md": {"MyClient", "charge"},
     "transports.md": {"hand_over"},
 }
 # Attributes of OpenTelemetry, files, and fields of messages and of headers.

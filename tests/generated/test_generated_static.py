@@ -33,8 +33,8 @@ PROGRAMS = {
     "greeter.py": user_programs.shown_in("app.md"),
     "app.py": user_programs.APP,
 } | user_programs.of_pages(
-    *("calling.md", "from-fastmcp.md", "from-mcp-sdk.md"),
-    *("sessions.md", "state.md", "toolkit.md"),
+    *("calling.md", "from-fastmcp.md", "from-mcp-sdk.md", "models.md", "negotiation.md"),
+    *("sessions.md", "state.md", "toolkit.md", "translation.md"),
 )
 EXPECTED = {
     (name, line)
