@@ -106,7 +106,7 @@ class _Names:
 
 def bound(program: str) -> set[str]:
     """Return the names that a program binds."""
-    return set().union(*map(_bound_by, ast.walk(ast.parse(program))))
+    return set[str]().union(*map(_bound_by, ast.walk(ast.parse(program))))
 
 
 def _bound_by(node: ast.AST) -> set[str]:
