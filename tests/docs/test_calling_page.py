@@ -10,6 +10,7 @@ from mcp_revisions import (
     REVISIONS,
     Cache,
     LocalError,
+    Options,
     ProtocolError,
     RemoteError,
     RequestTimeout,
@@ -153,6 +154,13 @@ def test_the_errors_are_related_as_the_page_says() -> None:
     assert {error.__name__ for error in others} == {"Disconnected"}
     assert issubclass(RequestTimeout, TimeoutError)
     assert issubclass(package.HttpError, RemoteError)
+
+
+def test_the_time_limits_are_those_that_the_page_names() -> None:
+    usual = Options()
+    for seconds in (usual.timeouts["tools/call"], usual.timeout, usual.max_timeout):
+        assert f"({seconds:g} s" in PAGE, seconds
+    assert f"{usual.max_pages:,} by default" in PAGE
 
 
 def test_the_last_table_names_the_revisions_that_have_a_call() -> None:

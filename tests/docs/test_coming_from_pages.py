@@ -1,7 +1,6 @@
 """What the pages for users of other packages say is true of those packages, and of ours."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -129,14 +128,17 @@ def test_the_new_names_are_ours() -> None:
     assert {problem.rpartition(": ")[2] for problem in found} == COMING
 
 
-def printed(python: str | Path, program: str, env: dict[str, str]) -> list[str]:
-    done = subprocess.run(
+def run(program: str, python: str | Path = sys.executable) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [python, "-W", "ignore", "-c", program],
         capture_output=True,
         text=True,
         check=False,
-        env=env,
+        env=environment() if python == sys.executable else None,
     )
+
+
+def printed(done: subprocess.CompletedProcess[str]) -> list[str]:
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -145,13 +147,20 @@ def printed(python: str | Path, program: str, env: dict[str, str]) -> list[str]:
 @pytest.mark.parametrize("name", ["from-fastmcp.md", "from-mcp-sdk.md"])
 def test_the_programs_do_the_same(name: str) -> None:
     (ours,) = programs(name)
-    expected = printed(sys.executable, ours, environment())
+    expected = printed(run(ours))
     assert len(expected) >= 4
     theirs = re.findall(r"```py\n(.*?)```", page(name), re.DOTALL)
     # The newest is shown first.
     peers = [other for other in reversed(OTHERS) if other.page == name]
-    assert len(peers) == len(theirs)
     for other, program in zip(peers, theirs, strict=True):
         with case(other.requirements):
             python = python_with(other.requirements)
-            assert printed(python, program, {**os.environ}) == expected
+            assert printed(run(program, python)) == expected
+            modern = program.replace(', mode="legacy"', "")
+            # Where there are clients of 2026-07-28, they cannot be asked there.
+            assert (modern == program) == (other is SDK_1)
+            assert modern == program or run(modern, python).returncode != 0
+    modern = ours.replace("User())", f"User(), revisions={PACKAGE}.REVISIONS)")
+    assert modern != ours
+    # There the handler runs again, up to the question.
+    assert [*dict.fromkeys(printed(run(f"import {PACKAGE}\n{modern}")))] == expected
