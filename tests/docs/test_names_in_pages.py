@@ -47,11 +47,15 @@ SPACES: Final = [
 # What is no name of the package: fields of headers, JSON, and what stands for the reader's own.
 OTHERS: Final[dict[str, set[str]]] = {
     "connecting.md": {"Weather"},
-    "http.md": {"Accept", "Host", "check_signature_expiry_and_audience"},
+    "http.md": {
+        *("Accept", "Authorization", "Host", "Origin", "Vary"),
+        *("check_signature_expiry_and_audience", "json"),
+    },
     "models.md": {
         *("AnnotatedObject", "BoxItem", "Infinity", "Item", "NaN", "Object", "UnknownContent"),
         *("Tool", "Value"),
     },
+    "testing.md": {"greeter", "welcome"},
     "toolkit.md": {"Decimal", "Loud", "Parameters", "Quiet"},
     "transports.md": {"hand_over"},
 }

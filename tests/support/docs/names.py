@@ -28,8 +28,8 @@ def problems(
     """Return what is wrong with pieces of code, each an expression, a decorator or a program.
 
     `roots` are variables with the objects that they may stand for, and `spaces` what other names
-    are looked up in; both are of the form `module` or `module:attribute`. Of `examples`, and of
-    names that a piece binds itself, nothing is known.
+    are looked up in; both are of the form `module` or `module:attribute`. Of `examples`, which may
+    be modules too, and of names that a piece binds itself, nothing is known.
     """
     names = _Names(
         {name: [_load(one) for one in ones] for name, ones in roots.items()},
@@ -55,6 +55,7 @@ class _Names:
         self._spaces = spaces
         self._examples = examples
         self._bound = examples
+        self._imported: set[str] = set()
 
     def problems(self, piece: str) -> Iterator[str]:
         try:
@@ -63,12 +64,15 @@ class _Names:
             yield NO_PYTHON
             return
         self._bound = self._examples.union(*map(_bound_by, ast.walk(tree)))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        self._imported = {name.asname or name.name for node in imports for name in node.names}
         found = (one for node in ast.walk(tree) for one in self._node(node))
         yield from dict.fromkeys(found)
 
     def _node(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom):
-            yield from _imported(node)
+            if (node.module or "").partition(".")[0] not in self._examples:
+                yield from _imported(node)
         elif isinstance(node, ast.Attribute) and self._meant(node.value):
             if not self._meant(node):
                 yield f"there is no {ast.unparse(node)}"
@@ -78,7 +82,7 @@ class _Names:
             yield f"there is no {node.id}"
 
     def _is_unknown(self, node: ast.Name) -> bool:
-        return node.id not in self._bound and not self._meant(node)
+        return node.id not in self._bound | self._imported and not self._meant(node)
 
     def _call(self, call: ast.Call) -> Iterator[str]:
         if isinstance(call.func, ast.Name) and self._is_unknown(call.func):
