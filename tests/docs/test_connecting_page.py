@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +55,6 @@ async def test_the_programs_of_the_page_run(
         file.write_text(json.dumps({"mcpServers": servers}))
         await shown["all_of"](str(file))
         assert "weather_forecast\nmaps_forecast" in capsys.readouterr().out
-        await shown["often"](url)
-        assert capsys.readouterr().out == "forecast\n" * 10
 
 
 def test_the_errors_on_the_page_are_those_that_come(
@@ -82,8 +79,3 @@ async def test_the_other_error_is_that_of_a_program_that_is_not_there(
         async with pkg.connect_config("mcp.json"):
             pass
     assert f"    {raised.value}\n" in PAGE
-
-
-def test_a_client_that_checks_is_as_shown(shown: dict[str, Any]) -> None:
-    careful: Callable[[], object] = shown["Careful"]
-    assert isinstance(careful(), pkg.v2026_07_28.Client)

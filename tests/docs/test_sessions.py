@@ -1,54 +1,64 @@
-"""The page on sessions: its examples of calls run as they stand."""
+"""The page on sessions: its servers answer as it says."""
 
-import re
 from typing import Any
 
 import pytest
-from mcp_revisions import Toolkit, connect_in_memory, prompt, resource, tool
+from mcp_revisions import McpError, connect
 from mcp_revisions import v2025_11_25 as mcp
-from mcp_revisions.v2025_11_25 import models as m
-from pydantic import BaseModel
-from support.folders import ROOT
-
-PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
-CALLING = PAGE.partition("## Calling\n")[2].partition("\n## ")[0]
+from mcp_revisions import v2026_07_28 as newest
+from support.docs.pages import defined
 
 
-class Server(Toolkit, mcp.Server):
-    """Has what the examples call."""
-
-    @tool
-    def greet(self, name: str) -> str:
-        """Say hello."""
-        return f"Hello, {name}"
-
-    @tool
-    def point(self) -> dict[str, int]:
-        """Return an object."""
-        return {"x": 3}
-
-    @tool
-    def numbers(self) -> list[int]:
-        """Return a list."""
-        return [1, 2]
-
-    @prompt
-    def hello(self, name: str) -> str:
-        """Greet."""
-        return name
-
-    @resource("memo://{name}")
-    def memo(self, name: str) -> str:
-        """Return a memo."""
-        return name
+@pytest.fixture(scope="module")
+def shown() -> dict[str, Any]:
+    return defined("sessions.md")
 
 
-async def test_the_examples_of_calls_work(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = "\n".join(re.findall(r"```python\n(.*?)```", CALLING, re.DOTALL)).splitlines()
-    body = "\n".join(f"    {line}" for line in lines)
-    program: dict[str, Any] = {"m": m, "BaseModel": BaseModel}
-    exec(f"async def main(client):\n{body}\n    return result, point, numbers", program)
-    async with connect_in_memory(mcp.Client(), Server()) as client:
-        result, point, numbers = await program["main"](client)
-    assert (result.text, point.x, numbers) == ("Hello, Ada", 3, [1, 2])
-    assert "greet Hello, Ada" in capsys.readouterr().out
+async def test_the_server_with_handlers_answers(shown: dict[str, Any]) -> None:
+    async with connect(shown["Weather"](), as_=mcp) as client:
+        assert [tool.name async for tool in client.iter_tools()] == ["forecast"]
+        assert (await client.call_tool("forecast")).text == "rain"
+        with pytest.raises(McpError, match="There is no tool shout"):
+            await client.call_tool("shout")
+        declared = client.server_capabilities
+        assert (declared.logging, declared.experimental) != (None, None)
+
+
+async def test_the_server_that_handles_rounds_by_itself_gets_its_answer(
+    shown: dict[str, Any],
+) -> None:
+    m = newest.models
+
+    class User(newest.Client):
+        async def on_elicit(self, params: Any) -> Any:
+            assert params.message == "How old are you?"
+            return m.ElicitResult(action="accept", content={"age": 36})
+
+    async with connect(shown["Asking"](), User()) as client:
+        assert (await client.call_tool("any")).text == "{'age': 36}"
+
+
+async def test_the_server_that_changes_says_so(shown: dict[str, Any]) -> None:
+    heard: list[object] = []
+
+    class Reader(mcp.Client):
+        async def on_resource_updated(self, params: Any) -> None:
+            heard.append(params.uri)
+
+        async def on_resource_list_changed(self, params: object) -> None:
+            heard.append("list")
+
+    board = shown["Board"]()
+    board.add_resource(lambda: "", uri="board://a")
+    async with connect(board, Reader()) as client:
+        await client.subscribe("board://a")
+        await client.call_tool("write", {"name": "a"})
+        await client.ping()
+    assert heard == ["board://a", "list"]
+
+
+async def test_the_server_with_a_long_list_sends_pages(shown: dict[str, Any]) -> None:
+    async with connect(shown["Many"](), as_=mcp) as client:
+        first = await client.list_tools()
+        assert (len(first.tools), first.next_cursor is None) == (50, False)
+        assert len([tool async for tool in client.iter_tools()]) == 70

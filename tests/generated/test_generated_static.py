@@ -26,14 +26,12 @@ PROGRAMS = {
     "calls.py": user_programs.CALLS,
     "connecting.py": user_programs.CONNECTING,
     "wrong.py": user_programs.WRONG,
-    "server.py": user_programs.shown_in("toolkit.md"),
     "toolkit.py": user_programs.TOOLKIT,
     "tables.py": user_programs.shown_in("asking.md"),
     "asking.py": user_programs.ASKING,
     "middleware.py": user_programs.MIDDLEWARE,
     "middleware_page.py": user_programs.shown_in("middleware.md"),
     "greeter.py": user_programs.shown_in("app.md"),
-    "notes.py": user_programs.shown_in("app.md", 1),
     "app.py": user_programs.APP,
     **{
         name: user_programs.shown_in("testing.md", place)
@@ -45,7 +43,10 @@ PROGRAMS = {
     "mounting.py": user_programs.MOUNTING,
     "travel.py": user_programs.shown_in("mounting.md"),
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
-}
+} | user_programs.of_pages(
+    *("calling.md", "from-fastmcp.md", "from-mcp-sdk.md", "models.md", "negotiation.md"),
+    *("sessions.md", "state.md", "toolkit.md", "translation.md"),
+)
 EXPECTED = {
     (name, line)
     for name, program in PROGRAMS.items()

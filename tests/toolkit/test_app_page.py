@@ -1,4 +1,4 @@
-"""What the page about apps shows works as it stands there, beside the package alone."""
+"""What the pages about apps and state show works as it stands there, beside the package alone."""
 
 import json
 import re
@@ -18,14 +18,18 @@ from support.tables import case
 from support.toolkit.kits import mcp, pkg
 
 PAGE = (ROOT / "docs" / "app.md").read_text(encoding="utf-8")
-GREETER, NOTES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+STATE = (ROOT / "docs" / "state.md").read_text(encoding="utf-8")
+GREETER, NOTES, METHOD = (
+    re.findall(r"```python\n(.*?)```", page, re.DOTALL)[number]
+    for page, number in ((PAGE, 0), (STATE, 0), (STATE, 1))
+)
 PROGRAMS = ("greeter.py", "notes.py")
 OWN = REVISIONS[-2]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the servers of the page, the package, and nothing else."""
+    """A folder with the servers of the pages, the package, and nothing else."""
     place = tmp_path_factory.mktemp("app")
     hidden = shutil.ignore_patterns("__pycache__", ".*")
     shutil.copytree(ROOT / "generated" / "mcp_revisions", place / "pkg", ignore=hidden)
@@ -38,7 +42,7 @@ def test_the_shortest_form_is_short() -> None:
     assert len(GREETER.splitlines()) <= 10
 
 
-async def test_the_servers_of_the_page_run(folder: Path) -> None:
+async def test_the_servers_of_the_pages_run(folder: Path) -> None:
     greeter, notes = (pkg.stdio_client([sys.executable, str(folder / n)]) for n in PROGRAMS)
     for revision in REVISIONS:
         async with pkg.connect(greeter, pkg.load(revision).Client()) as client:
@@ -53,7 +57,7 @@ async def test_the_servers_of_the_page_run(folder: Path) -> None:
         assert json.loads(read.contents[0].text) == ["buy milk"]
 
 
-async def test_the_functions_of_the_page_can_be_called(
+async def test_the_functions_of_the_pages_can_be_called(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cast(Any, monkeypatch).syspath_prepend(str(folder))
@@ -61,6 +65,13 @@ async def test_the_functions_of_the_page_can_be_called(
     db = sqlite3.connect(":memory:")
     db.execute("CREATE TABLE notes (text)")
     assert [await notes.add_note("milk", db), await notes.notes("il", db)] == [1, ["milk"]]
+
+
+async def test_a_lifespan_may_be_a_method() -> None:
+    names: dict[str, Any] = {}
+    exec(re.sub(r"\bpkg\b", pkg.__name__, METHOD), names)
+    async with pkg.connect(names["Notes"](), as_=mcp) as client:
+        assert (await client.call_tool("version")).text == sqlite3.sqlite_version
 
 
 def greet(name: str) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
+from support.docs.pages import defined
 from support.sessions.talking import client as client_of
 from support.toolkit.kits import pkg
 
@@ -82,3 +84,13 @@ async def test_the_functions_of_the_page_that_wait_do_so_in_threads(folder: Path
         written: Any = await client.call_tool(params)
         assert written.structured_content == {"result": "1/100 s"}
     assert heard == ["say cheese"]
+
+
+async def test_the_other_programs_of_the_page_run() -> None:
+    shown = defined("toolkit.md")
+    async with pkg.connect(shown["Raw"](), as_=mcp) as client:
+        assert (await client.call_tool("double", {"x": 2})).data == {"x": 4}
+        assert (await client.call_tool("double", {"x": "2"})).is_error
+    async with pkg.connect(shown["app"], as_=mcp) as client:
+        assert [tool.title async for tool in client.iter_tools()] == ["Greet somebody"]
+        assert client.server_capabilities.resources is None

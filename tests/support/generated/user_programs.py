@@ -3,10 +3,7 @@
 Wrong lines end in `# wrong`; a checker has to object to these and to no others.
 """
 
-import re
-
-from support.folders import ROOT
-from support.generated.golden_package import PACKAGE
+from support.docs.pages import programs
 
 HANDSHAKE = """
 from typing import assert_type
@@ -464,7 +461,7 @@ from mcp_revisions import Audio, CheckedResults, File, Image, Options, Toolkit, 
 from mcp_revisions import connect_in_memory, prompt, resource, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
-from server import Forecast, Weather
+from toolkit_0 import Forecast, Weather
 
 
 class Loud(Toolkit):
@@ -717,7 +714,7 @@ from mcp_revisions import (
 )
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25 import models as m
-from notes import add_note, app as notes_app
+from state_0 import add_note, app as notes_app
 
 
 class Db:
@@ -949,6 +946,13 @@ def wrong_lines(program: str) -> set[int]:
 
 def shown_in(page: str, number: int = 0) -> str:
     """A program on a page of the documentation, with the committed package."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    programs: list[str] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    return programs[number].replace("pkg", PACKAGE.name)
+    return programs(page)[number]
+
+
+def of_pages(*pages: str) -> dict[str, str]:
+    """All programs of some pages, each under the name of a file of its own."""
+    return {
+        f"{page.removesuffix('.md').replace('-', '_')}_{number}.py": program
+        for page in pages
+        for number, program in enumerate(programs(page))
+    }

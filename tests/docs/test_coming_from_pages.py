@@ -1,0 +1,166 @@
+"""What the pages for users of other packages say is true of those packages, and of ours."""
+
+import json
+import re
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+from support.docs import names
+from support.docs.pages import COMING, page, programs
+from support.folders import environment
+from support.peers.places import python_with
+from support.tables import case
+
+PACKAGE: Final = "mcp_revisions"
+REVISIONS: Final = [f"{PACKAGE}.v2025_11_25", f"{PACKAGE}.v2026_07_28"]
+OURS: Final = {
+    "app": [f"{one}:App" for one in REVISIONS],
+    "session": [f"{one}:Session" for one in REVISIONS],
+    "client": [f"{one}:Client" for one in REVISIONS],
+    "mcp": REVISIONS,
+    "m": [f"{one}.models" for one in REVISIONS],
+    "result": [f"{one}.models:CallToolResult" for one in REVISIONS],
+    "call": [f"{PACKAGE}:MethodCall"],
+    "http": [f"{PACKAGE}:HttpApp"],
+}
+# Classes of the reader, in the examples.
+EXAMPLES: Final = ("Age", "Db", "Order")
+
+
+class Other(NamedTuple):
+    """A package that a page compares with, and what the names in its column stand for."""
+
+    page: str
+    requirements: str
+    column: int
+    roots: dict[str, list[str]]
+    spaces: list[str]
+
+
+FASTMCP: Final = Other(
+    "from-fastmcp.md",
+    "fastmcp",
+    0,
+    {
+        "mcp": ["fastmcp:FastMCP"],
+        "ctx": ["fastmcp:Context"],
+        "client": ["fastmcp:Client"],
+        "result": ["fastmcp.client.client:CallToolResult"],
+    },
+    [
+        *("fastmcp", "fastmcp.client", "fastmcp.client.group", "fastmcp.dependencies"),
+        *("fastmcp.exceptions", "fastmcp.prompts", "fastmcp.resources", "fastmcp.tools"),
+        *("fastmcp.server", "fastmcp.server.auth", "fastmcp.server.dependencies"),
+        *("fastmcp.server.elicitation", "fastmcp.utilities.tests", "fastmcp.utilities.types"),
+        *(
+            f"fastmcp.server.middleware{part}"
+            for part in (".caching", ".error_handling", ".logging", ".rate_limiting", ".timing", "")
+        ),
+        *("mcp_types", "starlette.middleware.cors", "typing"),
+    ],
+)
+SDK_1: Final = Other(
+    "from-mcp-sdk.md",
+    "mcp-1",
+    0,
+    {
+        "mcp": ["mcp.server.fastmcp:FastMCP"],
+        "ctx": ["mcp.server.fastmcp:Context"],
+        "client": ["mcp:ClientSession"],
+        "server": ["mcp.server.lowlevel:Server"],
+        "result": ["mcp.types:CallToolResult"],
+    },
+    [
+        *("mcp", "mcp.server.fastmcp", "mcp.server.fastmcp.exceptions", "mcp.server.lowlevel"),
+        *("mcp.server.fastmcp.prompts.base", "mcp.server.elicitation", "mcp.shared.memory"),
+        *("mcp.server.auth.settings", "mcp.server.transport_security", "mcp.client.auth"),
+        *("mcp.client.streamable_http", "mcp.types"),
+    ],
+)
+SDK_2: Final = Other(
+    "from-mcp-sdk.md",
+    "mcp-2",
+    1,
+    {
+        "mcp": ["mcp.server.mcpserver:MCPServer"],
+        "ctx": ["mcp.server.mcpserver:Context"],
+        "client": ["mcp:Client"],
+        "server": ["mcp.server.lowlevel:Server"],
+        "result": ["mcp_types:CallToolResult"],
+    },
+    [
+        *("mcp", "mcp.server.mcpserver", "mcp.server.mcpserver.exceptions", "mcp.server.lowlevel"),
+        *("mcp.server.mcpserver.prompts.base", "mcp.server.auth.settings", "mcp.client.auth"),
+        *("mcp.server.transport_security", "mcp.client.streamable_http", "mcp_types", "typing"),
+    ],
+)
+OTHERS: Final = (FASTMCP, SDK_1, SDK_2)
+
+
+def pieces(name: str, column: int) -> list[str]:
+    """The pieces of code in a column of all tables of a page."""
+    rows = re.findall(r"^\| (?!fastmcp|mcp 1)(.*) \|$", page(name), re.MULTILINE)
+    return [*chain(*(re.findall(r"`([^`]+)`", row.split(" | ")[column]) for row in rows))]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("other", OTHERS, ids=lambda other: other.requirements)
+def test_the_old_names_are_those_of_the_package(other: Other) -> None:
+    old = pieces(other.page, other.column)
+    assert len(old) > 50
+    asked = {"pieces": old, "roots": other.roots, "spaces": other.spaces, "examples": EXAMPLES}
+    command: list[str | Path] = [python_with(other.requirements), names.__file__]
+    done = subprocess.run(
+        command, input=json.dumps(asked), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == []
+
+
+def test_the_new_names_are_ours() -> None:
+    new = [*pieces("from-fastmcp.md", 1), *pieces("from-mcp-sdk.md", 2)]
+    assert len(new) > 200
+    found = names.problems(new, OURS, [PACKAGE, "typing"], EXAMPLES)
+    assert {problem.rpartition(": ")[2] for problem in found} == COMING
+
+
+def run(program: str, python: str | Path = sys.executable) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [python, "-W", "ignore", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment() if python == sys.executable else None,
+    )
+
+
+def printed(done: subprocess.CompletedProcess[str]) -> list[str]:
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["from-fastmcp.md", "from-mcp-sdk.md"])
+def test_the_programs_do_the_same(name: str) -> None:
+    (ours,) = programs(name)
+    expected = printed(run(ours))
+    assert len(expected) >= 4
+    theirs = re.findall(r"```py\n(.*?)```", page(name), re.DOTALL)
+    # The newest is shown first.
+    peers = [other for other in reversed(OTHERS) if other.page == name]
+    for other, program in zip(peers, theirs, strict=True):
+        with case(other.requirements):
+            python = python_with(other.requirements)
+            assert printed(run(program, python)) == expected
+            modern = program.replace(', mode="legacy"', "")
+            # Where there are clients of 2026-07-28, they cannot be asked there.
+            assert (modern == program) == (other is SDK_1)
+            assert modern == program or run(modern, python).returncode != 0
+    modern = ours.replace("User())", f"User(), revisions={PACKAGE}.REVISIONS)")
+    assert modern != ours
+    # There the handler runs again, up to the question.
+    assert [*dict.fromkeys(printed(run(f"import {PACKAGE}\n{modern}")))] == expected

@@ -1,0 +1,112 @@
+"""The names that pages have in code are those of the package, and the package has no others."""
+
+import re
+from typing import Final
+
+import mcp_revisions as package
+from support.docs.names import NO_PYTHON, bound, problems
+from support.docs.pages import DOCS, page, programs, renamed
+from support.folders import ROOT
+from support.tables import case
+
+NAME: Final = package.__name__
+REVISIONS: Final = [f"{NAME}.v2025_11_25", f"{NAME}.v2026_07_28"]
+
+# The other pages are about the commands, or about other packages.
+PAGES: Final = tuple(
+    name
+    for name in (
+        *("app.md", "asking.md", "calling.md", "connecting.md", "http.md", "middleware.md"),
+        *("models.md", "mounting.md", "negotiation.md", "sessions.md", "state.md", "testing.md"),
+        *("toolkit.md", "translation.md", "transports.md"),
+    )
+    if (DOCS / name).exists()
+)
+ROOTS: Final = {
+    "app": [*(f"{one}:App" for one in REVISIONS), f"{NAME}:HttpApp"],
+    "session": [f"{one}:Session" for one in REVISIONS],
+    "client": [f"{one}:Client" for one in REVISIONS],
+    "server": [f"{one}:App" for one in REVISIONS],
+    "call": [f"{NAME}:MethodCall"],
+    "mcp": REVISIONS,
+    "m": [f"{one}.models" for one in REVISIONS],
+    "resource": [f"{NAME}:resource", f"{NAME}:ProtectedResource"],
+    "http": [f"{NAME}:HttpApp"],
+    "negotiated": [f"{NAME}:NegotiatedRevision"],
+    "cache": [f"{NAME}:Cache", f"{NAME}:ResultCache"],
+    "pkg": [NAME],
+}
+SPACES: Final = [
+    *(NAME, *REVISIONS, *(f"{one}.models" for one in REVISIONS)),
+    # Methods are also named without what they belong to.
+    *(f"{one}:{cls}" for one in REVISIONS for cls in ("App", "Client", "Session")),
+    *(f"{NAME}:{cls}" for cls in ("EventStore", "ProtectedResource", "SessionStore", "Transport")),
+    *("asyncio", "enum", "pathlib", "pydantic", "typing"),
+    *("starlette.applications", "starlette.routing"),
+]
+# What is no name of the package: fields of headers, JSON, and what stands for the reader's own.
+OTHERS: Final[dict[str, set[str]]] = {
+    "connecting.md": {"Weather"},
+    "http.md": {
+        *("Accept", "Authorization", "Host", "Origin", "Vary"),
+        *("check_signature_expiry_and_audience", "json"),
+    },
+    "models.md": {
+        *("AnnotatedObject", "BoxItem", "Infinity", "Item", "NaN", "Object", "UnknownContent"),
+        *("Tool", "Value"),
+    },
+    "testing.md": {"Greeter", "New", "Old", "greeter", "welcome"},
+    "toolkit.md": {"Decimal", "Loud", "Parameters", "Quiet"},
+    "transports.md": {"hand_over"},
+}
+# Attributes of OpenTelemetry, files, and fields of messages and of headers.
+NO_CODE: Final = re.compile(
+    r"(mcp|server)\.\w+(\.\w+)+|server\.(address|port)|\w+(-\w+)+|.*\w/\w.*"
+)
+
+
+def spans(name: str) -> list[str]:
+    """The pieces of code within the sentences of a page."""
+    text = re.sub(r"```.*?```", "", renamed(page(name)), flags=re.DOTALL)
+    found: list[str] = re.findall(r"`([^`\n]+)`", text)
+    return [span for span in found if not NO_CODE.fullmatch(span)]
+
+
+def test_every_name_in_the_code_of_a_page_is_there() -> None:
+    for name in PAGES:
+        with case(name):
+            shown = programs(name)
+            examples = OTHERS.get(name, set()).union(*map(bound, shown))
+            found = problems([*spans(name), *shown], ROOTS, SPACES, examples)
+            # Sentences also name members of messages, options of commands and the like.
+            others = {f"{span}: {NO_PYTHON}" for span in spans(name)}
+            assert [one for one in found if one not in others] == []
+
+
+def test_names_that_are_not_there_are_found() -> None:
+    rows = {
+        "session.progess(1)": "there is no session.progess",
+        "await client.call_tool(name, as_type=int)": "client.call_tool has no as_type=",
+        '@app.tool(titel="a")': "app.tool has no titel=",
+        "HttpOptions(host=1)": "HttpOptions has no host=",
+        'mcp.App("a", port=1)': "mcp.App has no port=",
+        "m.CallTool": "there is no m.CallTool",
+        "ToolErr": "there is no ToolErr",
+        "conect(url)": "there is no conect",
+        "from asyncio import waits": "asyncio has no waits",
+        "a b": NO_PYTHON,
+    }
+    for piece, problem in rows.items():
+        with case(piece):
+            assert problems([piece], ROOTS, SPACES) == [f"{piece}: {problem}"]
+    assert problems(["def conect(x: Any) -> Any: ...\nconect(x)"], ROOTS, SPACES) == []
+
+
+def test_every_public_name_is_on_a_page() -> None:
+    texts = [page(path.name) for path in DOCS.glob("*.md")]
+    texts.append((ROOT / "README.md").read_text(encoding="utf-8"))
+    code = " ".join(
+        piece for text in texts for piece in re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL)
+    )
+    named = set(re.findall(r"\w+", code))
+    assert sorted(set(package.__all__) - named) == []

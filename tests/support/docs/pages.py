@@ -1,0 +1,61 @@
+"""The programs that pages show, with the committed package in place of `pkg`."""
+
+import re
+from textwrap import dedent
+from typing import Any, Final
+
+from support.folders import ROOT
+from support.generated.golden_package import PACKAGE
+
+DOCS: Final = ROOT / "docs"
+
+COMING: Final = {
+    "app.tool has no tags=",
+    "app.tool has no enabled=",
+    "there is no app.enable",
+    "there is no app.disable",
+    "there is no app.mount",
+    "there is no app.route",
+    "there is no session.http_request",
+    "there is no client_of",
+    "there is no Cors",
+    "HttpOptions has no cors=",
+}
+"""What the tables of pages name before the package has it."""
+COMING_PAGES: Final = {"mounting.md", "testing.md"}
+"""What pages link to before it is there."""
+
+
+def page(name: str) -> str:
+    """The text of a page."""
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def anchors(text: str) -> set[str]:
+    """The headings of a page, as links name them."""
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE
+    )
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+def programs(name: str) -> list[str]:
+    """The programs of a page, in its order."""
+    found: list[str] = re.findall(r"```python\n(.*?)```", renamed(page(name)), re.DOTALL)
+    return [dedent(program) for program in found]
+
+
+def renamed(text: str) -> str:
+    """A text with the name of the committed package."""
+    return re.sub(r"\bpkg\b", PACKAGE.name, text)
+
+
+def defined(name: str) -> dict[str, Any]:
+    """All that the programs of a page define, each of which stands for itself."""
+    names: dict[str, Any] = {}
+    for program in programs(name):
+        own: dict[str, Any] = {"__name__": name}
+        exec(program, own)
+        names |= own
+    return names
