@@ -184,6 +184,15 @@ class Steps:
             return "cancelled"
 
 
+async def seen_by(steps: type[Steps], client: Any, host: Host) -> Any:
+    """Return what an open client saw, which knows by itself what it has agreed on."""
+    host.seen["revision"] = client.protocol_version
+    host.seen["server"] = client.server_info.name if client.server_info else None
+    host.seen["instructions"] = client.instructions
+    await steps(client, host).walk()
+    return host.seen
+
+
 def drive(visited: Callable[[Any], Coroutine[Any, Any, Any]]) -> None:
     """Pay visits as long as there are any; `visited` returns what was seen of one."""
     for line in sys.stdin:

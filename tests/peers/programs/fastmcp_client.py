@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import mcp_types as types
-from driving import Host, Steps, drive, wire
+from driving import Host, Steps, drive, seen_by, wire
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 from mcp import MCPError
@@ -91,11 +91,7 @@ async def visited(visit: Any) -> Any:
         target = StdioTransport(target[0], target[1:], keep_alive=False)
     mode: Any = "auto" if host.revision in ("2026-07-28", "newest") else "legacy"
     async with Client(target, mode=mode, **host.callbacks()) as client:
-        host.seen["revision"] = client.protocol_version
-        host.seen["server"] = client.server_info.name if client.server_info else None
-        host.seen["instructions"] = client.instructions
-        await Fast(client, host).walk()
-    return host.seen
+        return await seen_by(Fast, client, host)
 
 
 drive(visited)

@@ -6,7 +6,7 @@ from typing import Any
 
 import mcp.client.session as session_module
 import mcp_types as types
-from driving import CHANGES, Host, Steps, drive
+from driving import CHANGES, Host, Steps, drive, seen_by
 from mcp import Client, MCPError
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
@@ -50,11 +50,7 @@ async def visited(visit: Any) -> Any:
         **host.callbacks(),
     )
     async with client:
-        host.seen["revision"] = client.protocol_version
-        host.seen["server"] = client.server_info.name if client.server_info else None
-        host.seen["instructions"] = client.instructions
-        await Generation2(client, host).walk()
-    return host.seen
+        return await seen_by(Generation2, client, host)
 
 
 drive(visited)

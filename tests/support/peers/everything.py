@@ -32,7 +32,7 @@ def _counted(*words: str | None) -> JsonObject:
     return {"text": "counted", "progress": steps}
 
 
-_count: Final[Step] = ("call", "count", {"to": 3}, (), True)
+_COUNT: Final[Step] = ("call", "count", {"to": 3}, (), True)
 
 ROWS: Final = (
     Row(("tools",), NAMES),
@@ -45,8 +45,8 @@ ROWS: Final = (
     Row(("level", "info"), ..., before=STATELESS),
     Row(("call", "echo", {"text": "hi"}), "hi"),
     # Progress has no words yet.
-    Row(_count, _counted(None, None, None), before="2025-03-26"),
-    Row(_count, _counted("at 1", "at 2", "at 3"), since="2025-03-26"),
+    Row(_COUNT, _counted(None, None, None), before="2025-03-26"),
+    Row(_COUNT, _counted("at 1", "at 2", "at 3"), since="2025-03-26"),
     Row(("call", "log", {}), "logged"),
     Row(("call", "sample", {}), "model sampled"),
     Row(("call", "roots", {}), "file:///root"),

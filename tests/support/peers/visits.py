@@ -225,8 +225,8 @@ def check(
 ) -> None:
     """Require what each step of a visit has to give, and what else is known of the visit."""
     assert "failed" not in seen, seen["failed"]
-    told = {name: seen.get(name) for name in known}
-    assert told == known, (client, told)
+    actual = {name: seen.get(name) for name in known}
+    assert actual == known, (client, actual)
     for (step, expected), result in zip(done, seen["results"], strict=True):
         with tables.case((client, *step)):
             assert fits(expected, brief(result)), result
