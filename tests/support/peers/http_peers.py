@@ -2,8 +2,6 @@
 
 import asyncio
 import os
-import random
-import socket
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator
@@ -15,28 +13,14 @@ from typing import Any, Final
 
 from support.folders import TESTS, environment
 from support.peers.places import PROGRAMS, Command
+from support.ports import free_port
 
 pkg: Final[Any] = import_module("mcp_revisions")
 
 # Seconds after which a peer is given up.
 PATIENCE: Final = 60
 
-# Of a port that is asked for a moment later; others get theirs from above this.
-_PORTS: Final = range(20_000, 32_000)
-
 ONLY_LOOPBACK: Final = TESTS / "conformance" / "only_loopback.cjs"
-
-
-def free_port() -> int:
-    """A port that nobody listens on, and that the system gives to nobody by itself."""
-    while True:
-        port = random.choice(_PORTS)
-        with socket.socket() as one:
-            try:
-                one.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
 
 
 @dataclass
