@@ -12,6 +12,7 @@ from typing import Any
 
 from support.folders import environment
 from support.http.fire import PATIENCE, ask, call, http, modern_call, run, wire
+from support.ports import free_port
 from support.sessions.talking import INITIALIZED, hello
 
 
@@ -44,12 +45,6 @@ class Process:
         """Wait until there are that many connections."""
         while self.connections != number:
             await asyncio.sleep(0.005)
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @asynccontextmanager

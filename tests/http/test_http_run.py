@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 from support.folders import environment
-from support.http.serving import WORKER, Site, Started, app_of, calling, free_port, started, text_in
+from support.http.serving import WORKER, Site, Started, app_of, calling, started, text_in
 from support.json_types import JsonObject
+from support.ports import free_port
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import META, pkg, run, runtime, server
 from support.tables import case

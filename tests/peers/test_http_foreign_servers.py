@@ -1,18 +1,17 @@
 """A client made of our stubs against servers that others wrote, as processes, over HTTP."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from support.json_types import JsonObject
 from support.peers.features import Use, client_of, outcome
-from support.peers.http_peers import pkg, served
+from support.peers.http_peers import pkg
 from support.peers.http_wire import Wire, wire_to
-from support.peers.places import PROGRAMS, python_with
+from support.peers.places import PROGRAMS, Command, python_with
 from support.peers.spoken import GENERATION_1, GENERATION_2
+from support.peers.visits import Peers
 from support.revisions import ERAS, REVISIONS, STATELESS
 
 NAMES: Final = ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"]
@@ -38,12 +37,12 @@ SEEN: Final[JsonObject] = {
 }
 
 
-def generation_1(kind: str) -> list[str | Path]:
-    return [python_with("mcp-1"), PROGRAMS / "mcp1_server.py", kind, "PORT"]
+def generation_1() -> Command:
+    return (python_with("mcp-1"), PROGRAMS / "mcp1_server.py", "PORT")
 
 
-def generation_2(kind: str) -> list[str | Path]:
-    return [python_with("mcp-2"), PROGRAMS / "mcp2_server.py", kind, "PORT"]
+def generation_2() -> Command:
+    return (python_with("mcp-2"), PROGRAMS / "mcp2_server.py", "PORT")
 
 
 @dataclass
@@ -57,7 +56,8 @@ class Visit:
 
 
 def visit(
-    server: Sequence[str | Path],
+    peers: Peers,
+    server: Command,
     *own: str,
     revision: str = "",
     features: Sequence[str] = tuple(SEEN),
@@ -69,20 +69,19 @@ def visit(
 
     async def main() -> Visit:
         clients = [client_of(pkg.load(one)) for one in own]
-        async with (
-            served(*server) as running,
-            wire_to(running.port, cut_after=cut_after) as wire,
-        ):
+        running = await peers.server(*server)
+        before = len(running.errors)
+        async with wire_to(running.port, cut_after=cut_after) as wire:
             url = f"http://127.0.0.1:{wire.port}{path}"
             async with pkg.connect_http(url, *clients, revisions=spoken) as client:
                 use = Use(client, pkg.load(client.TABLE.revision).models)
                 seen = {feature: await outcome(use, feature) for feature in features}
                 if "cancellation" in features:
                     # The end of the session would do that, too.
-                    await running.wrote("sleep was cancelled")
-        return Visit(client, seen, wire, running.errors)
+                    await running.wrote("sleep was cancelled", before)
+        return Visit(client, seen, wire, running.errors[before:])
 
-    return asyncio.run(main())
+    return peers.run(main())
 
 
 def check(found: Visit) -> None:
@@ -125,10 +124,10 @@ PYTHON: Final = {"generation 1": generation_1, "generation 2": generation_2}
 @pytest.mark.parametrize("server", PYTHON)
 @pytest.mark.parametrize(("revision", "own"), PAIRS)
 def test_the_python_sdk_serves_all_revisions_with_sessions(
-    server: str, revision: str, own: str
+    peers: Peers, server: str, revision: str, own: str
 ) -> None:
     features = features_of(revision, own)
-    found = visit(PYTHON[server]("http"), own, revision=revision, features=features)
+    found = visit(peers, PYTHON[server](), own, revision=revision, features=features)
     check(found)
     check_session(found, revision)
 
@@ -136,12 +135,14 @@ def test_the_python_sdk_serves_all_revisions_with_sessions(
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("server", PYTHON)
 @pytest.mark.parametrize("revision", GENERATION_1)
-def test_the_python_sdk_that_answers_in_json_alone(server: str, revision: str) -> None:
+def test_the_python_sdk_that_answers_in_json_alone(
+    peers: Peers, server: str, revision: str
+) -> None:
     # It drops what belongs to a request and is not its answer.
     features = features_of(
         revision, revision, "progress", "logging", "sampling", "elicitation", "poll"
     )
-    found = visit(PYTHON[server]("json"), revision, features=features)
+    found = visit(peers, PYTHON[server](), revision, features=features, path="/json")
     check(found)
     check_session(found, revision)
 
@@ -149,11 +150,11 @@ def test_the_python_sdk_that_answers_in_json_alone(server: str, revision: str) -
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("server", PYTHON)
 @pytest.mark.parametrize("revision", GENERATION_1)
-def test_the_python_sdk_without_sessions(server: str, revision: str) -> None:
+def test_the_python_sdk_without_sessions(peers: Peers, server: str, revision: str) -> None:
     # It can ask nothing, and nobody tells it of a cancellation.
     missing = ("sampling", "elicitation", "roots", "changes", "cancellation")
     features = features_of(revision, revision, *missing)
-    found = visit(PYTHON[server]("stateless"), revision, features=features)
+    found = visit(peers, PYTHON[server](), revision, features=features, path="/stateless")
     check(found)
     assert found.client.revision == revision
     assert all("mcp-session-id" not in one.asked for one in found.wire.exchanges)
@@ -161,14 +162,16 @@ def test_the_python_sdk_without_sessions(server: str, revision: str) -> None:
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("kind", ["http", "json", "stateless"])
+@pytest.mark.parametrize("path", ["/mcp", "/json", "/stateless"])
 @pytest.mark.parametrize("own", ERAS)
-def test_the_python_sdk_serves_the_stateless_revision(own: str, kind: str) -> None:
+def test_the_python_sdk_serves_the_stateless_revision(peers: Peers, own: str, path: str) -> None:
     # Where it answers in JSON alone, it drops what is not the answer, here too; and it goes on with
     # a call whose connection the client has closed, which cancels it.
-    missing = ("progress", "logging", "cancellation") if kind == "json" else ()
+    missing = ("progress", "logging", "cancellation") if path == "/json" else ()
     features = features_of(GENERATION_2[-1], own, *missing)
-    found = visit(generation_2(kind), own, revision=GENERATION_2[-1], features=features)
+    found = visit(
+        peers, generation_2(), own, revision=GENERATION_2[-1], features=features, path=path
+    )
     check(found)
     assert found.client.revision == GENERATION_2[-1]
     assert {one.verb for one in found.wire.exchanges} == {"POST"}
@@ -179,10 +182,10 @@ def test_the_python_sdk_serves_the_stateless_revision(own: str, kind: str) -> No
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("revision", "own"), PAIRS)
-def test_the_old_transport_of_the_python_sdk(revision: str, own: str) -> None:
+def test_the_old_transport_of_the_python_sdk(peers: Peers, revision: str, own: str) -> None:
     features = features_of(revision, own)
-    command = generation_1("sse")
-    found = visit(command, own, revision=revision, features=features, path="/sse")
+    command = generation_1()
+    found = visit(peers, command, own, revision=revision, features=features, path="/sse")
     check(found)
     assert found.client.revision == revision
     (stream,) = found.wire.verbs("GET")
@@ -190,28 +193,30 @@ def test_the_old_transport_of_the_python_sdk(revision: str, own: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "kind", "path", "agreed"),
+    ("server", "path", "agreed"),
     [
-        ("generation 1", "http", "/mcp", GENERATION_1[-1]),
-        ("generation 1", "sse", "/sse", GENERATION_1[-1]),
-        ("generation 2", "http", "/mcp", GENERATION_2[-1]),
+        ("generation 1", "/mcp", GENERATION_1[-1]),
+        ("generation 1", "/sse", GENERATION_1[-1]),
+        ("generation 2", "/mcp", GENERATION_2[-1]),
     ],
 )
 def test_a_client_of_all_revisions_finds_out_what_a_server_speaks(
-    server: str, kind: str, path: str, agreed: str
+    peers: Peers, server: str, path: str, agreed: str
 ) -> None:
     features = ("pages", "call")
-    found = visit(PYTHON[server](kind), *REVISIONS, features=features, path=path)
+    found = visit(peers, PYTHON[server](), *REVISIONS, features=features, path=path)
     check(found)
     assert found.client.revision == agreed
 
 
 @pytest.mark.parametrize("server", PYTHON)
 @pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
-def test_a_stream_that_breaks_within_a_call_is_taken_up_again(server: str, revision: str) -> None:
+def test_a_stream_that_breaks_within_a_call_is_taken_up_again(
+    peers: Peers, server: str, revision: str
+) -> None:
     features = ("progress", "poll", "call")
-    command = PYTHON[server]("http")
-    found = visit(command, revision, features=features, cut_after=b'"at 2"')
+    command = PYTHON[server]()
+    found = visit(peers, command, revision, features=features, cut_after=b'"at 2"')
     check(found)
     assert found.wire.cuts == 1
     resumed = [one.status for one in found.wire.verbs("GET") if "last-event-id" in one.asked]

@@ -4,7 +4,6 @@ No SDK sends them, so they are written by hand here: what our server makes of th
 and what the servers and clients of others do.
 """
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,13 +12,13 @@ from typing import Any, Final
 
 import httpx2
 import pytest
-from support.folders import environment
 from support.json_types import JsonObject
-from support.peers.http_peers import our_server, served
+from support.peers.http_peers import our_server
 from support.peers.places import (
     PROGRAMS,
     python_with,
 )
+from support.peers.visits import Peers
 from support.revisions import ERAS, HANDSHAKE, OLD
 
 REVISION: Final = "2025-03-26"
@@ -39,12 +38,13 @@ def call(id: int | str, tool: str, **arguments: Any) -> JsonObject:
 
 
 @asynccontextmanager
-async def session(revision: str, *command: str | Path) -> AsyncGenerator[httpx2.AsyncClient, None]:
+async def session(
+    peers: Peers, revision: str, *command: str | Path
+) -> AsyncGenerator[httpx2.AsyncClient, None]:
     """A session with a server, ready to be posted to."""
-    async with (
-        served(*command, more=environment()) as running,
-        httpx2.AsyncClient(base_url=f"http://127.0.0.1:{running.port}", timeout=10) as http,
-    ):
+    running = await peers.server(*command)
+    url = f"http://127.0.0.1:{running.port}"
+    async with httpx2.AsyncClient(base_url=url, timeout=10) as http:
         http.headers.update(POSTED)
         known = {"name": "by hand", "version": "1"}
         opening = request(
@@ -70,7 +70,7 @@ def messages_in(response: httpx2.Response) -> list[Any]:
 
 
 @pytest.mark.parametrize("own", [REVISION, *ERAS])
-def test_our_server_answers_a_batch_with_all_answers(own: str) -> None:
+def test_our_server_answers_a_batch_with_all_answers(peers: Peers, own: str) -> None:
     batch = [
         call(1, "echo", text="a"),
         {"jsonrpc": "2.0", "method": "notifications/roots/list_changed"},
@@ -80,7 +80,7 @@ def test_our_server_answers_a_batch_with_all_answers(own: str) -> None:
     ]
 
     async def main() -> None:
-        async with session(REVISION, *our_server("--as", own)) as http:
+        async with session(peers, REVISION, *our_server("--as", own)) as http:
             response = await http.post("/mcp", json=batch)
             assert response.status_code == 200
             (answers,) = messages_in(response)
@@ -89,24 +89,24 @@ def test_our_server_answers_a_batch_with_all_answers(own: str) -> None:
             assert len(answers) == 4
             assert "hunter2" not in response.text
 
-    asyncio.run(main())
+    peers.run(main())
 
 
-def test_what_is_said_within_a_batch_comes_before_its_answers() -> None:
+def test_what_is_said_within_a_batch_comes_before_its_answers(peers: Peers) -> None:
     counted = call(1, "count", to=3)
     counted["params"]["_meta"] = {"progressToken": "p"}
 
     async def main() -> None:
-        async with session(REVISION, *our_server("--as", OLD)) as http:
+        async with session(peers, REVISION, *our_server("--as", OLD)) as http:
             response = await http.post("/mcp", json=[counted, call(2, "echo", text="a")])
             *said, last = messages_in(response)
             assert [one["params"]["progress"] for one in said] == [1, 2, 3]
             assert sorted(one["id"] for one in last) == [1, 2]
 
-    asyncio.run(main())
+    peers.run(main())
 
 
-def test_a_member_of_a_batch_is_cancelled_alone() -> None:
+def test_a_member_of_a_batch_is_cancelled_alone(peers: Peers) -> None:
     cancellation = {
         "jsonrpc": "2.0",
         "method": "notifications/cancelled",
@@ -114,7 +114,7 @@ def test_a_member_of_a_batch_is_cancelled_alone() -> None:
     }
 
     async def main() -> None:
-        async with session(REVISION, *our_server("--as", OLD)) as http:
+        async with session(peers, REVISION, *our_server("--as", OLD)) as http:
             counted = call(2, "count", to=3)
             counted["params"]["_meta"] = {"progressToken": "p"}
             batch = json.dumps([call(1, "sleep"), counted])
@@ -128,14 +128,14 @@ def test_a_member_of_a_batch_is_cancelled_alone() -> None:
             answers = json.loads(rest[-1].removeprefix("data:"))
             assert [one["id"] for one in answers] == [2]
 
-    asyncio.run(main())
+    peers.run(main())
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("revision", [one for one in HANDSHAKE if one != REVISION])
-def test_our_server_takes_no_batch_in_a_revision_that_has_none(revision: str) -> None:
+def test_our_server_takes_no_batch_in_a_revision_that_has_none(peers: Peers, revision: str) -> None:
     async def main() -> None:
-        async with session(revision, *our_server("--as", OLD)) as http:
+        async with session(peers, revision, *our_server("--as", OLD)) as http:
             response = await http.post("/mcp", json=[call(1, "echo", text="a")])
             assert response.status_code == 400
             assert response.json()["error"]["code"] == -32600
@@ -143,22 +143,22 @@ def test_our_server_takes_no_batch_in_a_revision_that_has_none(revision: str) ->
             response = await http.post("/mcp", json=call(2, "echo", text="a"))
             assert response.json()["result"]["content"][0]["text"] == "a"
 
-    asyncio.run(main())
+    peers.run(main())
 
 
 @pytest.mark.parametrize(
     ("environment_of", "program"), [("mcp-1", "mcp1_server.py"), ("mcp-2", "mcp2_server.py")]
 )
 def test_the_python_sdk_refuses_the_batch_that_ours_answers(
-    environment_of: str, program: str
+    peers: Peers, environment_of: str, program: str
 ) -> None:
     """It never had batches, also where the revision says that they MUST be taken."""
 
     async def main() -> None:
-        command = (python_with(environment_of), PROGRAMS / program, "http", "PORT")
-        async with session(REVISION, *command) as http:
+        command = (python_with(environment_of), PROGRAMS / program, "PORT")
+        async with session(peers, REVISION, *command) as http:
             response = await http.post("/mcp", json=[call(1, "echo", text="a")])
             assert response.status_code == 400
             assert "error" in response.json()
 
-    asyncio.run(main())
+    peers.run(main())

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import pytest
 from support.peers.features import client_of, eventually
-from support.peers.http_peers import ONLY_LOOPBACK, pkg, served
+from support.peers.http_peers import ONLY_LOOPBACK, pkg
 from support.peers.http_wire import Wire, wire_to
 from support.peers.places import node_modules
 from support.peers.spoken import GENERATION_1
+from support.peers.visits import Peers
 from support.revisions import STATELESS
 
 PATHS: Final = {"streamableHttp": "/mcp", "sse": "/sse"}
@@ -19,17 +20,19 @@ URI: Final = "demo://resource/dynamic/text/1"
 
 @asynccontextmanager
 async def reference(
-    kind: str, *, cut_after: bytes | None = None
+    peers: Peers, kind: str, *, cut_after: bytes | None = None
 ) -> AsyncGenerator[tuple[str, Wire], None]:
     """The server, its URL, and the relay in front of it."""
     modules = node_modules()
     program = modules / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
     command = ("node", "--require", ONLY_LOOPBACK, program, kind)
-    async with served(*command) as running, wire_to(running.port, cut_after=cut_after) as wire:
+    running = await peers.server(*command)
+    async with wire_to(running.port, cut_after=cut_after) as wire:
         yield f"http://127.0.0.1:{wire.port}{PATHS[kind]}", wire
 
 
 def with_reference(
+    peers: Peers,
     kind: str,
     own: str,
     script: Callable[[Any, Any, Any, Wire], Awaitable[None]],
@@ -42,13 +45,13 @@ def with_reference(
     mcp = pkg.load(own)
 
     async def main() -> Wire:
-        async with asyncio.timeout(30), reference(kind, cut_after=cut_after) as (url, wire):
+        async with asyncio.timeout(30), reference(peers, kind, cut_after=cut_after) as (url, wire):
             mine = client_of(mcp)
             async with pkg.connect_http(url, mine, revisions=spoken) as client:
                 await script(client, mine, mcp.models, wire)
         return wire
 
-    return asyncio.run(main())
+    return peers.run(main())
 
 
 async def text(client: Any, m: Any, tool: str, /, **arguments: Any) -> str:
@@ -115,8 +118,8 @@ async def cancelled(client: Any, m: Any) -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", GENERATION_1)
-def test_it_serves_each_revision_with_sessions(own: str) -> None:
-    wire = with_reference("streamableHttp", own, everything)
+def test_it_serves_each_revision_with_sessions(peers: Peers, own: str) -> None:
+    wire = with_reference(peers, "streamableHttp", own, everything)
     (opening,) = wire.sent("initialize")
     assert opening.message["params"]["protocolVersion"] == own
     assert f'"protocolVersion":"{own}"'.encode() in opening.answer
@@ -130,15 +133,15 @@ def test_it_serves_each_revision_with_sessions(own: str) -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", GENERATION_1)
-def test_it_serves_each_revision_on_the_old_transport(own: str) -> None:
-    wire = with_reference("sse", own, everything)
+def test_it_serves_each_revision_on_the_old_transport(peers: Peers, own: str) -> None:
+    wire = with_reference(peers, "sse", own, everything)
     (stream,) = [one for one in wire.verbs("GET") if one.status == 200]
     assert f'"protocolVersion":"{own}"'.encode() in stream.answer
     assert wire.sent("notifications/cancelled")
 
 
 @pytest.mark.parametrize("kind", PATHS)
-def test_what_is_structured_arrives(kind: str) -> None:
+def test_what_is_structured_arrives(peers: Peers, kind: str) -> None:
     async def script(client: Any, mine: Any, m: Any, wire: Wire) -> None:
         assert client.revision == "2025-11-25"
         arguments = {"location": "Chicago"}
@@ -147,10 +150,10 @@ def test_what_is_structured_arrives(kind: str) -> None:
         assert set(structured) == {"temperature", "conditions", "humidity"}
 
     # The class is of the stateless revision, and the server is not.
-    with_reference(kind, STATELESS, script, revision=GENERATION_1[-1])
+    with_reference(peers, kind, STATELESS, script, revision=GENERATION_1[-1])
 
 
-def test_a_stream_that_breaks_within_a_call_is_taken_up_again() -> None:
+def test_a_stream_that_breaks_within_a_call_is_taken_up_again(peers: Peers) -> None:
     async def script(client: Any, mine: Any, m: Any, wire: Wire) -> None:
         seen: list[Any] = []
         params = m.CallToolRequestParams(
@@ -160,6 +163,6 @@ def test_a_stream_that_breaks_within_a_call_is_taken_up_again() -> None:
         assert "completed" in result.content[0].text
         assert [tuple(one)[:2] for one in seen] == [(1, 3), (2, 3), (3, 3)]
 
-    wire = with_reference("streamableHttp", "2025-11-25", script, cut_after=b'"progress":2')
+    wire = with_reference(peers, "streamableHttp", "2025-11-25", script, cut_after=b'"progress":2')
     assert wire.cuts == 1
     assert [one.status for one in wire.verbs("GET") if "last-event-id" in one.asked] == [200]

@@ -11,7 +11,8 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from support.folders import ROOT
-from support.http.serving import booted, calling, free_port, outcome, text_in
+from support.http.serving import booted, calling, outcome, text_in
+from support.ports import free_port
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.sessions.talking import named, runtime
 from support.tables import case

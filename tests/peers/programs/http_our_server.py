@@ -36,6 +36,7 @@ class More:
         """Whether a call was cancelled, before the end of a session does that, too."""
         async with asyncio.timeout(10):
             await CANCELLED.wait()
+        CANCELLED.clear()
         return "told"
 
 

@@ -1,13 +1,13 @@
 """A low-level server of the official SDK, generation 1, on standard input and output.
 
-With arguments it serves over HTTP: the first is `http`, `json`, `stateless` or `sse`, the second
-is the port.
+With an argument it serves over HTTP on that port: at `/mcp`, at `/json` with answers in JSON alone,
+at `/stateless` without sessions, and at `/sse` over the old transport.
 """
 
 import asyncio
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import uvicorn
@@ -146,37 +146,51 @@ def options() -> Any:
     return made
 
 
-def over_http(kind: str) -> Starlette:
-    manager = StreamableHTTPSessionManager(
-        server,
-        event_store=Events(),
-        json_response=kind == "json",
-        stateless=kind == "stateless",
-        retry_interval=50,
-    )
+class Endpoint:
+    """One that handles requests by itself, whatever their method."""
+
+    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
+        self.manager = manager
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.manager.handle_request(scope, receive, send)
+
+
+def over_http() -> Starlette:
+    kinds: dict[str, Any] = {
+        "/mcp": {},
+        "/json": {"json_response": True},
+        "/stateless": {"stateless": True},
+    }
+    managers = {
+        path: StreamableHTTPSessionManager(server, Events(), retry_interval=50, **kind)
+        for path, kind in kinds.items()
+    }
     made = options()
     # The manager asks for them itself, and knows of no changes.
     server.create_initialization_options = lambda: made
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
-        async with manager.run():
+        async with AsyncExitStack() as running:
+            for manager in managers.values():
+                await running.enter_async_context(manager.run())
             yield
 
-    return Starlette(routes=[Mount("/", manager.handle_request)], lifespan=lifespan)
+    routes: list[Any] = [Route(path, Endpoint(manager)) for path, manager in managers.items()]
+    return Starlette(routes=[*routes, *over_sse(made)], lifespan=lifespan)
 
 
-def over_sse() -> Starlette:
+def over_sse(made: Any) -> list[Any]:
     transport = SseServerTransport("/messages/")
 
     async def serve(request: Any) -> Response:
         scope, receive, send = request.scope, request.receive, request._send
         async with transport.connect_sse(scope, receive, send) as (read, write):
-            await server.run(read, write, options())
+            await server.run(read, write, made)
         return Response()
 
-    posts = Mount("/messages/", transport.handle_post_message)
-    return Starlette(routes=[Route("/sse", serve), posts])
+    return [Route("/sse", serve), Mount("/messages/", transport.handle_post_message)]
 
 
 async def main() -> None:
@@ -185,9 +199,8 @@ async def main() -> None:
 
 
 if sys.argv[1:]:
-    kind, port = sys.argv[1:]
-    app = over_sse() if kind == "sse" else over_http(kind)
     # Streams that are open when it is told to stop are not waited for.
-    uvicorn.run(app, port=int(port), log_level="warning", timeout_graceful_shutdown=0)
+    port = int(sys.argv[1])
+    uvicorn.run(over_http(), port=port, log_level="warning", timeout_graceful_shutdown=0)
 else:
     asyncio.run(main())

@@ -1,12 +1,14 @@
 """A low-level server of the official SDK, generation 2, on standard input and output.
 
-With arguments it serves over HTTP: the first is `http`, `json` or `stateless`, the second is the
-port.
+With an argument it serves over HTTP on that port: at `/mcp`, at `/json` with answers in JSON alone,
+and at `/stateless` without sessions.
 """
 
 import asyncio
 import sys
 import warnings
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import mcp_types as types
@@ -19,6 +21,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
+from starlette.applications import Starlette
 
 warnings.simplefilter("ignore")
 
@@ -191,15 +194,32 @@ async def main() -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
+def over_http() -> Starlette:
+    kinds: dict[str, Any] = {
+        "/mcp": {},
+        "/json": {"json_response": True},
+        "/stateless": {"stateless_http": True},
+    }
+    apps = [
+        made().streamable_http_app(
+            streamable_http_path=path, event_store=Events(), retry_interval=50, **kind
+        )
+        for path, kind in kinds.items()
+    ]
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
+        async with AsyncExitStack() as running:
+            for one in apps:
+                await running.enter_async_context(one.router.lifespan_context(one))
+            yield
+
+    return Starlette(routes=[route for app in apps for route in app.routes], lifespan=lifespan)
+
+
 if sys.argv[1:]:
-    kind, port = sys.argv[1:]
-    app = made().streamable_http_app(
-        event_store=Events(),
-        json_response=kind == "json",
-        stateless_http=kind == "stateless",
-        retry_interval=50,
-    )
     # Streams that are open when it is told to stop are not waited for.
-    uvicorn.run(app, port=int(port), log_level="warning", timeout_graceful_shutdown=0)
+    port = int(sys.argv[1])
+    uvicorn.run(over_http(), port=port, log_level="warning", timeout_graceful_shutdown=0)
 else:
     asyncio.run(main())

@@ -1,99 +1,152 @@
-// The official TypeScript SDK's client against the server whose command line or URL it is given.
-// The first argument is the folder of the installed packages. Prints, as JSON, what it got to see.
+// The official TypeScript SDK's client; what it is given and prints is in `driving.py`.
+// Arguments are the folder of the installed packages, and the generation of the SDK.
 
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
-const [folder, command, ...args] = process.argv.slice(2);
+const [folder, generation] = process.argv.slice(2);
 const require = createRequire(join(folder, "anything.js"));
-const load = (path) => import(pathToFileURL(require.resolve(`@modelcontextprotocol/sdk/${path}`)));
-const { Client } = await load("client/index.js");
-const { SSEClientTransport } = await load("client/sse.js");
-const { StdioClientTransport } = await load("client/stdio.js");
-const { StreamableHTTPClientTransport } = await load("client/streamableHttp.js");
-const types = await load("types.js");
+const load = (path) => import(pathToFileURL(require.resolve(path)));
+const first = generation === "1";
+const paths = first
+  ? ["client/index.js", "client/sse.js", "client/stdio.js", "client/streamableHttp.js", "types.js"]
+  : ["", "stdio"];
+const name = first ? "@modelcontextprotocol/sdk" : "@modelcontextprotocol/client";
+const sdk = Object.assign({}, ...(await Promise.all(paths.map((path) => load(join(name, path))))));
 
-const seen = { logs: [], progress: [], notifications: [] };
-const client = new Client(
-  { name: "typescript", version: "1" },
-  { capabilities: { sampling: {}, roots: {}, elicitation: {} } },
-);
-const answer = (schema, make) => client.setRequestHandler(schema, async () => make());
-answer(types.ElicitRequestSchema, () => ({ action: "accept", content: { name: "ada" } }));
-answer(types.ListRootsRequestSchema, () => ({ roots: [{ uri: "file:///root" }] }));
-answer(types.CreateMessageRequestSchema, () => ({
-  role: "assistant",
-  model: "model",
-  content: { type: "text", text: "sampled" },
-}));
-for (const schema of [
-  types.ResourceUpdatedNotificationSchema,
-  types.ToolListChangedNotificationSchema,
-]) {
-  client.setNotificationHandler(schema, (message) => seen.notifications.push(message.method));
-}
-client.setNotificationHandler(types.LoggingMessageNotificationSchema, (message) =>
-  seen.logs.push(message.params.data),
-);
+// The first generation names requests and notifications by their schemas.
+const SCHEMAS = {
+  "elicitation/create": "ElicitRequestSchema",
+  "roots/list": "ListRootsRequestSchema",
+  "sampling/createMessage": "CreateMessageRequestSchema",
+  "notifications/resources/updated": "ResourceUpdatedNotificationSchema",
+  "notifications/tools/list_changed": "ToolListChangedNotificationSchema",
+  "notifications/message": "LoggingMessageNotificationSchema",
+};
+const known = (method) => (first ? sdk[SCHEMAS[method]] : method);
+const CHANGES = ["notifications/resources/updated", "notifications/tools/list_changed"];
+// Without it, servers of the stateless revision have to keep their logs to themselves.
+const LOGS = { _meta: { "io.modelcontextprotocol/logLevel": "debug" } };
 
-const text = async (name, options) => {
-  const params = { name, arguments: { text: "hi", to: 3 } };
-  const result = await client.callTool(params, undefined, options);
-  return result.content[0].text;
+const host = (seen, step) => {
+  const options = { capabilities: { sampling: {}, roots: {}, elicitation: { form: {}, url: {} } } };
+  const made = new sdk.Client(
+    { name: "typescript", version: "1" },
+    first ? options : { ...options, versionNegotiation: { mode: "auto" } },
+  );
+  const answer = (method, make) => made.setRequestHandler(known(method), async (asked) => make(asked));
+  answer("elicitation/create", ({ params }) => {
+    step.asked.push(params.message);
+    return step.answers.shift() ?? { action: "cancel" };
+  });
+  answer("roots/list", () => ({ roots: [{ uri: "file:///root" }] }));
+  answer("sampling/createMessage", () => ({
+    role: "assistant",
+    model: "model",
+    content: { type: "text", text: "sampled" },
+  }));
+  for (const method of CHANGES) {
+    made.setNotificationHandler(known(method), () => void step.changes.push(method));
+  }
+  made.setNotificationHandler(known("notifications/message"), ({ params }) => void seen.logs.push(params.data));
+  made.onerror = (error) => seen.errors.push(String(error));
+  return made;
 };
 
 // By HTTP if there is a URL, and by HTTP+SSE if that ends so.
-const overHttp = command.startsWith("http://");
-const transport = !overHttp
-  ? new StdioClientTransport({ command, args, env: process.env })
-  : command.endsWith("/sse")
-    ? new SSEClientTransport(new URL(command))
-    : new StreamableHTTPClientTransport(new URL(command));
-// Which revision it is, the SDK tells its transport alone.
-const { setProtocolVersion } = transport;
-transport.setProtocolVersion = (version) => {
-  seen.revision = version;
-  setProtocolVersion?.call(transport, version);
+const transportTo = (server) => {
+  if (typeof server !== "string") {
+    const [command, ...args] = server;
+    return new sdk.StdioClientTransport({ command, args, env: process.env });
+  }
+  const Transport = server.endsWith("/sse") ? sdk.SSEClientTransport : sdk.StreamableHTTPClientTransport;
+  return new Transport(new URL(server));
 };
-await client.connect(transport);
-seen.server = client.getServerVersion().name;
-seen.instructions = client.getInstructions();
-seen.tools = [];
-let cursor;
-do {
-  const page = await client.listTools({ cursor });
-  seen.tools.push(...page.tools.map((tool) => tool.name));
-  cursor = page.nextCursor;
-} while (cursor !== undefined);
-seen.resources = (await client.listResources()).resources.map((one) => one.uri);
-seen.read = (await client.readResource({ uri: "file:///a" })).contents[0].text;
-seen.prompts = (await client.listPrompts()).prompts.map((one) => one.name);
-const prompt = await client.getPrompt({ name: "greet", arguments: { name: "ada" } });
-seen.prompt = prompt.messages[0].content.text;
-const ref = { type: "ref/prompt", name: "greet" };
-seen.completed = (await client.complete({ ref, argument: { name: "name", value: "a" } })).completion.values;
-await client.ping();
-await client.setLoggingLevel("info");
-const called = ["echo", "log", "sample", "roots", "stray"];
-for (const name of seen.revision < "2025-06-18" ? called : [...called, "ask"]) seen[name] = await text(name);
-if (overHttp) seen.poll = await text("poll");
-seen.structured = (await client.callTool({ name: "media" })).structuredContent ?? null;
-const errorOf = (failing) => failing.then(JSON.stringify, ({ code, message }) => [code, message]);
-seen.missing = await errorOf(client.readResource({ uri: "file:///none" }));
-seen.crash = await errorOf(client.callTool({ name: "crash" }));
-seen.count = await text("count", {
-  onprogress: ({ progress, total, message }) => seen.progress.push([progress, total, message]),
-});
-await client.subscribeResource({ uri: "file:///a" });
-await text("change");
-await client.unsubscribeResource({ uri: "file:///a" });
-const control = new AbortController();
-setTimeout(() => control.abort("enough"), 300);
-seen.sleep = await text("sleep", { signal: control.signal }).catch(() => "cancelled");
-if (overHttp) seen.told = await text("told");
-seen.after = await text("echo");
-// Closing alone leaves the session to lapse.
-await transport.terminateSession?.();
-await client.close();
-console.log(JSON.stringify(seen));
+
+// What a visit can consist of; a function for each step.
+const stepsOf = (client, seen, step) => {
+  const pages = async (method, member) => {
+    const found = [];
+    let cursor;
+    do {
+      const page = await client[method]({ cursor });
+      found.push(...page[member]);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return found;
+  };
+  const call = async (name, given, answers = [], progress = false, more = {}) => {
+    Object.assign(step, { answers: [...answers], asked: [], progress: [] });
+    const onprogress = ({ progress, total, message }) => step.progress.push([progress, total, message ?? null]);
+    const options = progress ? { ...more, onprogress } : more;
+    const params = { name, arguments: given, ...(seen.revision === "2026-07-28" ? LOGS : {}) };
+    const result = await (first ? client.callTool(params, undefined, options) : client.callTool(params, options));
+    return { ...result, asked: step.asked, progress: step.progress };
+  };
+  return {
+    call,
+    tools: () => pages("listTools", "tools"),
+    resources: () => pages("listResources", "resources"),
+    templates: () => pages("listResourceTemplates", "resourceTemplates"),
+    prompts: () => pages("listPrompts", "prompts"),
+    read: (uri) => client.readResource({ uri }),
+    prompt: (name, given) => client.getPrompt({ name, arguments: given }),
+    complete: async (kind, name, argument, value) => {
+      const ref = { type: `ref/${kind}`, [kind === "prompt" ? "name" : "uri"]: name };
+      return (await client.complete({ ref, argument: { name: argument, value } })).completion;
+    },
+    ping: () => client.ping(),
+    level: (level) => client.setLoggingLevel(level),
+    watch: async (uri, changes, tool, given) => {
+      step.changes = [];
+      const stateless = seen.revision === "2026-07-28";
+      const stream = stateless
+        ? await client.listen({ toolsListChanged: true, resourceSubscriptions: [uri] })
+        : await client.subscribeResource({ uri });
+      await call(tool, given);
+      while (step.changes.length < changes) await new Promise((done) => setTimeout(done, 10));
+      await (stateless ? stream.close() : client.unsubscribeResource({ uri }));
+      return { heard: step.changes.sort() };
+    },
+    cancel: async (name) => {
+      const control = new AbortController();
+      setTimeout(() => control.abort("enough"), 300);
+      const called = call(name, {}, [], false, { signal: control.signal });
+      return called.then(JSON.stringify, () => "cancelled");
+    },
+  };
+};
+
+const visited = async ({ server, steps }) => {
+  const seen = { logs: [], errors: [], results: [] };
+  const step = { answers: [], asked: [], progress: [], changes: [] };
+  const client = host(seen, step);
+  const transport = transportTo(server);
+  // Which revision it is, the first generation tells its transport alone.
+  const { setProtocolVersion } = transport;
+  transport.setProtocolVersion = (version) => {
+    seen.revision = version;
+    setProtocolVersion?.call(transport, version);
+  };
+  await client.connect(transport);
+  seen.revision = client.getNegotiatedProtocolVersion?.() ?? seen.revision;
+  seen.server = client.getServerVersion().name;
+  seen.instructions = client.getInstructions();
+  const known = stepsOf(client, seen, step);
+  for (const [name, ...given] of steps) {
+    const failed = ({ code, message }) => ({ error: [code, message] });
+    seen.results.push((await known[name](...given).catch(failed)) ?? null);
+  }
+  // What breaks off at the end is as it should be; and closing alone leaves the session to lapse.
+  client.onerror = undefined;
+  await transport.terminateSession?.();
+  await client.close();
+  return seen;
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const seen = await visited(JSON.parse(line)).catch((error) => ({ failed: `${error.stack}\n${error.cause ?? ""}` }));
+  console.log(`SEEN ${JSON.stringify(seen)}`);
+}

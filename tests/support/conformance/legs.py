@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shlex
-import socket
 import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator
@@ -25,6 +24,7 @@ from support.conformance.scenarios import (
     Excuses,
 )
 from support.folders import environment
+from support.ports import free_port
 
 # The suite is a program of one processor.
 _AT_ONCE: Final = os.cpu_count() or 1
@@ -146,7 +146,7 @@ class Runner:
 @asynccontextmanager
 async def serving(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
     """The URL of a server with all fixtures, while it runs."""
-    port = _free_port()
+    port = free_port()
     program = ("-m", "support.conformance.everything_server")
     with log.open("wb") as written:
         process = await asyncio.create_subprocess_exec(
@@ -161,13 +161,6 @@ async def serving(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             await _ended(process)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 async def _begun(process: Process, port: int, log: Path) -> None:

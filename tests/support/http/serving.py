@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import random
-import socket
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -15,6 +13,7 @@ import uvicorn
 
 from support import folders
 from support.json_types import Json, JsonObject
+from support.ports import free_port
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import INITIALIZED, META, VERSION, Servers, hello, pkg, request
 
@@ -342,18 +341,6 @@ async def raw(port: int, data: bytes) -> bytes:
     finally:
         writer.close()
         await writer.wait_closed()
-
-
-def free_port() -> int:
-    """A port that nobody listens on, and that the system gives to nobody by itself."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with socket.socket() as one:
-            try:
-                one.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
 
 
 class Started:

@@ -1,0 +1,203 @@
+"""What programs around the clients of others have in common: each takes visits, one after another.
+
+A line on standard input is a visit: the command line or the URL of a `server`, the `revision` to
+pin or `newest`, and `steps`. A line on standard output is what was seen. Between two of them,
+both are what the client, and a server that it has started, say by themselves.
+"""
+
+import asyncio
+import json
+import sys
+import traceback
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+MARK = "SEEN "
+CHANGES = ("notifications/resources/updated", "notifications/tools/list_changed")
+
+
+def wire(value: Any) -> Any:
+    """A model of either generation as it is sent."""
+    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class Host:
+    """What a server can ask of a client, and what it has told; `types` are those of the SDK."""
+
+    def __init__(self, types: Any, visit: Any) -> None:
+        self.types = types
+        self.visit = visit
+        self.answers: list[Any] = []
+        self.asked: list[str] = []
+        self.progress: list[Any] = []
+        self.changes: list[str] = []
+        self.seen: dict[str, Any] = {"logs": [], "errors": [], "results": []}
+
+    @property
+    def target(self) -> Any:
+        return self.visit["server"]
+
+    @property
+    def revision(self) -> str:
+        return str(self.visit["revision"])
+
+    def callbacks(self) -> dict[str, Any]:
+        return {
+            "elicitation_callback": self.elicit,
+            "sampling_callback": self.sample,
+            "list_roots_callback": self.roots,
+            "logging_callback": self.logged,
+            "message_handler": self.noted,
+        }
+
+    async def elicit(self, context: Any, params: Any) -> Any:
+        """Give the next answer of the step, and cancel when there is none."""
+        self.asked.append(params.message)
+        answer = self.answers.pop(0) if self.answers else {"action": "cancel"}
+        return self.types.ElicitResult(**answer)
+
+    async def sample(self, context: Any, params: Any) -> Any:
+        text = self.types.TextContent(type="text", text="sampled")
+        return self.types.CreateMessageResult(role="assistant", content=text, model="model")
+
+    async def roots(self, context: Any) -> Any:
+        return self.types.ListRootsResult(roots=[self.types.Root(uri="file:///root")])
+
+    async def logged(self, params: Any) -> None:
+        self.seen["logs"].append(params.data)
+
+    async def noted(self, message: Any) -> None:
+        if isinstance(message, Exception):
+            self.seen["errors"].append(repr(message))
+            return
+        # Those of generation 1 are wrapped, and questions come here too.
+        method = getattr(getattr(message, "root", message), "method", None)
+        if method in CHANGES:
+            self.changes.append(method)
+
+    async def progressed(self, done: float, total: float | None, message: str | None) -> None:
+        self.progress.append([done, total, message])
+
+
+class Steps:
+    """What a visit can consist of, with a client of the official SDK; a method for each step."""
+
+    def __init__(self, client: Any, host: Host) -> None:
+        self.client = client
+        self.host = host
+
+    async def walk(self) -> None:
+        """Take all steps; one that fails has the code and the text of the error as its result."""
+        for name, *arguments in self.host.visit["steps"]:
+            try:
+                result = await getattr(self, name)(*arguments)
+            except self.failures() as error:
+                result = {"error": self.error(error)}
+            self.host.seen["results"].append(result)
+
+    def failures(self) -> Any:
+        """What a client raises where the answer is an error."""
+        raise NotImplementedError
+
+    def error(self, error: Any) -> Any:
+        return [error.error.code, error.error.message]
+
+    async def pages(self, method: Callable[..., Awaitable[Any]], member: str) -> Any:
+        page = wire(await method())
+        found = page[member]
+        while cursor := page.get("nextCursor"):
+            page = wire(await method(cursor=cursor))
+            found += page[member]
+        return found
+
+    async def tools(self) -> Any:
+        return await self.pages(self.client.list_tools, "tools")
+
+    async def resources(self) -> Any:
+        return await self.pages(self.client.list_resources, "resources")
+
+    async def templates(self) -> Any:
+        return await self.pages(self.client.list_resource_templates, "resourceTemplates")
+
+    async def prompts(self) -> Any:
+        return await self.pages(self.client.list_prompts, "prompts")
+
+    async def read(self, uri: str) -> Any:
+        return wire(await self.client.read_resource(uri))
+
+    async def prompt(self, name: str, arguments: Any) -> Any:
+        return wire(await self.client.get_prompt(name, arguments))
+
+    async def complete(self, kind: str, name: str, argument: str, value: str) -> Any:
+        types = self.host.types
+        given: dict[str, Any] = {"type": f"ref/{kind}"}
+        if kind == "prompt":
+            reference = types.PromptReference(**given, name=name)
+        else:
+            reference = types.ResourceTemplateReference(**given, uri=name)
+        completed = await self.client.complete(reference, {"name": argument, "value": value})
+        # fastmcp returns the member alone.
+        return wire(getattr(completed, "completion", completed))
+
+    async def called(self, name: str, arguments: Any, progressed: Any) -> Any:
+        return wire(await self.client.call_tool(name, arguments, progress_callback=progressed))
+
+    async def call(
+        self, name: str, arguments: Any, answers: Any = (), progress: bool = False
+    ) -> Any:
+        """Call a tool, with what the user answers to its questions."""
+        host = self.host
+        host.answers, host.asked, host.progress = list(answers), [], []
+        result = await self.called(name, arguments, host.progressed if progress else None)
+        return {**result, "asked": host.asked, "progress": host.progress}
+
+    async def ping(self) -> None:
+        await self.client.send_ping()
+
+    async def level(self, level: str) -> None:
+        await self.client.set_logging_level(level)
+
+    @asynccontextmanager
+    async def watching(self, uri: str) -> AsyncGenerator[None, None]:
+        """Hear of changes of a resource."""
+        await self.client.subscribe_resource(uri)
+        yield
+        await self.client.unsubscribe_resource(uri)
+
+    async def watch(self, uri: str, changes: int, tool: str, arguments: Any) -> Any:
+        """Call a tool that makes changes, and return what is heard of them."""
+        heard = self.host.changes
+        heard.clear()
+        async with self.watching(uri), asyncio.timeout(10):
+            await self.call(tool, arguments)
+            while len(heard) < changes:
+                await asyncio.sleep(0.01)
+        return {"heard": sorted(heard)}
+
+    async def cancel(self, name: str) -> str:
+        """Call a tool, and give the call up."""
+        try:
+            async with asyncio.timeout(0.3):
+                return str(await self.call(name, {}))
+        except TimeoutError:
+            return "cancelled"
+
+
+async def seen_by(steps: type[Steps], client: Any, host: Host) -> Any:
+    """Return what an open client saw, which knows by itself what it has agreed on."""
+    host.seen["revision"] = client.protocol_version
+    host.seen["server"] = client.server_info.name if client.server_info else None
+    host.seen["instructions"] = client.instructions
+    await steps(client, host).walk()
+    return host.seen
+
+
+def drive(visited: Callable[[Any], Coroutine[Any, Any, Any]]) -> None:
+    """Pay visits as long as there are any; `visited` returns what was seen of one."""
+    for line in sys.stdin:
+        try:
+            seen = asyncio.run(visited(json.loads(line)))
+        except BaseException:
+            seen = {"failed": traceback.format_exc()}
+        print(MARK + json.dumps(seen), flush=True)

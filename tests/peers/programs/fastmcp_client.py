@@ -1,0 +1,97 @@
+"""The client of fastmcp; what it is given and prints is in `driving.py`."""
+
+import warnings
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import mcp_types as types
+from driving import Host, Steps, drive, seen_by, wire
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+from mcp import MCPError
+
+warnings.simplefilter("ignore")
+
+
+# Without it, servers of the stateless revision have to keep their logs to themselves.
+LOGS = {"io.modelcontextprotocol/logLevel": "debug"}
+
+
+class FastHost(Host):
+    """What a server can ask, with the arguments that handlers of fastmcp get."""
+
+    def callbacks(self) -> dict[str, Any]:
+        return {
+            "elicitation_handler": self.fill,
+            "sampling_handler": self.model,
+            "roots": ["file:///root"],
+            "log_handler": self.logged,
+            "message_handler": self.noted,
+        }
+
+    async def fill(self, message: str, form: Any, params: Any, context: Any) -> Any:
+        return await self.elicit(context, params)
+
+    async def model(self, messages: Any, params: Any, context: Any) -> Any:
+        return await self.sample(context, params)
+
+
+class Fast(Steps):
+    """fastmcp goes through the pages of lists by itself, and reads what is structured."""
+
+    def failures(self) -> Any:
+        return MCPError
+
+    async def tools(self) -> Any:
+        return [wire(one) for one in await self.client.list_tools()]
+
+    async def resources(self) -> Any:
+        return [wire(one) for one in await self.client.list_resources()]
+
+    async def templates(self) -> Any:
+        return [wire(one) for one in await self.client.list_resource_templates()]
+
+    async def prompts(self) -> Any:
+        return [wire(one) for one in await self.client.list_prompts()]
+
+    async def read(self, uri: str) -> Any:
+        return {"contents": [wire(one) for one in await self.client.read_resource(uri)]}
+
+    async def called(self, name: str, arguments: Any, progressed: Any) -> Any:
+        stateless = self.client.protocol_version == "2026-07-28"
+        found = await self.client.call_tool(
+            name,
+            arguments,
+            raise_on_error=False,
+            progress_handler=progressed,
+            meta=LOGS if stateless else None,
+        )
+        return {
+            "content": [wire(block) for block in found.content],
+            "structuredContent": found.structured_content,
+            "isError": found.is_error,
+        }
+
+    async def ping(self) -> None:
+        await self.client.ping()
+
+    @asynccontextmanager
+    async def watching(self, uri: str) -> AsyncGenerator[None, None]:
+        """fastmcp leaves this to the SDK below it."""
+        await self.client.session.subscribe_resource(uri)
+        yield
+        await self.client.session.unsubscribe_resource(uri)
+
+
+async def visited(visit: Any) -> Any:
+    host = FastHost(types, visit)
+    target = host.target
+    if not isinstance(target, str):
+        target = StdioTransport(target[0], target[1:], keep_alive=False)
+    mode: Any = "auto" if host.revision in ("2026-07-28", "newest") else "legacy"
+    async with Client(target, mode=mode, **host.callbacks()) as client:
+        return await seen_by(Fast, client, host)
+
+
+drive(visited)

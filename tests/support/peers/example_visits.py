@@ -1,0 +1,333 @@
+"""What clients of others do at each server of `examples/`, and what is to come of it."""
+
+import asyncio
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from support.folders import ROOT
+from support.generated.golden_package import PACKAGE
+from support.json_types import JsonObject
+from support.missing import untested
+from support.peers.places import PEERS, Command
+from support.peers.spoken import NEWEST, WITHOUT
+from support.peers.visits import CLIENTS, Expected, Peers, Step
+from support.revisions import STATELESS
+
+
+@dataclass(frozen=True)
+class ByEra:
+    """What has to come of a step in revisions with sessions, and in those without."""
+
+    sessions: Expected
+    stateless: Expected
+
+
+Use = tuple[Step, Expected | ByEra]
+
+TRANSPORTS: Final = ("stdio", "HTTP")
+
+ADA: Final = {"name": "Ada", "entityType": "person", "observations": ["wrote the first program"]}
+ENGINE: Final = {"name": "Engine", "entityType": "machine", "observations": ["has 4 axes"]}
+PROGRAMS_IT: Final = {"from": "Ada", "to": "Engine", "relationType": "programs"}
+GRAPH: Final = "memory://knowledge-graph"
+TEA: Final = "<title>Tea</title><p>Boil <b>water</b>.</p><ul><li>one</li></ul>"
+TEA_SHOWN: Final = "# Tea\n\nBoil **water**.\n\n- one"
+REPOSITORY: Final = {"repo_path": "FOLDER/repository"}
+OTHER_DAY: Final = {"action": "accept", "content": {"other_day": True, "day": "2024-12-27"}}
+FULL: Final = {"date": "2024-12-25", "time": "19:00", "party_size": 2}
+ASKED: Final = ["There is no table for 2 on 2024-12-25. Try another day?"]
+
+
+def _call(
+    name: str, arguments: JsonObject, expected: Expected | ByEra, *answers: JsonObject
+) -> Use:
+    return ("call", name, arguments, answers), expected
+
+
+def _structured(content: Mapping[str, Any]) -> Expected:
+    """The content, and the same as text for clients that know no other."""
+    return {"text": re.compile("^{.*}$"), "structuredContent": content}
+
+
+def _text(text: str, **more: Any) -> Expected:
+    return {"text": text, "structuredContent": {"result": text}, **more}
+
+
+def _git(command: str, expected: str, **arguments: Any) -> Use:
+    return _call(f"git_{command}", {**REPOSITORY, **arguments}, re.compile(expected))
+
+
+USES: Final[Mapping[str, Sequence[Use]]] = {
+    "time": [
+        (("tools",), ["get_current_time", "convert_time"]),
+        _call(
+            "convert_time",
+            {"source_timezone": "Asia/Tokyo", "time": "16:30", "target_timezone": "Asia/Kolkata"},
+            _structured(
+                {
+                    "source": {"timezone": "Asia/Tokyo", "datetime": re.compile("T16:30:00.09:00")},
+                    "target": {"datetime": re.compile("T13:00:00.05:30"), "is_dst": False},
+                    "time_difference": "-3.5h",
+                }
+            ),
+        ),
+        _call("get_current_time", {"timezone": "UTC"}, _structured({"timezone": "UTC"})),
+        _call(
+            "get_current_time", {"timezone": "Mars/Base"}, {"failure": re.compile("/timezone: ")}
+        ),
+        _call("get_time", {}, -32602),
+    ],
+    "memory": [
+        (
+            ("tools",),
+            [
+                *("create_entities", "create_relations", "add_observations"),
+                *("delete_entities", "delete_observations", "delete_relations"),
+                *("read_graph", "search_nodes", "open_nodes"),
+            ],
+        ),
+        (("resources",), [GRAPH]),
+        _call("create_entities", {"entities": [ADA]}, _structured({"entities": [ADA]})),
+        (
+            ("watch", GRAPH, 1, "create_entities", {"entities": [ENGINE]}),
+            {"heard": ["notifications/resources/updated"]},
+        ),
+        _call("create_relations", {"relations": [PROGRAMS_IT]}, dict),
+        _call(
+            "search_nodes",
+            {"query": "PROGRAM"},
+            _structured({"entities": [ADA], "relations": [PROGRAMS_IT]}),
+        ),
+        (("read", GRAPH), re.compile("Ada.*programs")),
+        _call(
+            "add_observations",
+            {"observations": [{"entityName": "Bob", "contents": ["?"]}]},
+            {"failure": "There is no entity with the name Bob"},
+        ),
+        _call(
+            "create_entities",
+            {"entities": [{"name": 1}]},
+            {"failure": re.compile("/entities/0/name: .*got 1\n/entities/0/entityType: ")},
+        ),
+        _call("delete_entities", {"entityNames": ["Ada", "Engine"]}, dict),
+        _call("read_graph", {}, _structured({"entities": [], "relations": []})),
+    ],
+    "git": [
+        (
+            ("tools",),
+            [
+                *("git_status", "git_diff_unstaged", "git_diff_staged", "git_diff", "git_commit"),
+                *("git_add", "git_reset", "git_log", "git_create_branch", "git_checkout"),
+                *("git_show", "git_branch"),
+            ],
+        ),
+        _git("status", "modified: +tea.html"),
+        _git("diff_unstaged", r"\+<title>Tea", context_lines=1),
+        _git("add", "are staged", files=["tea.html"]),
+        _git("commit", "^Committed as [0-9a-f]{40}$", message="Add tea"),
+        _git("log", "Message: Add tea", max_count=1),
+        _git("create_branch", "^Created topic from main$", branch_name="topic"),
+        _git("checkout", "topic", branch_name="topic"),
+        _call("git_status", {"repo_path": "/"}, {"failure": re.compile("/repo_path: .*outside")}),
+    ],
+    "fetch": [
+        (("tools",), ["fetch"]),
+        (("prompts",), ["fetch"]),
+        _call("fetch", {"url": "SITE/tea.html"}, re.compile(re.escape(TEA_SHOWN) + "$")),
+        _call(
+            "fetch",
+            {"url": "SITE/tea.html", "raw": True, "max_length": 5},
+            re.compile("<titl\n\n<error>Go on at start_index 5"),
+        ),
+        (("prompt", "fetch", {"url": "SITE/tea.html"}), TEA_SHOWN),
+        _call("fetch", {"url": "SITE/none"}, {"failure": re.compile("answers 404$")}),
+        _call("fetch", {"url": "file:///etc/passwd"}, {"failure": re.compile("/url: ")}),
+    ],
+    "mounted": [
+        (
+            ("tools",),
+            ["check_app_status", "weather_get_weather_forecast", "news_get_news_headlines"],
+        ),
+        (("resources",), ["weather://weather/forecast", "news://news/headlines"]),
+        _call("check_app_status", {}, _structured({"status": "running"})),
+        _call(
+            "weather_get_weather_forecast",
+            {"location": "Lisbon"},
+            _text("It will be sunny in Lisbon, with a light wind."),
+        ),
+        _call(
+            "news_get_news_headlines",
+            {},
+            ByEra(
+                {"text": str, "structuredContent": {"result": [str] * 3}},
+                {"text": str, "structuredContent": [str] * 3},
+            ),
+        ),
+        (("read", "weather://weather/forecast"), re.compile("celsius")),
+        (("read", "news://news/headlines"), re.compile("top_story")),
+    ],
+    "elicitation": [
+        (("tools",), ["book_table", "secure_payment", "connect_service"]),
+        _call(
+            "book_table",
+            {**FULL, "date": "2024-12-24"},
+            _text("A table is booked on 2024-12-24 at 19:00."),
+        ),
+        _call(
+            "book_table",
+            FULL,
+            _text("A table is booked on 2024-12-27 at 19:00.", asked=ASKED),
+            OTHER_DAY,
+        ),
+        _call(
+            "book_table",
+            FULL,
+            _text("The user has given up.", asked=ASKED),
+            {"action": "decline"},
+        ),
+        _call(
+            "secure_payment",
+            {"amount": 5},
+            _text("The payment of $5.00 is confirmed in the browser.", asked=["Confirm $5.00."]),
+            {"action": "accept"},
+        ),
+        _call(
+            "connect_service",
+            {"service_name": "mail"},
+            ByEra(
+                -32042,
+                {"failure": re.compile("https://mail.example.com/"), "asked": ["Sign in to mail."]},
+            ),
+        ),
+    ],
+}
+"""By server. `FOLDER` stands for a folder that nobody else uses, and `SITE` for the URL of a site
+of the web."""
+
+OPTIONS: Final = {"fetch": ("--private",), "git": ("--repository", "FOLDER")}
+
+EXAMPLES: Final = ROOT / "examples"
+PAGE: Final = ROOT / "docs" / "examples.md"
+
+
+def command(server: str, folder: Path, *options: str) -> Command:
+    """The command line of a server, which keeps what it has to in a folder."""
+    return (
+        "env",
+        f"PYTHONPATH={_packages(folder)}",
+        f"MEMORY_FILE_PATH={folder / 'memory.jsonl'}",
+        # The site is on this machine.
+        "no_proxy=127.0.0.1",
+        # A package beside the program would be found first.
+        *(sys.executable, "-P", EXAMPLES / f"{server}_server.py"),
+        *(option.replace("FOLDER", str(folder)) for option in OPTIONS.get(server, ())),
+        *options,
+    )
+
+
+def _packages(folder: Path) -> Path:
+    """A folder with the committed package under the name that users give to theirs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "pkg").exists():
+        (folder / "pkg").symlink_to(PACKAGE)
+    return folder
+
+
+def uses(server: str, client: str) -> list[tuple[Step, Expected]]:
+    """What a client does at a server, and what has to come of it."""
+    revision = NEWEST[client]
+    found: list[tuple[Step, Expected]] = []
+    for step, expected in USES[server]:
+        if isinstance(expected, ByEra):
+            expected = expected.stateless if revision >= STATELESS else expected.sessions
+        if step[0] not in WITHOUT.get((client, revision), ()):
+            found.append((step, expected))
+    return found
+
+
+def _steps(server: str, client: str, folder: Path, site: str) -> list[Step]:
+    text = json.dumps([step for step, _ in uses(server, client)])
+    filled: list[Step] = json.loads(text.replace("FOLDER", str(folder)).replace("SITE", site))
+    return filled
+
+
+def prepare(folder: Path) -> None:
+    """Fill a folder with a repository, in which a page has changed since the only commit."""
+    if shutil.which("git") is None:
+        untested("git", "the servers of examples/, used by clients of others")
+    repository = folder / "repository"
+    repository.mkdir(parents=True)
+    page = repository / "tea.html"
+    page.write_text("")
+    for arguments in (
+        ("init", "--quiet", "--initial-branch=main"),
+        ("config", "user.name", "Ada"),
+        ("config", "user.email", "ada@example.com"),
+        ("add", "tea.html"),
+        ("commit", "--quiet", "--message=Begin"),
+    ):
+        subprocess.run(("git", "-C", repository, *arguments), check=True)
+    page.write_text(TEA)
+
+
+Visits = dict[tuple[str, str], JsonObject]
+"""What a client saw, by server and transport."""
+
+
+async def visits(peers: Peers, folder: Path) -> dict[str, Visits | BaseException]:
+    """Let all clients use all servers, over all transports; of one that cannot, why."""
+    prepare(folder)
+    at = ("-m", "http.server", "PORT", "--bind", "127.0.0.1", "--directory")
+    site = await peers.server(sys.executable, *at, folder / "repository")
+    starting = (peers.server(*command(server, folder, "--http", "PORT")) for server in USES)
+    running = await asyncio.gather(*starting, return_exceptions=True)
+    turns = {server: asyncio.Lock() for server in USES}
+
+    async def of_one(client: str) -> Visits:
+        visitor = await peers.visitor(client)
+        seen: Visits = {}
+        for server, one in zip(USES, running, strict=True):
+            for transport in TRANSPORTS:
+                own = folder / client / transport / server
+                if server == "git":
+                    shutil.copytree(folder / "repository", own / "repository")
+                wanted = _steps(server, client, own, f"http://127.0.0.1:{site.port}")
+                if transport == "stdio":
+                    seen[server, transport], _ = await visitor.visit(command(server, own), wanted)
+                elif isinstance(one, BaseException):
+                    seen[server, transport] = {"failed": str(one)}
+                else:
+                    # What one client leaves behind, the next one would see.
+                    async with turns[server]:
+                        url = f"http://127.0.0.1:{one.port}/mcp"
+                        seen[server, transport], _ = await visitor.visit(url, wanted)
+        return seen
+
+    found = await asyncio.gather(*map(of_one, CLIENTS), return_exceptions=True)
+    return dict(zip(CLIENTS, found, strict=True))
+
+
+_PINNED: Final = {
+    "mcp 1": ("mcp", "requirements-mcp-1.txt"),
+    "mcp 2": ("mcp", "requirements-mcp-2.txt"),
+    "fastmcp": ("fastmcp", "requirements-fastmcp.txt"),
+    "TypeScript 1": ("@modelcontextprotocol/sdk", "package.json"),
+    "TypeScript 2": ("@modelcontextprotocol/client", "package.json"),
+}
+
+
+def row(client: str, visits: Visits) -> str:
+    """What the page says of a client: its version, its revision, and what it was run against."""
+    name, file = _PINNED[client]
+    pins = (PEERS / file).read_text(encoding="utf-8")
+    found = re.search(rf'^ *"?{re.escape(name)}(?:==|": ")([\d.]+)', pins, re.MULTILINE)
+    assert found is not None, name
+    cells = [", ".join(way for way in TRANSPORTS if (server, way) in visits) for server in USES]
+    return f"| `{name}` {found[1]} | {NEWEST[client]} | {' | '.join(cells)} |"

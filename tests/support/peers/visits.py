@@ -1,0 +1,232 @@
+"""Clients of others as processes, which visit one server after another, and the servers.
+
+Both are started once for the tests of a module: importing an SDK takes longer than a visit.
+"""
+
+import asyncio
+import json
+import re
+import sys
+from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import EllipsisType
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+from support import tables
+from support.json_types import JsonObject
+from support.peers.http_peers import PATIENCE, Served, served
+from support.peers.http_wire import Wire, wire_to
+from support.peers.places import PROGRAMS, Command, node_modules, python_with
+
+T = TypeVar("T")
+
+Step = Sequence[Any]
+"""The name of what a client does, and its arguments; `programs/driving.py` has them all."""
+
+_MARK: Final = b"SEEN "
+
+# A line holds all that a client has seen on a visit.
+_LONGEST: Final = 2**24
+
+
+def _python(environment: str, program: str) -> Callable[[], Command]:
+    return lambda: (python_with(environment), PROGRAMS / program)
+
+
+def _typescript(generation: str) -> Callable[[], Command]:
+    return lambda: ("node", PROGRAMS / "sdk_client.mjs", node_modules(), generation)
+
+
+CLIENTS: Final[Mapping[str, Callable[[], Command]]] = {
+    "mcp 1": _python("mcp-1", "mcp1_client.py"),
+    "mcp 2": _python("mcp-2", "mcp2_client.py"),
+    "fastmcp": _python("fastmcp", "fastmcp_client.py"),
+    "TypeScript 1": _typescript("1"),
+    "TypeScript 2": _typescript("2"),
+}
+"""The commands of the clients, which skip where one cannot be installed."""
+
+
+class Visitor:
+    """A client of others that is running."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process.returncode is not None
+
+    async def visit(
+        self, server: str | Command, steps: Sequence[Step], revision: str = "newest"
+    ) -> tuple[JsonObject, str]:
+        """What it saw of a server, by URL or command line, and what both wrote meanwhile."""
+        target = server if isinstance(server, str) else [str(one) for one in server]
+        visit = {"server": target, "revision": revision, "steps": steps}
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(visit).encode() + b"\n")
+        written: list[str] = []
+        try:
+            async with asyncio.timeout(PATIENCE):
+                seen = await self._seen(written)
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
+            raise AssertionError(f"no end of {visit}: {''.join(written)}") from None
+        return seen, "".join(written)
+
+    async def _seen(self, written: list[str]) -> JsonObject:
+        assert self._process.stdout is not None
+        async for line in self._process.stdout:
+            before, mark, seen = line.partition(_MARK)
+            written.append(before.decode())
+            if mark:
+                found: JsonObject = json.loads(seen)
+                return found
+        raise AssertionError(f"the client has ended: {''.join(written)}")
+
+
+@asynccontextmanager
+async def _running(command: Command) -> AsyncGenerator[Visitor, None]:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=PIPE, stdout=PIPE, stderr=STDOUT, limit=_LONGEST
+    )
+    try:
+        yield Visitor(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+class Peers:
+    """Clients and servers that run until the tests of a module are over, on one event loop."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        self._open = AsyncExitStack()
+        self._visitors: dict[str, Visitor] = {}
+        self._servers: dict[tuple[object, ...], Served] = {}
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what comes of work with them."""
+        return self._runner.run(work)
+
+    async def visitor(self, name: str) -> Visitor:
+        """One of `CLIENTS`."""
+        if name not in self._visitors or self._visitors[name].has_ended:
+            running = _running(CLIENTS[name]())
+            self._visitors[name] = await self._open.enter_async_context(running)
+        return self._visitors[name]
+
+    async def server(self, *command: str | Path) -> Served:
+        """A server over HTTP; the arguments are those of `served`."""
+        if command not in self._servers:
+            self._servers[command] = await self._open.enter_async_context(served(*command))
+        return self._servers[command]
+
+    def close(self) -> None:
+        """End all, and look at what servers of ours have written that no test has waited for."""
+        with self._runner:
+            self._runner.run(self._open.aclose())
+        for command, server in self._servers.items():
+            if sys.executable in command:
+                for trouble in ("Exception in ASGI application", "never retrieved"):
+                    assert trouble not in server.errors, (command, server.errors)
+
+
+@dataclass
+class Visit:
+    """What a client saw of a server, what passed between them, and what the server wrote."""
+
+    seen: JsonObject
+    wire: Wire
+    errors: str
+
+
+async def visit(
+    peers: Peers,
+    client: str,
+    revision: str,
+    server: Command,
+    steps: Sequence[Step],
+    *,
+    path: str = "/mcp",
+    cut_after: bytes | None = None,
+    writes: str = "",
+) -> Visit:
+    """Let a client use a server over HTTP, which `writes` something to standard error then."""
+    served = await peers.server(*server)
+    before = len(served.errors)
+    visitor = await peers.visitor(client)
+    async with wire_to(served.port, cut_after=cut_after) as wire:
+        url = f"http://127.0.0.1:{wire.port}{path}"
+        seen, _ = await visitor.visit(url, steps, revision)
+    await served.wrote(writes, before)
+    return Visit(seen, wire, served.errors[before:])
+
+
+_BESIDE_TEXT: Final = ("structuredContent", "asked", "progress")
+
+
+def brief(result: Any) -> Any:
+    """What a result says: names or URIs of what is listed, texts, or the code of an error.
+
+    A text that came with more, or as an error for the model, is in an object.
+    """
+    match result:
+        case [*listed]:
+            return [one.get("uri") or one.get("uriTemplate") or one["name"] for one in listed]
+        case {"error": [code, _]}:
+            return code
+        case {"contents": blocks} | {"messages": blocks}:
+            return "\n".join(block.get("content", block)["text"] for block in blocks)
+        case {"values": values}:
+            return values
+        case {"content": blocks}:
+            text = "\n".join(block["text"] for block in blocks if "text" in block)
+            more = {name: result[name] for name in _BESIDE_TEXT if result.get(name)}
+            if result.get("isError"):
+                return {"failure": text, **more}
+            return {"text": text, **more} if more else text
+        case _:
+            return result
+
+
+Expected: TypeAlias = Any
+"""What something has to be: anything, of a class, a text with something in it, or equal; of
+objects, the members that are named."""
+
+
+def fits(expected: Expected, found: Any) -> bool:
+    """Whether something is as expected."""
+    match expected, found:
+        case EllipsisType(), _:
+            return True
+        case type(), _:
+            return isinstance(found, expected)
+        case re.Pattern(pattern=str(pattern)), str(text):
+            return re.search(pattern, text) is not None
+        case dict(), dict():
+            given = cast(JsonObject, found)
+            members = cast(JsonObject, expected).items()
+            return all(name in given and fits(one, given[name]) for name, one in members)
+        case [*wanted], [*there]:
+            return len(wanted) == len(there) and all(map(fits, wanted, there))
+        case _:
+            return bool(expected == found)
+
+
+def check(
+    client: str, seen: JsonObject, done: Sequence[tuple[Step, Expected]], **known: Any
+) -> None:
+    """Require what each step of a visit has to give, and what else is known of the visit."""
+    assert "failed" not in seen, seen["failed"]
+    actual = {name: seen.get(name) for name in known}
+    assert actual == known, (client, actual)
+    for (step, expected), result in zip(done, seen["results"], strict=True):
+        with tables.case((client, *step)):
+            assert fits(expected, brief(result)), result
