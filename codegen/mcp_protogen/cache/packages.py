@@ -11,7 +11,6 @@ import sys
 import zlib
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ def _name(options: GenerationOptions, inputs: GenerationInputs) -> str:
     return digest(
         {
             "code": digest_files(_CODE, code),
-            "inputs": asdict(inputs),
+            "inputs": inputs.as_json(),
             "made": options.revisions,
             "python": sys.version,
             "rules": _digests(options.rules.items()),
@@ -111,7 +110,7 @@ def _digests(given: Iterable[tuple[str, GivenFile]]) -> dict[str, Any]:
 def _packed(package: Package) -> bytes:
     content = {
         "files": [(file.path, file.origin, file.content.decode()) for file in package.files],
-        "warnings": [asdict(warning) for warning in package.warnings],
+        "warnings": [warning._asdict() for warning in package.warnings],
     }
     return zlib.compress(canonical(content), 1)
 
