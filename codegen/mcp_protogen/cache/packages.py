@@ -35,25 +35,34 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
 
     Raise `ProblemError` with everything that is wrong.
     """
+    with making(options, cached=cached) as package:
+        return package
+
+
+@contextmanager
+def making(options: GenerationOptions, *, cached: bool = True) -> Generator[Package, None, None]:
+    """Give the same while its last modules are tried; raise `ProblemError` at the end."""
     if not cached or options.runtime is not None:
         with _made(options) as package:
-            return package
+            yield package
+        return
     inputs = read_inputs(options)
     name = _name(options, inputs)
     if kept := _kept(name, inputs):
-        return kept
+        yield kept
+        return
     with _made(options) as package:
+        yield package
         # Somebody may have changed something before or while it was made.
         same = package.inputs == inputs and _name(options, read_inputs(options)) == name
         packed = _packed(package) if same else None
     if packed is not None:
         keep_entry(name, packed)
-    return package
 
 
 @contextmanager
 def _made(options: GenerationOptions) -> Generator[Package, None, None]:
-    """Give a package while its last modules are tried; raise `ProblemError` at the end."""
+    """Give a package that is made anew, in the same way."""
     # Slow to import, and not needed where a package is kept.
     from mcp_protogen.output import trial
 
