@@ -51,7 +51,7 @@ def fits(value: Any, schema: Json, definitions: Json) -> bool:
         case {"type": "string", **more} if type(value) is str and more.keys() <= {"enum"}:
             return value in more.get("enum", (value,))
         case {"type": "integer", **more} if type(value) is int and more.keys() <= {"minimum"}:
-            return value >= more.get("minimum", value)
+            return bool(value >= more.get("minimum", value))
         case _:
             pass
     from jsonschema import Draft202012Validator

@@ -90,13 +90,14 @@ def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = 
 
 def as_json(report: Report) -> dict[str, Any]:
     """Return the report as the JSON value that is published."""
-    listed = {"drift": report.drift, "files": report.files, "problems": report.problems}
     return {
         "format": FORMAT,
         **report._asdict(),
         "summary": "\n".join(report.summary_lines),
         "revisions": [dict(revision) for revision in report.revisions],
-        **{name: [one._asdict() for one in found] for name, found in listed.items()},
+        "drift": [cause._asdict() for cause in report.drift],
+        "files": [file._asdict() for file in report.files],
+        "problems": [problem._asdict() for problem in report.problems],
     }
 
 
