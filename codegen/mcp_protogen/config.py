@@ -9,10 +9,10 @@ name other places.
 import os
 import re
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, cast
+from types import MappingProxyType
+from typing import Any, NamedTuple, cast
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -36,16 +36,14 @@ class _OutsideError(ValueError):
     """A setting leads out of the folder of its file."""
 
 
-@dataclass(frozen=True, slots=True)
-class GivenFile:
+class GivenFile(NamedTuple):
     """A file that replaces one of ours: its name or URL, and its content."""
 
     name: str
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationOptions:
+class GenerationOptions(NamedTuple):
     """All input of the generator.
 
     `revisions` are generated, sorted; each from its pin unless `schemas` has a file for it. `kept`
@@ -57,10 +55,10 @@ class GenerationOptions:
     """
 
     revisions: tuple[str, ...]
-    schemas: Mapping[str, GivenFile] = field(default_factory=dict[str, GivenFile])
+    schemas: Mapping[str, GivenFile] = MappingProxyType({})
     templates: Path | None = None
-    kept: Mapping[str, RevisionInputs] = field(default_factory=dict[str, RevisionInputs])
-    rules: Mapping[str, GivenFile] = field(default_factory=dict[str, GivenFile])
+    kept: Mapping[str, RevisionInputs] = MappingProxyType({})
+    rules: Mapping[str, GivenFile] = MappingProxyType({})
     runtime: str | None = None
     parts: tuple[str, ...] = DEFAULT
 
@@ -78,8 +76,7 @@ class Format(StrEnum):
     GITHUB = "github"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The settings of a run, from pyproject.toml or flags; None where nobody has set one.
 
     `own` are patterns of files in the output folder that belong to the user; `--check` does not
@@ -115,8 +112,7 @@ class Settings:
 
     def as_listed(self) -> "Settings":
         """Return these settings, with `prune` and `prune_parts` where there are lists."""
-        return replace(
-            self,
+        return self._replace(
             prune=self.prune or self.listed is not None,
             prune_parts=self.prune or self.listed_parts is not None,
         )
@@ -127,10 +123,10 @@ class Settings:
         A schema and rules belong to the revision they were set with: naming other revisions drops
         both. A list of revisions belongs to the folder it was set with.
         """
-        said = {name: getattr(self, name) for name in Settings.__slots__ if self.overrule(name)}
+        said = {name: getattr(self, name) for name in self._fields if self.overrule(name)}
         if self.out and other.out and os.path.realpath(self.out) != os.path.realpath(other.out):
             said["listed"] = said["listed_parts"] = None
-        return replace(other, **said)
+        return other._replace(**said)
 
     def overrule(self, name: str) -> bool:
         """Return whether these settings, put over others, replace or drop their value of `name`."""

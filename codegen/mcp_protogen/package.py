@@ -6,8 +6,7 @@ how files are made nor where they go.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mcp_protogen import __version__
 from mcp_protogen.base.names import Era
@@ -22,8 +21,7 @@ RUNTIME_FOLDER = "_runtime"
 """Where a package has its copy of the runtime."""
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedFile:
+class GeneratedFile(NamedTuple):
     """One file of a generated package.
 
     `path` is a POSIX path relative to the output folder; `origin` names what made the file, such
@@ -35,8 +33,7 @@ class GeneratedFile:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionInputs:
+class RevisionInputs(NamedTuple):
     """Digests of the inputs of one revision.
 
     `source` is "pinned", or the file name or URL given in its place; `published` is the sha256 of
@@ -56,8 +53,7 @@ class RevisionInputs:
     era: Era | Literal[""] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationInputs:
+class GenerationInputs(NamedTuple):
     """Everything that a generation depends on, for all its revisions.
 
     `options` has only those that change the output, as JSON values.
@@ -70,14 +66,18 @@ class GenerationInputs:
     options: Mapping[str, Any]
     revisions: Mapping[str, RevisionInputs]
 
+    def as_json(self) -> dict[str, Any]:
+        """Return them as the JSON object that a lock has."""
+        revisions = {name: inputs._asdict() for name, inputs in self.revisions.items()}
+        return {**self._asdict(), "revisions": revisions}
+
     @property
     def parts(self) -> tuple[str, ...]:
         """The parts that the package has beside messages."""
         return unrecorded(self.options.get("with"))
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(NamedTuple):
     """A generated package: its files sorted by path (the lock is not among them)."""
 
     files: tuple[GeneratedFile, ...]

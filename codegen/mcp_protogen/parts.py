@@ -5,8 +5,7 @@ have, and each module of the runtime is used by what brings it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_array
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -58,8 +57,7 @@ Exports = tuple[tuple[str, tuple[str, ...]], ...]
 """Names of the package's `__init__`, by the module of the runtime that they come from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(NamedTuple):
     """What belongs to a package that has everything in `when`.
 
     `runtime` has modules of the runtime by folder; none stand for the whole folder. `modules` are
@@ -260,8 +258,7 @@ CONTENTS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The parts of one package, and whether it has several revisions: what follows from these."""
 
     parts: Collection[str]

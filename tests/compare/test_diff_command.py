@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -400,7 +399,7 @@ def earlier(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Publication:
 
 
 def with_history(pin: Pin, publication: Publication) -> Pin:
-    return replace(pin, history=(*pin.history, publication))
+    return pin._replace(history=(*pin.history, publication))
 
 
 def git(*arguments: str) -> str:

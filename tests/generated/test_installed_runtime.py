@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -233,11 +232,11 @@ def test_a_package_is_tried_with_our_runtime_under_any_name(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     made = generated_once(OPTIONS)
     files = (
-        replace(file, content=file.content.replace(NAME.encode(), module.encode()))
+        file._replace(content=file.content.replace(NAME.encode(), module.encode()))
         for file in made.files
         if not file.path.startswith("v2026")
     )
-    require_importable(Package(tuple(files), replace(made.inputs, options={"runtime": module})))
+    require_importable(Package(tuple(files), made.inputs._replace(options={"runtime": module})))
     assert not (tmp_path / "executed").exists()
 
 
@@ -246,7 +245,7 @@ def generate_with_runtime(options: GenerationOptions, tell: object = None) -> Pa
     made = generate_little(options)
     copied = () if options.runtime else ("_runtime/__init__.py", "_runtime/core/errors.py")
     files = (*made.files, *(GeneratedFile(path, b"1\n", "runtime") for path in copied))
-    return replace(made, files=tuple(sorted(files, key=lambda file: file.path)))
+    return made._replace(files=tuple(sorted(files, key=lambda file: file.path)))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from types import ModuleType
@@ -193,7 +192,7 @@ def is_refused(place: str, name: str) -> None:
 
 def test_the_name_of_the_schema_file_is_not_printed() -> None:
     name = f'"""\n{STATEMENT}\n"""'
-    given = replace(schemas.given(schemas.schema()), name=name)
+    given = schemas.given(schemas.schema())._replace(name=name)
     options = GenerationOptions(("draft",), {"draft": given})
     for file in generate(options).files:
         assert b"MARKER" not in file.content

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,7 +34,7 @@ def generated(little: None, monkeypatch: pytest.MonkeyPatch) -> list[GenerationO
 
     def generate(options: GenerationOptions, tell: object = None) -> Package:
         asked.append(options)
-        return replace(generate_little(options), warnings=(NOTICE,))
+        return generate_little(options)._replace(warnings=(NOTICE,))
 
     monkeypatch.setattr("mcp_protogen.generate.generate", generate)
     return asked
@@ -48,7 +47,7 @@ def test_a_package_is_made_once(cache: Path, generated: list[GenerationOptions])
 
 
 def test_what_is_not_to_be_kept_is_not(cache: Path, generated: list[GenerationOptions]) -> None:
-    for options, cached in ((OPTIONS, False), (replace(OPTIONS, runtime="runtime"), True)):
+    for options, cached in ((OPTIONS, False), (OPTIONS._replace(runtime="runtime"), True)):
         packages.made(options, cached=cached)
         packages.made(options, cached=cached)
         assert not cache.exists()
@@ -60,7 +59,7 @@ def test_whatever_a_package_depends_on_makes_another(
 ) -> None:
     own = tmp_path / "templates"
     own.mkdir()
-    templated = replace(OPTIONS, templates=own)
+    templated = OPTIONS._replace(templates=own)
 
     def template(text: str, name: str = "bridge.py.jinja") -> Callable[[], None]:
         def change() -> None:
@@ -75,17 +74,17 @@ def test_whatever_a_package_depends_on_makes_another(
 
     unchanged: Callable[[], None] = lambda: None  # noqa: E731
     schema = GivenFile("draft.json", b'{"$defs": {"A": {"type": "string"}}}')
-    other = replace(schema, content=b'{"$defs": {"A": {"type": "number"}}}')
+    other = schema._replace(content=b'{"$defs": {"A": {"type": "number"}}}')
     cases: tuple[tuple[str, GenerationOptions, Callable[[], None]], ...] = (
         ("the first", OPTIONS, unchanged),
-        ("parts", replace(OPTIONS, parts=("stdio",)), unchanged),
+        ("parts", OPTIONS._replace(parts=("stdio",)), unchanged),
         ("revisions", GenerationOptions(("2024-11-05", "2025-11-25")), unchanged),
         ("templates", templated, template("x = 1\n")),
         ("a changed template", templated, template("x = 2\n")),
         ("another that it may include", templated, template("x = 3\n", "__pycache__/a.jinja")),
-        ("a schema", replace(OPTIONS, schemas={"2025-11-25": schema}), unchanged),
-        ("another schema", replace(OPTIONS, schemas={"2025-11-25": other}), unchanged),
-        ("rules", replace(OPTIONS, rules={"2025-11-25": GivenFile("a", b"{}")}), unchanged),
+        ("a schema", OPTIONS._replace(schemas={"2025-11-25": schema}), unchanged),
+        ("another schema", OPTIONS._replace(schemas={"2025-11-25": other}), unchanged),
+        ("rules", OPTIONS._replace(rules={"2025-11-25": GivenFile("a", b"{}")}), unchanged),
         ("a tool", OPTIONS, upgrade),
     )
     for number, (name, options, change) in enumerate(cases, 1):
@@ -120,7 +119,7 @@ def test_a_broken_entry_is_made_anew(cache: Path, generated: list[GenerationOpti
 def test_an_entry_under_the_name_of_another_is_made_anew(
     cache: Path, generated: list[GenerationOptions]
 ) -> None:
-    other = replace(OPTIONS, parts=("stdio",))
+    other = OPTIONS._replace(parts=("stdio",))
     first, second = packages.made(OPTIONS), packages.made(other)
     one, two = cache.iterdir()
     for source, target in ((one, two), (two, one)):
@@ -163,7 +162,7 @@ def test_what_changes_while_a_package_is_made_keeps_it_out(
     cache: Path, little: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     template = tmp_path / "bridge.py.jinja"
-    templated = replace(OPTIONS, templates=tmp_path)
+    templated = OPTIONS._replace(templates=tmp_path)
 
     def before(options: GenerationOptions, tell: object = None) -> Package:
         template.write_text("x = 2\n")

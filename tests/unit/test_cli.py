@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -504,7 +503,7 @@ def test_warnings_of_a_kind_about_a_file_are_shown_together(
     many = [warn("stale", f"is {number}", "a.json", f"/{number}") for number in range(12)]
     two = [warn("stale", "alone", place) for place in ("b.json", "c.json")]
     error = Problem("stale", "wrong", "a.json")
-    other = [replace(warn("loose", f"{number}", "a.json"), hint=f"{number}") for number in range(3)]
+    other = [warn("loose", f"{number}", "a.json")._replace(hint=f"{number}") for number in range(3)]
     show_problems([error, many[0], *other, *many[1:], *two])
     assert capsys.readouterr().err.split("\n") == [
         "error[stale]: a.json: wrong",

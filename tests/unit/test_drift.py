@@ -1,6 +1,5 @@
 """Drift: each cause is told apart from all others."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ def causes(inputs: GenerationInputs = INPUTS, found: Tree | None = None) -> list
 
 
 def moved(**changed: Any) -> GenerationInputs:
-    return replace(INPUTS, revisions={"2025-11-25": replace(REVISION, **changed)})
+    return INPUTS._replace(revisions={"2025-11-25": REVISION._replace(**changed)})
 
 
 def test_a_package_as_it_was_generated_has_none() -> None:
@@ -79,12 +78,12 @@ def test_line_endings_that_a_checkout_changed_are_one_cause_with_a_way_out(tmp_p
 
 def test_an_edit_that_the_lock_was_made_to_fit_differs_from_what_is_generated() -> None:
     path = "__init__.py"
-    forged = replace(LOCK, files={**LOCK.files, path: LockedFile(OTHER, "test")})
+    forged = LOCK._replace(files={**LOCK.files, path: LockedFile(OTHER, "test")})
     found = tree(**{path: OTHER})
     assert drift(forged, INPUTS, found) == ()
     known = [(cause.kind, cause.subject) for cause in drift(forged, INPUTS, found, (), LOCK.files)]
     assert known == [(DriftKind.EDITED, LOCK_NAME), (DriftKind.EDITED, path)]
-    only = replace(LOCK, files={path: LOCK.files[path], "x.py": LockedFile(OTHER, "test")})
+    only = LOCK._replace(files={path: LOCK.files[path], "x.py": LockedFile(OTHER, "test")})
     found = tree(**{"v2025_11_25/models.py": None, "x.py": OTHER})
     known = [(cause.kind, cause.subject) for cause in drift(only, INPUTS, found, (), LOCK.files)]
     missing = (DriftKind.MISSING, "v2025_11_25/models.py")
@@ -114,13 +113,13 @@ def test_an_input_that_moved_is_the_only_cause() -> None:
         (moved(facts=OTHER), DriftKind.FACTS, "2025-11-25"),
         (moved(patches=""), DriftKind.PATCHES, "2025-11-25"),
         (moved(descriptions=OTHER), DriftKind.DESCRIPTIONS, "2025-11-25"),
-        (replace(INPUTS, templates_digest=OTHER), DriftKind.TEMPLATES, "templates"),
-        (replace(INPUTS, generator="mcp-gen 2"), DriftKind.GENERATOR, "mcp-gen"),
-        (replace(INPUTS, generator_digest=OTHER), DriftKind.GENERATOR, "mcp-gen"),
-        (replace(INPUTS, generator="2", generator_digest=OTHER), DriftKind.GENERATOR, "mcp-gen"),
-        (replace(INPUTS, runtime_digest=OTHER), DriftKind.RUNTIME, "runtime"),
-        (replace(INPUTS, options={"name": "x"}), DriftKind.OPTIONS, "name"),
-        (replace(INPUTS, generator="mcp-gen 0.9"), DriftKind.GENERATOR, "mcp-gen"),
+        (INPUTS._replace(templates_digest=OTHER), DriftKind.TEMPLATES, "templates"),
+        (INPUTS._replace(generator="mcp-gen 2"), DriftKind.GENERATOR, "mcp-gen"),
+        (INPUTS._replace(generator_digest=OTHER), DriftKind.GENERATOR, "mcp-gen"),
+        (INPUTS._replace(generator="2", generator_digest=OTHER), DriftKind.GENERATOR, "mcp-gen"),
+        (INPUTS._replace(runtime_digest=OTHER), DriftKind.RUNTIME, "runtime"),
+        (INPUTS._replace(options={"name": "x"}), DriftKind.OPTIONS, "name"),
+        (INPUTS._replace(generator="mcp-gen 0.9"), DriftKind.GENERATOR, "mcp-gen"),
         (with_revisions(["2025-11-25", "draft"]), DriftKind.ADDED, "draft"),
         (with_revisions([]), DriftKind.REMOVED, "2025-11-25"),
     ]
@@ -131,7 +130,7 @@ def test_an_input_that_moved_is_the_only_cause() -> None:
 
 def test_a_generator_that_is_older_is_said_to_be() -> None:
     for generator, said in (("mcp-gen 0.9.9", True), ("mcp-gen 2", False)):
-        (cause,) = drift(LOCK, replace(INPUTS, generator=generator), tree())
+        (cause,) = drift(LOCK, INPUTS._replace(generator=generator), tree())
         assert cause.message.endswith(f"this is {generator}, which is older") == said
 
 
@@ -151,7 +150,7 @@ def test_a_schema_that_only_changed_in_prose_is_said_to() -> None:
 
 
 def test_all_causes_are_found_at_once() -> None:
-    inputs = replace(moved(facts=OTHER, patches=OTHER), runtime_digest=OTHER)
+    inputs = moved(facts=OTHER, patches=OTHER)._replace(runtime_digest=OTHER)
     kinds = [kind for kind, _ in causes(inputs, tree(**{"__init__.py": None, "x": OTHER}))]
     assert kinds == [
         DriftKind.FACTS,

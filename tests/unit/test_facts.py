@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.inputs import facts
@@ -34,7 +35,7 @@ def test_merge_patches_by_the_examples_of_the_standard() -> None:
     for target, patch, merged in rows:
         with tables.case((target, patch, merged)):
             before = json.dumps([target, patch])
-            assert facts.merge_patch(target, patch) == merged
+            assert merge_patch(target, patch) == merged
             assert json.dumps([target, patch]) == before
 
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from mcp_protogen.derive.filled import fillings, unkept
+from jsonschema import Draft202012Validator
+from mcp_protogen.derive.filled import fillings, fits, unkept
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.ir import FieldIR, Filled, ObjectIR
 from support import tables
@@ -54,6 +55,17 @@ def test_other_duties_fill_nothing_in() -> None:
 
 def test_a_fact_about_what_is_gone_fills_nothing_in() -> None:
     assert kept(DEFINITIONS, {"a": duty("Gone.ttl", 0), "b": duty("Kept.gone", 0)}) == {}
+
+
+def test_plain_values_fit_as_jsonschema_says() -> None:
+    strings: list[Json] = [STRING, STRING | {"enum": ["a", "b"]}, STRING | {"minLength": 2}]
+    integers: list[Json] = [{"type": "integer"}, TTL, TTL | {"maximum": 0}, {"enum": [1]}]
+    values: list[Any] = ["", "a", "ab", 0, 1, -1, 1.0, 0.5, True, None, [], {}]
+    for schema in (*strings, *integers, {"type": ["integer", "string"]}, {}):
+        for value in values:
+            with tables.case((schema, value)):
+                validator: Any = Draft202012Validator(schema)
+                assert fits(value, schema, {}) is validator.is_valid(value)
 
 
 def test_a_value_that_the_schema_refuses_is_not_filled_in() -> None:

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -296,7 +295,7 @@ def test_what_is_undecided_between_two_revisions_is_decided_by_rules() -> None:
     (problem,) = [one for one in undecided if one.level is Level.ERROR]
     assert problem.code == "undecided-difference"
     assert "from 2025-11-25 to draft, Tool.owner: is required in draft" in problem.message
-    package = generate(replace(options, rules={"draft": rules(add="nobody")}))
+    package = generate(options._replace(rules={"draft": rules(add="nobody")}))
     (table,) = [file for file in package.files if file.path.endswith("v2025_11_25__vdraft.py")]
     assert b'add={"owner": "nobody"}' in table.content
     assert package.inputs.revisions["draft"].rules != ""

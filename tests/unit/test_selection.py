@@ -1,7 +1,5 @@
 """Which revisions a run makes, and which it keeps."""
 
-from dataclasses import replace
-
 import pytest
 from mcp_protogen.app.selection import parts_of, refuse_unmakeable, revision_names, select
 from mcp_protogen.base.problems import ProblemError
@@ -42,8 +40,8 @@ def test_names_are_merged_and_sorted() -> None:
 
 def test_parts_are_added_to_those_that_are_there_unless_they_are_all() -> None:
     older = locked(INPUTS)
-    none = locked(replace(INPUTS, options={"with": []}))
-    two = locked(replace(INPUTS, options={"with": ["stdio", "toolkit"]}))
+    none = locked(INPUTS._replace(options={"with": []}))
+    two = locked(INPUTS._replace(options={"with": ["stdio", "toolkit"]}))
     for asked, lock, only, parts in (
         (None, None, False, DEFAULT),
         (["none"], None, False, ()),
@@ -136,10 +134,10 @@ def test_a_kept_revision_has_to_fit_the_tool() -> None:
     options = select(("2025-11-25",), PINS, lock)
     refuse_unmakeable(options, lock, lock.inputs)
     with pytest.raises(ProblemError, match="needs-schema"):
-        refuse_unmakeable(options, lock, replace(lock.inputs, runtime_digest="0" * 64))
+        refuse_unmakeable(options, lock, lock.inputs._replace(runtime_digest="0" * 64))
     with pytest.raises(ProblemError, match="needs-schema"):
-        refuse_unmakeable(options, lock, replace(lock.inputs, options={"with": ["http-client"]}))
-    both = replace(lock.inputs, options={"with": ["http-client", "http-server"]})
+        refuse_unmakeable(options, lock, lock.inputs._replace(options={"with": ["http-client"]}))
+    both = lock.inputs._replace(options={"with": ["http-client", "http-server"]})
     refuse_unmakeable(options, lock, both)
 
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ def refused(package: Package) -> Iterator[tuple[str, str, str]]:
 def edited(package: Package, **texts: str) -> Package:
     """A package with a text at the end of some of its files, which are named without `.py`."""
     files = (
-        replace(file, content=file.content + texts.get(file.path[:-3], "").encode())
+        file._replace(content=file.content + texts.get(file.path[:-3], "").encode())
         for file in package.files
     )
     return Package(tuple(files), package.inputs)
@@ -69,7 +68,7 @@ def test_each_module_that_cannot_be_imported_is_named(whole: Package) -> None:
 def test_a_revision_that_is_kept_as_it_is_is_not_looked_for(whole: Package) -> None:
     kept = {**whole.inputs.revisions, "my-draft": packages.REVISION}
     listing = edited(whole, __init__="\n__all__ += ['vmy_draft']\n")
-    require_importable(replace(listing, inputs=replace(whole.inputs, revisions=kept)))
+    require_importable(listing._replace(inputs=whole.inputs._replace(revisions=kept)))
 
 
 def test_a_model_that_cannot_be_built_is_named() -> None:
@@ -131,7 +130,7 @@ def test_what_the_interpreter_does_not_read_keeps_nobody_waiting(whole: Package)
 
 def test_modules_of_ones_own_templates_are_not_run(whole: Package, tmp_path: Path) -> None:
     fatal = GeneratedFile("bridge.py", f"open({str(tmp_path / 'ran')!r}, 'w')".encode(), "mine")
-    own = replace(whole.inputs, options={"templates": "own"})
+    own = whole.inputs._replace(options={"templates": "own"})
     require_importable(Package((fatal,), own))
     assert not any(tmp_path.iterdir())
 

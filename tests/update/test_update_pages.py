@@ -71,7 +71,7 @@ def hostile(spec: Spec) -> UpdateResult:
         undecided=OpenDecisions((problem,), (problem,)),
         packages=(Dependent(HOSTILE, OLDER, Basis.OWN_FILE, HOSTILE),),
     )
-    return replace(seen, notices=(replace(problem, level=Level.WARNING),))
+    return replace(seen, notices=(problem._replace(level=Level.WARNING),))
 
 
 def form_errors(text: str) -> list[str]:

@@ -5,9 +5,8 @@ check does not, unless it is asked to generate.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_protogen.app.selection import (
     installed_runtime,
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from mcp_protogen.output.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One run, with everything it needs already read.
 
     `staying` is the lock without the revisions that are removed.
@@ -46,8 +44,7 @@ class Task:
     options: GenerationOptions
 
 
-@dataclass(frozen=True, slots=True)
-class PackageState:
+class PackageState(NamedTuple):
     """The state of a package: the files in its folder, its inputs now, and what has changed."""
 
     task: Task
@@ -168,9 +165,9 @@ def prepare(settings: Settings) -> Task:
     options = select(requested, pins, staying, schema, _templates(settings))
     parts = parts_of(settings.parts, lock, only=settings.only_parts)
     runtime = installed_runtime(settings.runtime, lock)
-    options = replace(options, parts=parts, runtime=runtime)
+    options = options._replace(parts=parts, runtime=runtime)
     if rules is not None:
-        options = replace(options, rules=dict.fromkeys(options.schemas, rules))
+        options = options._replace(rules=dict.fromkeys(options.schemas, rules))
     return Task(out, lock, staying, options)
 
 

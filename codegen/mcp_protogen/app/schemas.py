@@ -1,6 +1,5 @@
 """The reports about pinned schemas: which ones there are, and the drafts of their decisions."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ def check(revision: str, folder: Path | None = None) -> Report:
     made = drafting.draft(revision, folder or schema_folder())
     problems = (*made.contradictions, *made.undecided)
     report = _report(made, revision, Status.DIFFERS if made.changed or problems else Status.FINE)
-    return replace(report, problems=problems)
+    return report._replace(problems=problems)
 
 
 def _report(made: Draft, revision: str, status: Status) -> Report:

@@ -6,7 +6,6 @@ schema is not at hand.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
@@ -82,7 +81,7 @@ def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | 
         return lock
     names = revision_names(only, pins)
     stay = {name: inputs for name, inputs in lock.inputs.revisions.items() if name in names}
-    return replace(lock, inputs=replace(lock.inputs, revisions=stay))
+    return lock._replace(inputs=lock.inputs._replace(revisions=stay))
 
 
 def parts_of(requested: Iterable[str] | None, lock: Lock | None, *, only: bool) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ files are compared with newly generated ones, not with the lock alone. Nothing i
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from mcp_protogen.app.commands import PackageState, package_state, write
@@ -55,7 +54,7 @@ def sync(out: Path, flags: Settings, *, force: bool = False, cached: bool = True
     written = counted(sum(change.action is not Action.REMOVE for change in changes), "file")
     removed = sum(change.action is Action.REMOVE for change in changes)
     summary = f"{out}: {_versions(lock, before)}; {written} written, {removed} removed"
-    return replace(done, command="sync", summary=summary, drift=before.causes, files=changes)
+    return done._replace(command="sync", summary=summary, drift=before.causes, files=changes)
 
 
 def _settings(out: Path, flags: Settings) -> Settings:
@@ -87,7 +86,7 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
         file = Path(inputs.source)
         if file.is_file() and sha256(file.read_bytes()) == inputs.published:
             others = () if revision in pins else settings.listed or ()
-            yield replace(settings, revisions=(*others, revision), schema=inputs.source)
+            yield settings._replace(revisions=(*others, revision), schema=inputs.source)
 
 
 def _compared(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:
@@ -105,7 +104,7 @@ def _compared(settings: Settings, remaking: Settings) -> tuple[Lock, PackageStat
         raise ProblemError(Problem("no-package", message, place, hint="run mcp-gen first"))
     if remaking != settings and not _own_causes(found):
         found = package_state(settings, regenerate=True)
-    return lock, replace(found, causes=_own_causes(found))
+    return lock, found._replace(causes=_own_causes(found))
 
 
 def _own_causes(found: PackageState) -> tuple[Cause, ...]:

@@ -100,7 +100,7 @@ def _about(target: Target) -> Generator[None, None, None]:
     try:
         yield
     except ProblemError as error:
-        problems = (replace(problem, place=target.name) for problem in error.problems)
+        problems = (problem._replace(place=target.name) for problem in error.problems)
         raise ProblemError(*problems) from None
 
 

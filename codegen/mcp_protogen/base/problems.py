@@ -5,8 +5,8 @@ them at once. This module knows no stage and prints nothing.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 _GROUP, _LISTED = 3, 10
 """How many problems of a kind it takes to show them as one, and how many of these are listed."""
@@ -19,8 +19,7 @@ class Level(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One finding: what is wrong, where, and what to do about it.
 
     `code` is stable and known to `mcp-gen explain`; `place` is the file (or method) at fault and
@@ -83,7 +82,7 @@ def summed_up(
 
 def _as_one(group: Sequence[Problem]) -> tuple[str, ...]:
     first = group[0]
-    items = [replace(problem, place="") for problem in group[:_LISTED]]
+    items = [problem._replace(place="") for problem in group[:_LISTED]]
     listed = [
         f"  {item.where}: {item.message}" if item.where else f"  {item.message}" for item in items
     ]
@@ -92,5 +91,5 @@ def _as_one(group: Sequence[Problem]) -> tuple[str, ...]:
     same = {problem.hint for problem in group} == {first.hint}
     hint = first.hint if same else f"mcp-gen explain {first.code}"
     message = f"{len(group)} {first.level}s"
-    head = replace(first, message=message, pointer="", hint=hint)
+    head = first._replace(message=message, pointer="", hint=hint)
     return (head.lines[0], *listed, *head.lines[1:])

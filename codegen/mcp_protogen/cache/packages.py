@@ -11,7 +11,6 @@ import sys
 import zlib
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,25 +35,34 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
 
     Raise `ProblemError` with everything that is wrong.
     """
+    with making(options, cached=cached) as package:
+        return package
+
+
+@contextmanager
+def making(options: GenerationOptions, *, cached: bool = True) -> Generator[Package, None, None]:
+    """Give the same while its last modules are tried; raise `ProblemError` at the end."""
     if not cached or options.runtime is not None:
         with _made(options) as package:
-            return package
+            yield package
+        return
     inputs = read_inputs(options)
     name = _name(options, inputs)
     if kept := _kept(name, inputs):
-        return kept
+        yield kept
+        return
     with _made(options) as package:
+        yield package
         # Somebody may have changed something before or while it was made.
         same = package.inputs == inputs and _name(options, read_inputs(options)) == name
         packed = _packed(package) if same else None
     if packed is not None:
         keep_entry(name, packed)
-    return package
 
 
 @contextmanager
 def _made(options: GenerationOptions) -> Generator[Package, None, None]:
-    """Give a package while its last modules are tried; raise `ProblemError` at the end."""
+    """Give a package that is made anew, in the same way."""
     # Slow to import, and not needed where a package is kept.
     from mcp_protogen.output import trial
 
@@ -72,7 +80,7 @@ def _name(options: GenerationOptions, inputs: GenerationInputs) -> str:
     return digest(
         {
             "code": digest_files(_CODE, code),
-            "inputs": asdict(inputs),
+            "inputs": inputs.as_json(),
             "made": options.revisions,
             "python": sys.version,
             "rules": _digests(options.rules.items()),
@@ -111,7 +119,7 @@ def _digests(given: Iterable[tuple[str, GivenFile]]) -> dict[str, Any]:
 def _packed(package: Package) -> bytes:
     content = {
         "files": [(file.path, file.origin, file.content.decode()) for file in package.files],
-        "warnings": [asdict(warning) for warning in package.warnings],
+        "warnings": [warning._asdict() for warning in package.warnings],
     }
     return zlib.compress(canonical(content), 1)
 

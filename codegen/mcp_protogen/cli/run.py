@@ -1,9 +1,8 @@
 """The run of the generating form of the command line, from settings to exit code."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import emit, progress
@@ -32,8 +31,7 @@ def run(
     raise SystemExit(report.status.exit_code)
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(NamedTuple):
     """A command line of the generating form that has none but the usual options."""
 
     mode: str

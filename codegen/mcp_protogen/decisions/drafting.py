@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, parse_json
 from mcp_protogen.base.files import replace_files, writing
+from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.decisions import facts
@@ -21,7 +22,7 @@ from mcp_protogen.decisions.methods import Shown
 from mcp_protogen.decisions.translation import Step, rules_file
 from mcp_protogen.derive.revision import derive_revision, normal_form
 from mcp_protogen.inputs import patches, sources
-from mcp_protogen.inputs.facts import Facts, chain, load, merge_patch
+from mcp_protogen.inputs.facts import Facts, chain, load
 from mcp_protogen.inputs.ledger import Fit, PatchFit, mended
 from mcp_protogen.inputs.patches import ledger_of
 from mcp_protogen.inputs.pins import changing, load_pins, pin_of

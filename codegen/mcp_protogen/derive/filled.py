@@ -45,6 +45,15 @@ def unkept(definitions: Json, facts: Facts) -> Sequence[Filling]:
 
 def fits(value: Any, schema: Json, definitions: Json) -> bool:
     """Return whether a value is valid for `schema`."""
+    # Facts of published revisions have only such values, and to import jsonschema takes as long as
+    # to derive two of them.
+    match schema:
+        case {"type": "string", **more} if type(value) is str and more.keys() <= {"enum"}:
+            return value in more.get("enum", (value,))
+        case {"type": "integer", **more} if type(value) is int and more.keys() <= {"minimum"}:
+            return bool(value >= more.get("minimum", value))
+        case _:
+            pass
     from jsonschema import Draft202012Validator
 
     # Its declared parameter is a JSON type of its own, which `Any` from a file is not.

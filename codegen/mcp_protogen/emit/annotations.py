@@ -184,7 +184,7 @@ def default_text(field: FieldIR) -> str | None:
 
 def same(left: str, right: str) -> bool:
     """Return whether two annotations are the same expression, in spite of layout and quotes."""
-    return _normal(left) == _normal(right)
+    return left == right or _normal(left) == _normal(right)
 
 
 @cache

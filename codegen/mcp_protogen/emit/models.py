@@ -9,7 +9,7 @@ import ast
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from math import inf
@@ -70,7 +70,7 @@ def emit(
     names = {module: frozenset(str(one.name) for one in modules[module]) for module in modules}
     beside = [(f".{module}", names[module]) for module in modules]
     offered = [*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME), *beside]
-    definitions = _divided(_definitions(_generate(ir, templates / "models")), ir)
+    definitions = _divided(_generate(ir, templates / "models"), ir)
     for module, types in modules.items():
         parts = [one for name, one in definitions.items() if name in names[module]]
         used = frozenset[str]().union(*(part.used for part in parts)) - names[module]
@@ -91,15 +91,16 @@ class _Definition:
     used: frozenset[str]
 
 
-def _divided(body: str, ir: RevisionIR) -> Mapping[str, _Definition]:
+def _divided(source: str, ir: RevisionIR) -> Mapping[str, _Definition]:
     """Return the definition of each type, in order."""
-    tree = ast.parse(body)
-    lines = _quoted(body, tree)
+    body = _definitions(source)
+    lines = _quoted(source, body)
     hints = {name: [ast.parse(alias_annotation(one))] for name, one in _endless(ir).items()}
-    found = [(name, node) for node in tree.body for name in _defined(node)]
+    found = [(name, node) for node in body for name in _defined(node)]
     starts = [node.lineno - 1 for _, node in found]
+    ends = [*starts[1:], body[-1].end_lineno]
     definitions: dict[str, _Definition] = {}
-    for (name, node), start, end in zip(found, starts, [*starts[1:], len(lines)], strict=True):
+    for (name, node), start, end in zip(found, starts, ends, strict=True):
         text = "\n".join(lines[start:end]).rstrip()
         definitions[name] = _Definition(text, frozenset(_used([node, *hints.get(name, ())])))
     return definitions
@@ -252,26 +253,22 @@ def _field_doc(field: FieldIR) -> str:
     return f"{field.doc}\n\nKnown values: {known}." if known else field.doc
 
 
-def _definitions(source: str) -> str:
-    """Return the definitions of a module as they are, without its imports and final calls.
+def _definitions(source: str) -> list[ast.stmt]:
+    """Return the definitions of a module, without its imports and final calls.
 
     These calls of `model_rebuild` would build classes on import; ours are built on first use.
     """
     body = ast.parse(source).body
-    first = max(
-        (node.end_lineno or 0 for node in body if isinstance(node, ast.Import | ast.ImportFrom)),
-        default=0,
-    )
     while isinstance(body[-1], ast.Expr) and isinstance(body[-1].value, ast.Call):
         body.pop()
-    return "\n".join(source.split("\n")[first : body[-1].end_lineno]).strip() + "\n"
+    return [node for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-def _quoted(body: str, tree: ast.Module) -> list[str]:
-    """Return the lines of a body, with annotations that name a later type, or their own, quoted."""
-    later = {name for node in tree.body for name in _defined(node)}
-    lines = body.split("\n")
-    for node in tree.body:
+def _quoted(source: str, body: Collection[ast.stmt]) -> list[str]:
+    """Return the lines of a module, with annotations quoted that name a later type or their own."""
+    later = {name for node in body for name in _defined(node)}
+    lines = source.split("\n")
+    for node in body:
         for hint in _hints(node):
             if later & set(_used([hint])):
                 line = lines[hint.lineno - 1].encode()  # columns count bytes

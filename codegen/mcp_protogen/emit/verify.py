@@ -68,17 +68,18 @@ def members(
     trees: Mapping[str, ast.Module], types: Collection[str], folder: str
 ) -> tuple[Problem, ...]:
     """Return each name that a module of a revision uses but another, or its types, lack."""
-    offered = {n: {*_defined(tree), *_imported(ast.walk(tree))} for n, tree in trees.items()}
+    nodes = {name: list(ast.walk(tree)) for name, tree in trees.items()}
+    offered = {name: {*_defined(trees[name]), *_imported(nodes[name])} for name in trees}
     offered["models"] = set(types)
     return tuple(
         Problem("bad-output", f"{module}.{name} is missing", f"{folder}/{user}.py", hint=_REPORT)
         for user, tree in trees.items()
-        for module, name in sorted(set(_taken(tree)))
+        for module, name in sorted(set(_taken(tree, nodes[user])))
         if module in offered and not {name, "__getattr__"} & offered[module]
     )
 
 
-def _taken(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _taken(tree: ast.Module, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     """Yield each name that is used from a module of the same folder, with that module."""
     beside: dict[str, str] = {}
     for statement in tree.body:
@@ -88,7 +89,7 @@ def _taken(tree: ast.Module) -> Iterator[tuple[str, str]]:
                     beside[alias.asname or alias.name] = alias.name
                 else:
                     yield statement.module, alias.name
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Attribute(value=ast.Name(id=module), attr=name) if module in beside:
                 yield beside[module], name
@@ -257,10 +258,12 @@ def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:
     for name in expected.keys() & written.keys():
         hint, value = written[name]
         field = expected[name]
-        if not same(field_annotation(field), hint) or _default(field) != value:
+        if not (same(field_annotation(field), hint) and _has_default(field, value)):
             yield f"{type_.name}.{name} is {hint} = {value}, not {field_annotation(field)}"
 
 
-def _default(field: FieldIR) -> str | None:
-    text = default_text(field)
-    return None if text is None else ast.unparse(ast.parse(text, mode="eval"))
+def _has_default(field: FieldIR, written: str | None) -> bool:
+    wanted = default_text(field)
+    if wanted is None or wanted == written:  # spares most of them the parser
+        return wanted == written
+    return ast.unparse(ast.parse(wanted, mode="eval")) == written

@@ -6,9 +6,8 @@ terminal. The JSON form is public; `schema/formats/report.schema.json` describes
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem
@@ -41,8 +40,7 @@ class Action(StrEnum):
     REMOVE = "remove"
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(NamedTuple):
     """One file that is written or removed, by its path in the output folder; `diff` is unified."""
 
     path: str
@@ -50,8 +48,7 @@ class FileChange:
     diff: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """The result of one command.
 
     `summary` is a line, or several; `folder` is the output folder as the user named it; `revisions`
@@ -86,17 +83,22 @@ def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = 
     """
     if form is Format.JSON:
         return json.dumps(as_json(report), indent=2) + "\n"
-    shown = replace(report, summary="") if quiet else report
+    shown = report._replace(summary="") if quiet else report
     lines = _github(shown) if form is Format.GITHUB else _text(shown, colour)
     return "".join(f"{line}\n" for line in lines)
 
 
 def as_json(report: Report) -> dict[str, Any]:
     """Return the report as the JSON value that is published."""
-    data = asdict(report)
-    data["summary"] = "\n".join(report.summary_lines)
-    data["revisions"] = [dict(revision) for revision in report.revisions]
-    return {"format": FORMAT, **data}
+    return {
+        "format": FORMAT,
+        **report._asdict(),
+        "summary": "\n".join(report.summary_lines),
+        "revisions": [dict(revision) for revision in report.revisions],
+        "drift": [cause._asdict() for cause in report.drift],
+        "files": [file._asdict() for file in report.files],
+        "problems": [problem._asdict() for problem in report.problems],
+    }
 
 
 def _text(report: Report, colour: bool) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonpointer import Absent
-from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.jsonvalue import is_object, merge_patch
 from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.inputs.basis import best_basis, era_of
@@ -91,19 +91,6 @@ class Facts:
     def _types(self, kind: str) -> Json:
         entries: Json = self.document.get("types", {}).get(kind, {})
         return entries
-
-
-def merge_patch(target: Any, patch: Any) -> Any:
-    """Return `target` after the JSON Merge Patch `patch` (RFC 7396, section 2)."""
-    if not is_object(patch):
-        return patch
-    merged = dict(target) if is_object(target) else {}
-    for key, value in patch.items():
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = merge_patch(merged.get(key), value)
-    return merged
 
 
 def chain(folder: Path, revision: str) -> list[Path]:

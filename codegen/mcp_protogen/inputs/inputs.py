@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base.canonical import digest, digest_files, parse_json, pretty, sha256
+from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.resources import (
     runtime_files,
     runtime_folder,
@@ -16,7 +17,6 @@ from mcp_protogen.base.resources import (
     templates_folder,
 )
 from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.inputs.facts import basis_of, holding, merge_patch
 from mcp_protogen.inputs.pins import load_pins, pin_of, read_snapshot
 from mcp_protogen.package import GENERATOR, GenerationInputs, RevisionInputs
 from mcp_protogen.parts import recorded
@@ -84,6 +84,9 @@ class _SchemaFolder:
         own = self._json(revision, "patches.json")
         if (self._folder / revision / "facts.json").is_file():
             return self._merged_facts(revision), own
+        # Only a schema of somebody else has none of its own.
+        from mcp_protogen.inputs.facts import basis_of, holding
+
         structure: dict[str, Any] = parse_json(snapshot, revision)
         if basis_of(self._folder, revision, structure) is None:
             return None, own

@@ -104,4 +104,4 @@ def _inherited(one: PatchFit, place: str, basis: str) -> Problem:
 
 
 def _note(problem: Problem, place: str, pointer: str) -> Problem:
-    return replace(problem, place=place, pointer=pointer, level=Level.WARNING)
+    return problem._replace(place=place, pointer=pointer, level=Level.WARNING)

@@ -8,9 +8,8 @@ updates the schema folder; it fetches nothing and does not interpret schemas.
 import os
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.files import replace_files, sync_folder, writing
@@ -23,8 +22,7 @@ _INCOMING = "schema.json.new"
 """A new snapshot, beside the one that it replaces once the pins name it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(NamedTuple):
     """One version of a revision's published file.
 
     `changed` lists the pointers into the snapshot where it differed from the publication before it;
@@ -38,8 +36,7 @@ class Publication:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(NamedTuple):
     """The published file of one revision.
 
     `published` is the version in use and `history` has the earlier ones, oldest first;
@@ -60,8 +57,8 @@ class Pin:
     def superseded_by(self, published: Publication, snapshot: str, dialect: str) -> "Pin":
         """Return this pin with another publication; the one in use so far joins the history."""
         history = tuple(p for p in (*self.history, self.published) if p.sha256 != published.sha256)
-        return replace(
-            self, published=published, history=history, snapshot_sha256=snapshot, dialect=dialect
+        return self._replace(
+            published=published, history=history, snapshot_sha256=snapshot, dialect=dialect
         )
 
 
@@ -209,7 +206,7 @@ def _pin(data: Mapping[str, Any]) -> Pin:
 
 
 def _members(data: Mapping[str, Any]) -> Iterator[str]:
-    return (name for name in Publication.__slots__ if name in data)
+    return (name for name in Publication._fields if name in data)
 
 
 def _publication(data: Mapping[str, Any]) -> Publication:
@@ -218,6 +215,7 @@ def _publication(data: Mapping[str, Any]) -> Publication:
 
 
 def _plain(pin: Pin) -> dict[str, Any]:
-    plain = asdict(pin)
+    plain = pin._asdict()
     published = plain.pop("published")
-    return {**plain, **published}
+    history = [earlier._asdict() for earlier in pin.history]
+    return {**plain, **published._asdict(), "history": history}

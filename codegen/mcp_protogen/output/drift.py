@@ -6,10 +6,9 @@ can show that a lock was edited.
 """
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, parents
@@ -46,8 +45,7 @@ OF_FILES = frozenset(
 """The causes that are about files in the folder; all others are about their inputs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """One reason; `subject` is a file, revision or option, `was` and `now` are short digests."""
 
     kind: DriftKind

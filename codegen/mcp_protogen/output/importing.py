@@ -74,7 +74,9 @@ class _Generated(MetaPathFinder, InspectLoader):
                 if name != _PACKAGE:
                     offered = _offered(module)
                     for model in offered if name.endswith(".models") else ():
-                        TypeAdapter(model).rebuild()
+                        # A class builds itself; an adapter of it would be built as well.
+                        build = getattr(model, "model_rebuild", None)
+                        (build or TypeAdapter(model).rebuild)()
 
     def failures(self, kept: list[str]) -> dict[str, str]:
         """Return the error of each module that cannot be imported, by path.

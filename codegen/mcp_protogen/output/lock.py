@@ -7,10 +7,9 @@ deleted by them.
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.jsonvalue import is_object
@@ -31,16 +30,14 @@ LOCK_NAME = "mcp-gen.lock"
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
-class LockedFile:
+class LockedFile(NamedTuple):
     """One generated file: the digest of its bytes, and its origin."""
 
     sha256: str
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(NamedTuple):
     """The inputs of a generation and its files by POSIX path relative to the package."""
 
     inputs: GenerationInputs
@@ -55,8 +52,8 @@ def lock_of(package: Package, kept: Mapping[str, LockedFile]) -> Lock:
 
 def lock_file(lock: Lock) -> GeneratedFile:
     """Return the lock as a file of the package."""
-    data = {"format": FORMAT, **asdict(lock.inputs)}
-    data["files"] = {path: asdict(entry) for path, entry in lock.files.items()}
+    data = {"format": FORMAT, **lock.inputs.as_json()}
+    data["files"] = {path: entry._asdict() for path, entry in lock.files.items()}
     return GeneratedFile(LOCK_NAME, pretty(data), "lock")
 
 

@@ -7,7 +7,7 @@ inputs as before has to be the same. This module decides and touches nothing.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import module_name
@@ -102,7 +102,7 @@ def _believed(before: Lock, after: Lock) -> dict[str, LockedFile]:
     There, the files have to be those that are made now, and no others are generated.
     """
     was, now = _folders(before.inputs), _folders(after.inputs)
-    if replace(before.inputs, revisions=after.inputs.revisions) != after.inputs:
+    if before.inputs._replace(revisions=after.inputs.revisions) != after.inputs:
         return dict(before.files)
     same = {RUNTIME_FOLDER, *(folder for folder in was if now.get(folder) == was[folder])}
     # What translates goes with the last but one revision.

@@ -59,7 +59,7 @@ def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[Pla
 
 def _placed(work: Plan, folder: Path) -> Plan:
     """Return the plan with the places of its problems as the user would write them."""
-    problems = (replace(problem, place=str(folder / problem.place)) for problem in work.problems)
+    problems = (problem._replace(place=str(folder / problem.place)) for problem in work.problems)
     return replace(work, problems=tuple(problems))
 
 

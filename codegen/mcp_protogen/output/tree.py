@@ -7,8 +7,9 @@ reads, and knows neither locks nor packages.
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -18,8 +19,7 @@ NOT_A_FILE = "not a regular file"
 """The value in place of a digest for links and special files; it equals no digest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(NamedTuple):
     """Files (with their digests) and folders below `folder`, by POSIX relative path.
 
     `unified` has the digests that files with CRLF at the end of lines would have with LF.
@@ -27,7 +27,7 @@ class Tree:
 
     files: Mapping[str, str]
     folders: frozenset[str]
-    unified: Mapping[str, str] = field(default_factory=dict[str, str])
+    unified: Mapping[str, str] = MappingProxyType({})
     folder: Path = Path()
 
     def is_written(self, path: str, digest: str) -> bool:
@@ -67,7 +67,7 @@ def scan(folder: Path) -> Tree:
             continue
         content = _read(entry.path) if entry.is_file(follow_symlinks=False) else None
         files[path] = NOT_A_FILE if content is None else sha256(content)
-        if content and b"\r\n" in content:
+        if content and b"\r" in content:
             unified[path] = sha256(content.replace(b"\r\n", b"\n"))
     return Tree(dict(sorted(files.items())), frozenset(folders), unified, folder)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.cache.packages import made
+from mcp_protogen.cache.packages import making
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output.lock import lock_file, lock_of
 from mcp_protogen.output.workspace import exclusive
@@ -26,8 +26,10 @@ class Created:
 def create(choices: Choices, folder: Path, *, cached: bool = True) -> Created:
     """Make the project in `folder`; raise `ProblemError` unless that is new or empty."""
     refuse_occupied(folder)
-    own = project_files(choices)
-    package = made(GenerationOptions(choices.revisions, parts=choices.parts), cached=cached)
+    with making(
+        GenerationOptions(choices.revisions, parts=choices.parts), cached=cached
+    ) as package:
+        own = project_files(choices)
     protocol = protocol_folder(choices)
     generated = {f"{protocol}/{file.path}": file.content for file in package.files}
     lock = lock_file(lock_of(package, {}))

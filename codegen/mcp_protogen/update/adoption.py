@@ -6,7 +6,7 @@ nothing.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -80,9 +80,9 @@ def add(
             changed = before.published.changed if again else _changed(revision, structure, folder)
             publication = _next(before, digest, origin, changed)
             pin = before.superseded_by(publication, "", dialect_of(published))
-            pin = replace(pin, spec_path=origin.spec_path or pin.spec_path)
+            pin = pin._replace(spec_path=origin.spec_path or pin.spec_path)
         snapshot = pretty(structure)
-        pin = replace(pin, snapshot_sha256=sha256(snapshot))
+        pin = pin._replace(snapshot_sha256=sha256(snapshot))
         save(revision, pin, snapshot, folder)
     return pin
 
@@ -146,7 +146,7 @@ def verify(
     problem = _mismatch(pin, publication, pointers, place)
     others = [name for name in pins if name != revision and pins[name].known(sha256(content))]
     if others:
-        problem = replace(problem, hint=f"this is a publication of {others[0]}")
+        problem = problem._replace(hint=f"this is a publication of {others[0]}")
     return Verification(revision, f"the snapshot does not stand for {place}", (problem,))
 
 
@@ -173,8 +173,7 @@ def _next(before: Pin, digest: str, origin: Origin, changed: tuple[str, ...]) ->
     known = before.known(digest)
     if known is None:
         return Publication(digest, origin.spec_commit, origin.date, changed, origin.note)
-    return replace(
-        known,
+    return known._replace(
         spec_commit=origin.spec_commit or known.spec_commit,
         date=origin.date or known.date,
         changed=changed,

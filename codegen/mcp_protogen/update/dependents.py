@@ -1,7 +1,7 @@
 """The generated packages that depend on a pin, by their locks."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -70,7 +70,7 @@ def packages_in(folders: Sequence[Path]) -> Packages:
 def packages_below(folder: Path) -> Packages:
     """Return all packages in or below a folder whose locks can be read."""
     found, problems = _read(folders_with_locks(folder))
-    return _packages(found, (replace(problem, level=Level.WARNING) for problem in problems))
+    return _packages(found, (problem._replace(level=Level.WARNING) for problem in problems))
 
 
 _Read = list[tuple[Path, Lock | None]]

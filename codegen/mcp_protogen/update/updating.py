@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -90,7 +90,7 @@ def _look(source: SchemaSource, pins: Pins, options: UpdateOptions) -> Candidate
         if options.source is not None or error.problems[0].hint:
             raise
         hint = "if it cannot be reached, name a clone of the specification with --source"
-        raise ProblemError(*(replace(one, hint=hint) for one in error.problems)) from error
+        raise ProblemError(*(one._replace(hint=hint) for one in error.problems)) from error
 
 
 def _news(

@@ -1,7 +1,6 @@
 """Small packages and a stand-in for the generator, for tests of everything around generation."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,12 +34,12 @@ def package(files: Mapping[str, str], inputs: GenerationInputs = INPUTS) -> Pack
     return Package(tuple(made), inputs)
 
 
-LATER = replace(INPUTS, generator="mcp-gen 2")
+LATER = INPUTS._replace(generator="mcp-gen 2")
 
 
 def with_revisions(names: Iterable[str], source: str = "pinned") -> GenerationInputs:
     """Inputs that list the revisions named."""
-    return replace(INPUTS, revisions={name: replace(REVISION, source=source) for name in names})
+    return INPUTS._replace(revisions={name: REVISION._replace(source=source) for name in names})
 
 
 OLD = package({"__init__.py": "old", "v2025_11_25/models.py": "old", "v2025_11_25/gone.py": "old"})

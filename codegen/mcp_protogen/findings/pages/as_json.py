@@ -6,7 +6,6 @@ a terminal, and all changes are in it, whoever the reader is.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from mcp_protogen.findings.change import Comparison, Reader, Severity
@@ -34,7 +33,7 @@ def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
         "summary": headline(comparison, reader),
         "counts": {one: _counts(comparison, one) for one in Reader},
         "changes": [_change(entry) for entry in ranked(comparison, reader)],
-        "notes": [asdict(note) for note in comparison.notes],
+        "notes": [note._asdict() for note in comparison.notes],
     }
 
 

@@ -1,6 +1,5 @@
 """Comparisons with texts that are safe to show; they come from schemas and packages of others."""
 
-from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -19,7 +18,8 @@ def made_safe(value: Value) -> Value:
 
 def _safe(part: Any) -> Any:
     if isinstance(part, tuple):
-        return tuple(map(_safe, cast("Sequence[object]", part)))
+        items = cast("tuple[object, ...]", part)
+        return getattr(items, "_make", tuple)(map(_safe, items))  # a named tuple stays one
     if is_dataclass(part):
         return made_safe(part)
     return one_line(part) if type(part) is str else part  # a member of an enumeration is ours

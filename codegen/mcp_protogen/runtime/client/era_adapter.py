@@ -8,7 +8,6 @@ from asyncio import Lock
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
 from itertools import count
 from typing import Any, Final
 
@@ -96,7 +95,7 @@ class ToHandshake(ClientConnection):
         wanted = asked.honoured(self._declared)
         id = next(self._ids)
         # Some servers tell of lists although they do not say that they do.
-        self._streams[id] = replace(wanted, lists=asked.lists)
+        self._streams[id] = wanted._replace(lists=asked.lists)
         try:
             await self._settle()
             await self._acknowledge(id, wanted)

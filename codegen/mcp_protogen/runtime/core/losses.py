@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from logging import getLogger
 from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -23,8 +22,7 @@ _KINDS: Final = 1000
 _INDEX: Final = re.compile(r"/\d+(?=/|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(NamedTuple):
     """A part of the input that the output does not hold, or holds in another form.
 
     `pointer` is a JSON pointer into the input. A loss is `harmless` if the reader misses nothing:
@@ -41,8 +39,7 @@ class Loss:
     wire: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Translated(Generic[T]):
+class Translated(NamedTuple, Generic[T]):
     """A value in the target revision, and what was lost by its translation."""
 
     value: T
@@ -95,6 +92,6 @@ class LossReport:
             _log.warning("%s: %r was %s between %s and %s: %s", *parts)
             if self._callback is not None:
                 try:
-                    self._callback(replace(loss, method=method, own=self._own, wire=self._wire))
+                    self._callback(loss._replace(method=method, own=self._own, wire=self._wire))
                 except Exception:
                     _log.exception("the callback for losses failed")

@@ -7,8 +7,7 @@ syslog (RFC 5424, section 6.2.1).
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from .errors import INTERNAL_ERROR, InvalidParams, McpError, RequestId
 from .json import JSONObject, is_array
@@ -45,8 +44,7 @@ def passes(level: str, threshold: str) -> bool:
     return LEVELS.index(level) >= LEVELS.index(threshold)
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """The content of a listen stream: changes of lists, by method, and of resources, by URI."""
 
     lists: frozenset[str] = frozenset()

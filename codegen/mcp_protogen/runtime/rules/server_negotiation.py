@@ -9,7 +9,6 @@ basic, "_meta".
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any, Final
@@ -32,11 +31,11 @@ DISCOVER: Final = STATELESS_ERA.opened_by
 INITIALIZE: Final = HANDSHAKE_ERA.opened_by
 
 
-@dataclass(frozen=True)
 class Offer:
     """The revisions that one side allows, oldest first, and their eras."""
 
-    eras: Mapping[str, EraName]
+    def __init__(self, eras: Mapping[str, EraName]) -> None:
+        self.eras: Final = eras
 
     def of(self, era: EraName) -> tuple[str, ...]:
         """Return the revisions of an era, newest first."""

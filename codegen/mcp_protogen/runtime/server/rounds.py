@@ -13,11 +13,10 @@ what it asks, and one that is asked twice is two questions.
 
 from asyncio import CancelledError, Future, Task, gather, get_running_loop, shield
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from inspect import isawaitable
 from json import dumps
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json
@@ -42,8 +41,7 @@ _AT: Final = "/params/inputResponses"
 _TURNS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(NamedTuple):
     """The server that asks, the request it asks for, and what the client has declared."""
 
     seal: StateSeal

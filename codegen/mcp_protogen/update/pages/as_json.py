@@ -84,4 +84,4 @@ def _publication(one: Publication) -> dict[str, Any]:
 
 
 def _problems(problems: Iterable[Problem]) -> list[dict[str, Any]]:
-    return [asdict(one) for one in problems]
+    return [one._asdict() for one in problems]

@@ -2,7 +2,6 @@
 
 from asyncio import CancelledError, Future, Lock, Task, get_running_loop, timeout
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from logging import getLogger
 from typing import Any, Final
 
@@ -37,7 +36,7 @@ class ListenStream:
     async def lists(self, methods: Iterable[str]) -> None:
         wanted = Filter(frozenset(methods)).honoured(self._endpoint.connection.declared["server"])
         try:
-            await self._listen(lambda filter: replace(filter, lists=wanted.lists))
+            await self._listen(lambda filter: filter._replace(lists=wanted.lists))
         except (ProtocolError, TimeoutError) as error:
             _log.warning("the server does not tell of changes of its lists: %s", error)
 
@@ -47,9 +46,9 @@ class ListenStream:
         Raise `McpError` and `RemoteError` if the server refuses, `Disconnected`, `TimeoutError`.
         """
         if method != SUBSCRIBE:
-            await self._listen(lambda filter: replace(filter, uris=filter.uris - {uri}))
+            await self._listen(lambda filter: filter._replace(uris=filter.uris - {uri}))
             return
-        await self._listen(lambda filter: replace(filter, uris=filter.uris | {uri}))
+        await self._listen(lambda filter: filter._replace(uris=filter.uris | {uri}))
         if uri not in self._wanted.uris:
             raise McpError(INVALID_PARAMS, "The server does not tell of changes of this resource")
 
