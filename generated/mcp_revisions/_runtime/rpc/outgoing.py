@@ -31,7 +31,7 @@ _log: Final = getLogger(__name__)
 _GRACE: Final = 1.0
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class _Call:
     answer: Future[Any]
     on_progress: Callable[[Progress], object] | None

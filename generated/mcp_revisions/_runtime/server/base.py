@@ -228,7 +228,7 @@ class ServerBase(Handlers, Generic[SessionT]):
         await self.__mcp_runtime__.publish("notifications/resources/updated", uri)
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class _Reports:
     """The progress that was reported to a client, and what was held back since."""
 

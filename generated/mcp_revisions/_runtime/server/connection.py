@@ -6,7 +6,7 @@ of a client are kept whoever answers: what a handler adds is its own decision to
 
 from asyncio import Future, current_task, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from time import monotonic
 from types import SimpleNamespace
@@ -426,7 +426,7 @@ class ListenStreams:
             except McpError:
                 self._watched.discard(uri)
                 refused.add(uri)
-        return replace(wanted, uris=wanted.uris - refused)
+        return wanted._replace(uris=wanted.uris - refused)
 
     async def _unwatch(self) -> None:
         for uri in sorted(self._watched - self._connection.listeners.uris):

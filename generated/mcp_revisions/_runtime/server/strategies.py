@@ -7,7 +7,6 @@ with the answers. Where they have none, a question ends the round (see `rounds`)
 
 from asyncio import current_task, sleep
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from ..core.connection_errors import Disconnected
@@ -84,7 +83,7 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
             return
     if asking.specs is not ours:
         # A handler that asks by hand gets answers of its own revision.
-        inputs, _ = read_round(request.params.to_wire(), replace(asking, specs=ours))
+        inputs, _ = read_round(request.params.to_wire(), asking._replace(specs=ours))
     context.inputs = inputs
 
 
