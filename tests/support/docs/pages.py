@@ -9,22 +9,6 @@ from support.generated.golden_package import PACKAGE
 
 DOCS: Final = ROOT / "docs"
 
-COMING: Final = {
-    "app.tool has no tags=",
-    "app.tool has no enabled=",
-    "there is no app.enable",
-    "there is no app.disable",
-    "there is no app.mount",
-    "there is no app.route",
-    "there is no session.http_request",
-    "there is no client_of",
-    "there is no Cors",
-    "HttpOptions has no cors=",
-}
-"""What the tables of pages name before the package has it."""
-COMING_PAGES: Final = {"mounting.md", "testing.md"}
-"""What pages link to before it is there."""
-
 
 def page(name: str) -> str:
     """The text of a page."""
