@@ -23,7 +23,7 @@ def tools_as_seen(server: Any, revision: str | None) -> list[JSONObject]:
                 found.append({**tool, "name": mount.prefix.key("tools", tool["name"])})
     found.sort(key=_name)
     if revision not in (None, own):
-        package = import_module(package_of(type(server)))
+        package = import_module(package_of(server.__class__))
         package.load(revision)  # which says which there are
         views = RevisionViews({own: server}, package.REVISIONS)
         found = views[revision].table.carry_out(_LISTING, "result", listed)["tools"]
