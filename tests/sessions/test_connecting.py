@@ -197,6 +197,8 @@ async def test_names_of_tools_have_a_separator_and_clients_a_class() -> None:
         servers["a_b"] = servers["a"]
         with pytest.raises(pkg.ConfigError, match="another separator than '_'"):
             pkg.connect_config({"mcpServers": servers})
+        with pytest.raises(pkg.ConfigError, match="another separator than '__'"):
+            pkg.connect_config({"servers": dict.fromkeys(["a", "a_"], servers["a"])}, separator="__")
         joined = pkg.connect_config({"mcpServers": servers}, client=Mine, separator=".")
         async with joined as several:
             assert [tool.name async for tool in several.iter_tools()] == [
@@ -335,6 +337,8 @@ LINES: dict[str, str | None] = {
     "A=1": "1",
     " export A = two words # more": "two words",
     "A=a#b": "a#b",
+    "A=a\fB=2": "a\fB=2",
+    "A=a\u2028b": "a\u2028b",
     "A='$x # \\n'": "$x # \\n",
     'A="\\"x\\" \\\\ \\d"': '"x" \\ \\d',
     "A": None,

@@ -319,7 +319,7 @@ def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
     """Raise `ConfigError` if the longer name of a tool could be one of two servers."""
     for one in names:
         for other in names:
-            if one != other and other.startswith(one + separator):
+            if one != other and (other + separator).startswith(one + separator):
                 raise ConfigError(
                     f"{source}: tools of the servers {one} and {other} could have the same name;"
                     f" give another separator than {separator!r}"

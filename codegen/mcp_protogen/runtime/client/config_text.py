@@ -34,7 +34,7 @@ def read_commented(text: str) -> Any:
 def read_variables(text: str) -> dict[str, str]:
     """Read lines of `NAME=value`, as `.env` files have them; raise `ValueError` with the line."""
     variables: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
             continue
