@@ -595,6 +595,12 @@ class TestClient:
         with pytest.raises(ValueError, match="port above 65535"):
             connecting("http://127.0.0.1:99999/mcp")
 
+    def test_a_header_that_cannot_be_sent_is_refused_without_its_value(self) -> None:
+        for value in ("Bearer secret\r\nx: y", "secret\n", " secret", "secret\0"):
+            with case(value), pytest.raises(ValueError, match="the header X-Key has") as raised:
+                connecting("http://127.0.0.1/mcp", headers={"X-Key": value})
+            assert "secret" not in str(raised.value)
+
     def test_without_httpx2_it_says_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "httpx2", None)
         with pytest.raises(ImportError, match="pip install httpx2"):

@@ -49,7 +49,8 @@ def open_http(
     another origin. `limit` is the size of the largest answer or event, in bytes; `reconnection` is
     for broken streams.
 
-    Raises `ImportError` if httpx2 is not installed, and `ValueError` if the URL is not one of HTTP.
+    Raises `ImportError` if httpx2 is not installed, and `ValueError` if the URL is not one of HTTP,
+    or a header cannot be sent.
     """
     package = httpx2()
     if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -62,6 +63,10 @@ def open_http(
         raise ValueError(f"{url!r} is not a URL that begins with http:// or https://")
     if (target.port or 0) > _LAST_PORT:
         raise ValueError(f"{url!r} has a port above {_LAST_PORT}")
+    for name, value in (headers or {}).items():
+        # To send it would fail later, with an error that quotes it, and it may be a secret.
+        if value != value.strip() or not value.isprintable():
+            raise ValueError(f"the header {name} has spaces around it or control characters")
 
     async def open() -> Transport:
         client = http
