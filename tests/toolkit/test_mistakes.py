@@ -273,6 +273,14 @@ async def rebound(session: mcp.Session) -> str:
     return str(await session.elicit("Who?", Guest))
 
 
+async def rebound_by_a_pattern(session: mcp.Session) -> str:
+    match cast(Any, None):
+        case [session]:
+            return str(await session.elicit("Who?", Guest))
+        case _:
+            return ""
+
+
 async def unnamed(session: mcp.Session) -> str:
     return str(await session.elicit("Who?", NOWHERE))  # type: ignore  # noqa: F821
 
@@ -305,7 +313,7 @@ def test_what_is_not_certain_is_no_mistake() -> None:
     )
     functions = (
         *(shadowed, of_a_loop, set_later, set_here, defined_later, another_session, rebound),
-        *(unnamed, good, with_params, either, namespace["no_source"]),
+        *(rebound_by_a_pattern, unnamed, good, with_params, either, namespace["no_source"]),
     )
     for function in functions:
         with case(function.__name__):

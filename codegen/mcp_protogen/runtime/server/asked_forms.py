@@ -18,6 +18,8 @@ from .questions import form
 
 _ELICIT: Final = "elicit"
 _HOLDERS: Final = (MethodType, classmethod, staticmethod)
+# Where parameters, imports, variables, definitions and patterns have the name that they bind.
+_BINDING: Final = ("arg", "asname", "id", "name", "rest")
 _NO_HINTS: Final = (AttributeError, NameError, SyntaxError, TypeError)
 
 
@@ -97,8 +99,8 @@ def _is_bound_once(tree: ast.AST, name: str) -> bool:
     bound = [
         one
         for one in ast.walk(tree)
-        if (isinstance(one, ast.arg) and one.arg == name)
-        or (isinstance(one, ast.Name) and one.id == name and not isinstance(one.ctx, ast.Load))
+        if not isinstance(getattr(one, "ctx", one), ast.Load | ast.keyword)
+        and name in (getattr(one, member, None) for member in _BINDING)
     ]
     return len(bound) == 1
 
