@@ -52,9 +52,9 @@ async def test_what_the_server_has_no_words_for_stays_at_home() -> None:
     wire = Wire()
     roots = client(OLD, DECLARES={"roots": {"listChanged": True}})
     async with over(roots, server(STATELESS), wire, on_loss=lost.append) as ours:
-        before, told = len(wire), len(lost)
+        before = len(wire)
         assert isinstance(await ours.ping(), m.EmptyResult)
-        assert len(lost) == told
+        assert not lost
         for _ in range(2):
             await ours.notify_roots_list_changed()
         await asyncio.sleep(0.01)
