@@ -174,6 +174,8 @@ class Asking(v2026_07_28.Server):
     ) -> m.CallToolResult | m.InputRequiredResult:
         receipt = await session.once("charge", lambda: 3)
         assert_type(receipt, int)
+        roots = await session.once("roots", lambda: session.list_roots())
+        assert_type(roots, m.ListRootsResult)
         roots = await session.list_roots()
         assert_type(roots, m.ListRootsResult)
         return m.CallToolResult(content=[m.TextContent(text=one.uri) for one in roots.roots])

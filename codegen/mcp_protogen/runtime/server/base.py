@@ -20,7 +20,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar, cast, overload
 
 from pydantic_core import PydanticSerializationError
 
@@ -640,6 +640,11 @@ class SessionBase(Peer):
         """
         await self._context.close_stream()
 
+    # With a union alone, mypy finds no T for a lambda that returns a coroutine.
+    @overload
+    async def once(self, key: str, work: Callable[[], Awaitable[T]]) -> T: ...
+    @overload
+    async def once(self, key: str, work: Callable[[], T]) -> T: ...
     async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
         """Return the result of `work`, done once for this request, however often its handler runs.
 
