@@ -141,6 +141,7 @@ CONTENTS: Final = (
         (
             ("core.connection_errors", ("StatusError",)),
             ("core.http_request", ("HttpRequest",)),
+            ("server.lifespan", ("LifespanError",)),
             ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
             ("server.serve", ("serve",)),
         ),

@@ -129,6 +129,9 @@ if TYPE_CHECKING:
     from ._runtime.rules.handlers import (
         handles as handles,
     )
+    from ._runtime.server.lifespan import (
+        LifespanError as LifespanError,
+    )
     from ._runtime.server.questions import (
         Accepted as Accepted,
         Answer as Answer,
@@ -222,6 +225,7 @@ __all__ = [
     "HttpRequest",
     "Image",
     "InvalidParams",
+    "LifespanError",
     "LineProtocol",
     "LineTransport",
     "LocalError",
@@ -395,6 +399,7 @@ _MODULES = {
     "WrongCall": "rpc.peer",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
+    "LifespanError": "server.lifespan",
     "Accepted": "server.questions",
     "Answer": "server.questions",
     "Cancelled": "server.questions",

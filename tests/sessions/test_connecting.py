@@ -198,7 +198,8 @@ async def test_names_of_tools_have_a_separator_and_clients_a_class() -> None:
         with pytest.raises(pkg.ConfigError, match="another separator than '_'"):
             pkg.connect_config({"mcpServers": servers})
         with pytest.raises(pkg.ConfigError, match="another separator than '__'"):
-            pkg.connect_config({"servers": dict.fromkeys(["a", "a_"], servers["a"])}, separator="__")
+            alike = dict.fromkeys(("a", "a_"), servers["a"])
+            pkg.connect_config({"servers": alike}, separator="__")
         joined = pkg.connect_config({"mcpServers": servers}, client=Mine, separator=".")
         async with joined as several:
             assert [tool.name async for tool in several.iter_tools()] == [

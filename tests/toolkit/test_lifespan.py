@@ -14,11 +14,11 @@ from support.folders import ROOT
 from support.http.serving import booted, calling, outcome, text_in
 from support.ports import free_port
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
-from support.sessions.talking import named, runtime
+from support.sessions.talking import named
 from support.tables import case
 from support.toolkit.kits import LocalError, Toolkit, mcp, pkg, tool
 
-LifespanError = runtime("server.lifespan").LifespanError
+LifespanError = pkg.LifespanError
 
 
 class Noted:
