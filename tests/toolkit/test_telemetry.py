@@ -314,7 +314,12 @@ async def test_what_a_server_asks_is_a_span_of_its_own_with_one_of_the_client_be
                 recorded = Recorded()
                 both: Any = {"middleware": (recorded.telemetry,)}
                 ours, mine = kit(own, asking=asking, **both)(), answering(spoken, **both)
-                async with pkg.connect_in_memory(mine, ours, revisions=pkg.REVISIONS) as caller:
+                lost: list[Any] = []
+                options: Any = {
+                    "revisions": pkg.REVISIONS,
+                    "options": pkg.Options(on_loss=lost.append),
+                }
+                async with pkg.connect_in_memory(mine, ours, **options) as caller:
                     token = context.attach(baggage.set_baggage("user", "ada"))
                     try:
                         arguments = {"what": what}
@@ -326,6 +331,7 @@ async def test_what_a_server_asks_is_a_span_of_its_own_with_one_of_the_client_be
                 answers = [one for one in recorded.spans(SpanKind.SERVER) if one.name == what]
                 asked = [one for one in recorded.spans(SpanKind.CLIENT) if one.name == what]
                 assert len(answers) == 1
+                assert not [one for one in lost if one.pointer == "/params/_meta"]
                 if spoken == STATELESS:
                     # There is no request: the question is in a result, and the answer in another.
                     assert asked == []

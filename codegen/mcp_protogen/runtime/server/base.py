@@ -492,9 +492,11 @@ class RequestContext:
                 return await self.endpoint.request(spec, params, options, via)
 
             async def send(changed: Any) -> R:
-                # Translation would drop what its class does not declare.
-                added = undeclared_meta(changed)
-                meta = members(added) if added else None
+                added, meta = undeclared_meta(changed), None
+                if added:
+                    # Beside the others, because translation would drop what no class declares.
+                    meta, changed = members(added), changed.model_copy()
+                    del changed.model_extra["_meta"]
                 return await self.endpoint.request(spec, changed, options, via, meta)
 
             call = partial(self.call, spec.method)
