@@ -1,4 +1,4 @@
-"""SomeServers and clients connected within one process, for tests and for embedded servers."""
+"""Servers and clients connected within one process, for tests and for embedded servers."""
 
 import sys
 from asyncio import create_task
