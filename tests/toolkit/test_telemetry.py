@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 from support.folders import GENERATED
 from support.http.serving import serving
-from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
 from support.sessions.talking import client, models, named, pkg, runtime
 from support.tables import case
 from support.toolkit.kits import kit, prompt, resource, tool
@@ -332,7 +332,7 @@ async def test_what_a_server_asks_is_a_span_of_its_own_with_one_of_the_client_be
                 asked = [one for one in recorded.spans(SpanKind.CLIENT) if one.name == what]
                 assert len(answers) == 1
                 assert not [one for one in lost if one.pointer == "/params/_meta"]
-                if spoken == STATELESS:
+                if spoken in WITHOUT_HANDSHAKE:
                     # There is no request: the question is in a result, and the answer in another.
                     assert asked == []
                     continue
@@ -363,7 +363,7 @@ async def test_sessions_are_measured_on_both_sides_where_there_are_any() -> None
                     assert [*recorded.points(SESSIONS[0])] == []
                 for metric in SESSIONS:
                     points = [*recorded.points(metric)]
-                    if spoken == STATELESS:
+                    if spoken in WITHOUT_HANDSHAKE:
                         assert points == []
                         continue
                     (point,) = points

@@ -62,7 +62,8 @@ def weather(revision: str, **options: Any) -> Any:
     for function in (forecast, age):
         function.__annotations__["session"] = session_type
     made.tool(forecast)
-    if revision in ASKING:
+    # Not by `ASKING`: a process of its own may know of fewer revisions.
+    if hasattr(session_type, "elicit"):
         made.tool(age)
     made.tool(touch)
 

@@ -24,7 +24,7 @@ from ..messages.envelope import client_envelope
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from ..server.base import OpenConnection, RequestContext, ServerBase, SessionBase
-from ..server.rounds import Rounds
+from ..server.rounds import Rounds, read_round
 from ..server.serve import has_lifespan
 from ..server.strategies import Strategy, strategies
 from ..translation.revision_view import adapters_of
@@ -230,7 +230,7 @@ class MountedContext(RequestContext):
     def carried_out(self, method: str, result: Any) -> Any:
         """Return a result in the revision of the server above."""
         wire = self._mounted.table.carry_out(method, "result", result.to_wire())
-        return validator_of(self._outer.table.requests[method].results[0])(wire)
+        return self._outer.table.read_result(self._outer.table.requests[method], wire)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self._outer.notify(*self._across(spec, params))
@@ -273,6 +273,10 @@ class Link:
             return await self._through(method, handler, context, params)
         table, spec = self.connection.table, context.table.requests[method]
         strategy, given = self.strategies.get(method), context.carried_in(spec, params)
+        if context.inputs is not None and context.table.input_requests:
+            # The server above has read them in its own revision.
+            asking = context.asking()._replace(specs=context.table.input_requests)
+            context.inputs, _ = read_round(given.to_wire(), asking)
 
         async def run(session: Any, params: Any) -> Any:
             if strategy is None:

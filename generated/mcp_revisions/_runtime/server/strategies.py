@@ -134,7 +134,9 @@ async def by_requests(handler: Handler, context: RequestContext, job: Job) -> An
         answers = await _answers(context, questions)
         update = {"input_responses": answers or None, "request_state": result.request_state}
         params = params.model_copy(update=update)
-        context.inputs, _ = read_round(params.to_wire(), context.asking())
+        # A mounted server's questions are of its own revision, whatever the client speaks.
+        asking = context.asking()._replace(specs=context.table.input_requests)
+        context.inputs, _ = read_round(params.to_wire(), asking)
     raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
 
 

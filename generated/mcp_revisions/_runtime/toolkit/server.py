@@ -116,10 +116,9 @@ class Toolkit:
     def tool_schemas(self, revision: str | None = None) -> list[JSONObject]:
         """Return the tools as a client of a revision sees them, as plain JSON, sorted by name.
 
-        They are those that are there for everybody, also of mounted servers, but not of remote ones.
-
-        Without a revision, it is that of the server. Raise `LookupError` for one that the package
-        does not have.
+        They are those that are there for everybody, also in mounted servers, if these are not
+        remote. Without a revision, it is that of the server. Raise `LookupError` for a revision
+        that the package does not have.
         """
         return tools_as_seen(self, revision)
 
