@@ -85,14 +85,11 @@ NEVER: tuple[Any, ...] = (False, _raise, _no, _never)
 async def test_what_is_not_enabled_is_neither_listed_nor_called() -> None:
     for own in ERAS:
         for enabled, spoken in product(NEVER, ERAS):
-            if True:
-                with case((own, enabled, spoken)):
-                    async with in_memory(
-                        pkg.load(spoken).Client(), shop(own, enabled=enabled)
-                    ) as one:
-                        assert await shown(one) == set()
-                        assert await text_of(one, "look") == "open"
-                        await refusals(one)
+            with case((own, enabled, spoken)):
+                async with in_memory(pkg.load(spoken).Client(), shop(own, enabled=enabled)) as one:
+                    assert await shown(one) == set()
+                    assert await text_of(one, "look") == "open"
+                    await refusals(one)
 
 
 async def test_what_is_mounted_and_not_enabled_is_not_there() -> None:
@@ -289,6 +286,47 @@ async def test_the_server_above_switches_what_is_mounted() -> None:
         above.enable(tags={"t"})
         below.disable("plan")
         assert await shown(one) == {"s_look", "s_reset", "log://s/all", "log://s/{day}"}
+        assert [item["name"] for item in above.tool_schemas()] == ["s_look", "s_reset"]
+        above.disable("s_reset")
+        assert [item["name"] for item in above.tool_schemas()] == ["s_look"]
+
+
+async def test_what_handlers_of_a_mounted_class_answer_is_switched_above() -> None:
+    class Below(Toolkit, mcp.Server):
+        @tool(tags={"t"})
+        def reset(self) -> str:
+            return "reset"
+
+        @resource("log://{day}", tags={"t"})
+        def of_day(self, day: str) -> str:
+            return day
+
+        @prompt(tags={"t"})
+        def plan(self) -> str:
+            return "plan"
+
+        async def on_call_tool(self, session: Any, params: Any) -> Any:
+            return await super().on_call_tool(session, params)
+
+        async def on_read_resource(self, session: Any, params: Any) -> Any:
+            return await super().on_read_resource(session, params)
+
+    cases: tuple[dict[str, Any], ...] = (
+        {"tags": {"t"}},
+        {"names": ("s_reset", "s_plan", "log://s/{day}")},
+    )
+    for switched in cases:
+        above = app(OLD)
+        above.mount("s", Below())
+        with case(switched):
+            async with in_memory(mcp.Client(), above) as one:
+                assert await text_of(one, "s_reset") == "reset"
+                above.disable(*switched.get("names", ()), tags=switched.get("tags", ()))
+                assert await shown(one) == set()
+                with pytest.raises(pkg.McpError, match="Unknown tool: s_reset"):
+                    await one.call_tool("s_reset", {})
+                with pytest.raises(pkg.McpError, match="Resource not found"):
+                    await one.read_resource("log://s/Monday")
 
 
 async def test_a_hidden_template_hides_no_other() -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ..core.json import JSONObject
 from ..translation.revision_view import RevisionViews
-from .mounts import LocalMount, package_of
+from .mounts import LocalMount, Offered, package_of
 from .revision_models import LISTS, revision_models
 
 _LISTING: Final = LISTS["tools"]
@@ -20,7 +20,9 @@ def tools_as_seen(server: Any, revision: str | None) -> list[JSONObject]:
     for mount in runtime.mounts:
         if isinstance(mount, LocalMount):
             for tool in tools_as_seen(mount.server, own):
-                found.append({**tool, "name": mount.prefix.key("tools", tool["name"])})
+                key = mount.prefix.key("tools", tool["name"])
+                if runtime.visibility.fixed(Offered(mount, key, mount.tags("tools", tool["name"]))):
+                    found.append({**tool, "name": key})
     found.sort(key=_name)
     if revision not in (None, own):
         package = import_module(package_of(server.__class__))

@@ -119,7 +119,9 @@ class RemoteMount(Mount):
 
     def _remote(self, outer: RequestContext) -> _Remote:
         connection = outer.connection
-        remotes = self._remotes.get(connection, {})
+        known = self._remotes.get(connection, {})
+        # One that is over may take long to close.
+        remotes = {key: one for key, one in known.items() if not one.over.is_set()}
         if remotes and not outer.meta and not connection.endpoint.connection.shared:
             return next(reversed(remotes.values()))
         key: _Key = (None, b"")
