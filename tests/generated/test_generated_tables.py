@@ -262,10 +262,10 @@ PUBLIC: dict[str, set[str]] = {
     | {"prompts_list_changed", "resource_updated", "resources_list_changed", "tools_list_changed"},
     "Session": _OF_BOTH_SIDES
     | {"client_capabilities", "client_info", "close_stream", "inputs", "log", "once", "principal"}
-    | {"from_thread", "progress", "request_id", "state"},
+    | {"from_thread", "http_request", "progress", "request_id", "state"},
 }
 IN_RESULTS: dict[str, set[str]] = {"Client": {"answer"}, "Server": set(), "Session": {"ask"}}
-TOOLKIT = {"max_threads", "page_size", "tool_schemas"} | {
+TOOLKIT = {"disable", "enable", "max_threads", "mount", "page_size", "tool_schemas"} | {
     f"{verb}_{kind}" for verb in ("add", "remove") for kind in ("tool", "prompt", "resource")
 }
 

@@ -352,6 +352,16 @@ def test_mistakes_are_errors_that_say_what_to_do() -> None:
         (lambda: made.disable("rest"), LookupError, "there is nothing called rest; did you mean"),
         (lambda: made.disable(), TypeError, "neither a name nor a tag"),
         (lambda: made.disable(tags="t"), TypeError, "tags are one text: write tags={'t'}"),
+        (
+            lambda: made.enable("reset", principal=cast(Any, None)),
+            TypeError,
+            "a principal that is not None",
+        ),
+        (
+            lambda: made.enable("reset", session=cast(Any, made), principal="ada"),
+            TypeError,
+            "give a session, or a principal",
+        ),
         (lambda: made.add_tool(shown, name="x", tags="t"), TypeError, "tags are one text"),
         (
             lambda: made.add_tool(lambda: 1, name="x", enabled="no"),

@@ -251,6 +251,21 @@ async def test_cancellation_reaches_the_remote_server() -> None:
         await waiting.is_cancelled_by(one, "c_wait")
 
 
+async def test_a_name_that_is_hidden_does_not_lead_to_the_remote_server() -> None:
+    top = above(OLD, alone(OLD))
+
+    @top.tool(enabled=False)
+    def weather_touch() -> str:
+        return "mine"
+
+    async with in_memory(mcp.Client(), top) as one:
+        assert "weather_touch" not in (await names_of(one))["tools"]
+        with pytest.raises(pkg.McpError, match="Unknown tool: weather_touch"):
+            await one.call_tool("weather_touch", {})
+        top.enable("weather_touch")
+        assert await text_of(one, "weather_touch") == "mine"
+
+
 def test_a_remote_server_is_mounted_before_it_is_needed() -> None:
     top = app(OLD)
     top.__mcp_runtime__.bound(OLD)

@@ -68,7 +68,7 @@ _RESERVED_STUBS = frozenset(
         "client_info",
         "close_stream",
     }
-    | {"from_thread"}
+    | {"from_thread", "http_request"}
     | {"info", "inputs", "instructions", "log", "notify", "once", "principal", "progress"}
     | {
         "cache",

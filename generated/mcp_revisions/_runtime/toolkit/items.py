@@ -177,9 +177,6 @@ class Tool(Item):
         self.listed = self.entry(name=self.key, inputSchema=schema, outputSchema=output)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        return await self.call(server, session, params)
-
-    async def call(self, server: object, session: SessionBase, params: Any) -> Any:
         """Return the result of a call; raise `ProtocolError` for an error of the protocol."""
         try:
             given = self._read(params.arguments or {})

@@ -1,7 +1,6 @@
 """Which items of a server are there, for all clients, for one session, or for a principal.
 
-What was said of a session goes before what was said of a principal, that before what was said for
-all, and that before `enabled=` of the item. Within each, what was said last counts.
+What goes before what is said in `Toolkit.enable`.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator
