@@ -291,6 +291,22 @@ async def test_the_server_above_switches_what_is_mounted() -> None:
         assert [item["name"] for item in above.tool_schemas()] == ["s_look"]
 
 
+async def test_a_mounted_server_switches_for_its_session_what_is_above() -> None:
+    above, below = app(OLD), app(OLD, "below")
+    above.add_tool(lambda: "reset", name="reset", enabled=False)
+
+    @below.tool
+    async def unlock(session: mcp.Session) -> str:
+        above.enable("reset", session=session)
+        return "unlocked"
+
+    above.mount("s", below)
+    async with in_memory(mcp.Client(), above) as one, in_memory(mcp.Client(), above) as other:
+        assert await text_of(one, "s_unlock") == "unlocked"
+        assert await text_of(one, "reset") == "reset"
+        assert [item.name async for item in other.iter_tools()] == ["s_unlock"]
+
+
 async def test_what_handlers_of_a_mounted_class_answer_is_switched_above() -> None:
     class Below(Toolkit, mcp.Server):
         @tool(tags={"t"})

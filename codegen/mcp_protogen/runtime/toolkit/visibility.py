@@ -55,11 +55,6 @@ class Visibility:
         self.principals: dict[str, Rules] = {}
         self.sessions: dict[OpenConnection, Rules] = {}
 
-    @property
-    def is_empty(self) -> bool:
-        """Return whether nothing was said."""
-        return not (self.everybody.said or self.principals or self.sessions)
-
     def fixed(self, item: Named) -> bool | None:
         """Return whether an item is there for everybody or nobody; None if that depends."""
         some: Iterator[Rules] = iter((*self.principals.values(), *self.sessions.values()))

@@ -19,6 +19,7 @@ from .items import COMPLETE, FIELDS, Item, Lists, check, check_name, not_found, 
 from .mounts import (
     SUBSCRIPTIONS,
     LocalMount,
+    MountedConnection,
     Offered,
     Prefix,
     asked,
@@ -204,9 +205,11 @@ class ToolkitRuntime(ServerRuntime):
             rules = self.visibility.everybody
             if said.session is not None:
                 connection = said.session.__mcp_runtime__.connection
-                if connection not in self.connections:
-                    why = "requests of this client have nothing in common: say principal=…"
-                    raise LocalError(f"session: {why}")
+                while connection not in self.connections:
+                    if not isinstance(connection, MountedConnection):
+                        why = "requests of this client have nothing in common: say principal=…"
+                        raise LocalError(f"session: {why}")
+                    connection = connection.outer
                 rules, to = self.visibility.sessions.setdefault(connection, Rules()), [connection]
             elif said.principal:
                 rules = self.visibility.principals.setdefault(said.principal, Rules())
@@ -217,8 +220,10 @@ class ToolkitRuntime(ServerRuntime):
         self._announce_changes(self._concerned(said, known), to)
 
     def _may_have(self, key: str) -> bool:
-        owners = (mount for mount in self.mounts for kind in FIELDS if mount.may_have(kind, key))
-        return any(owners) or any(map(self.is_open, FIELDS))
+        return any(
+            self.is_open(kind) or any(mount.may_have(kind, key) for mount in self.mounts)
+            for kind in FIELDS
+        )
 
     def _concerned(self, said: Switched, known: set[str]) -> Iterator[str]:
         for kind, fields in FIELDS.items():
@@ -231,9 +236,6 @@ class ToolkitRuntime(ServerRuntime):
 
     def _for_everybody(self) -> Lists:
         registered, fixed = self.registered, self.visibility.fixed
-        items = (item for items in registered.values() for item in items.values())
-        if self.visibility.is_empty and all(item.enabled is True for item in items):
-            return registered
         lists = {
             field: {key: item for key, item in items.items() if fixed(item)}
             for field, items in registered.items()
@@ -325,8 +327,8 @@ class ToolkitRuntime(ServerRuntime):
         for item in self._own(method, kind, key):
             if await shows(item, session):
                 return item
-        # A remote server may have a name that is there already.
         is_taken = any(key in self.registered[field] for field in FIELDS[kind])
+        # As in the list, such a name is not that of a remote server.
         for mount in () if is_taken else self.mounts:
             found = await mount.find(method, kind, key, session)
             if found is not None and await shows(found, session):
