@@ -374,7 +374,7 @@ def test_mistakes_are_errors_that_say_what_to_do() -> None:
             "a principal that is not None",
         ),
         (
-            lambda: made.enable("reset", session=cast(Any, made), principal="ada"),
+            lambda: made.enable("reset", session=made, principal="ada"),
             TypeError,
             "give a session, or a principal",
         ),
