@@ -99,11 +99,14 @@ class SecurePublicConnection(HTTPSConnection, PublicConnection):
 
 
 class PublicAddresses(web.HTTPHandler, web.HTTPSHandler):
+    """Public addresses, and proxies, which may be anywhere."""
+
     def http_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(PublicConnection, req)
+        return self.do_open(HTTPConnection if req.has_proxy() else PublicConnection, req)
 
     def https_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(SecurePublicConnection, req)
+        tunnels = vars(req).get("_tunnel_host")
+        return self.do_open(HTTPSConnection if tunnels else SecurePublicConnection, req)
 
 
 class Redirects(web.HTTPRedirectHandler):
@@ -130,7 +133,7 @@ def download(url: str, autonomous: bool, robots: bool) -> tuple[str, str]:
     proxy = settings.proxy_url
     proxies = {"http": proxy, "https": proxy} if proxy else web.getproxies()
     handlers = [web.ProxyHandler(proxies), Redirects(robots)]
-    handlers += [] if proxies or settings.private else [PublicAddresses()]
+    handlers += [] if settings.private else [PublicAddresses()]
     request = Request(url, headers={"User-Agent": agent(autonomous)})
     response: HTTPResponse = web.build_opener(*handlers).open(request, timeout=SECONDS)
     body = bytearray()

@@ -217,6 +217,25 @@ async def test_addresses_that_are_not_public_are_not_reached(fetcher: Any, site:
     assert not site.seen
 
 
+async def test_what_no_proxy_is_asked_for_is_public(
+    fetcher: Any, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetcher.settings.private = False
+    cases = (
+        {"no_proxy": "example.org"},
+        {"ftp_proxy": site.url},
+        {"http_proxy": site.url, "no_proxy": "127.0.0.1"},
+    )
+    async with using(fetcher.app, NEWEST) as client:
+        for environment in cases:
+            with case(environment), monkeypatch.context() as patched:
+                for name, value in environment.items():
+                    patched.setenv(name, value)
+                text = await failure(client, "fetch", url=f"{site.url}/tea")
+                assert "127.0.0.1 is not a public address" in text
+    assert not site.seen
+
+
 async def test_a_proxy_is_asked(fetcher: Any, site: Site) -> None:
     fetcher.settings.proxy_url = site.url
     fetcher.settings.private = False

@@ -85,14 +85,11 @@ NEVER: tuple[Any, ...] = (False, _raise, _no, _never)
 async def test_what_is_not_enabled_is_neither_listed_nor_called() -> None:
     for own in ERAS:
         for enabled, spoken in product(NEVER, ERAS):
-            if True:
-                with case((own, enabled, spoken)):
-                    async with in_memory(
-                        pkg.load(spoken).Client(), shop(own, enabled=enabled)
-                    ) as one:
-                        assert await shown(one) == set()
-                        assert await text_of(one, "look") == "open"
-                        await refusals(one)
+            with case((own, enabled, spoken)):
+                async with in_memory(pkg.load(spoken).Client(), shop(own, enabled=enabled)) as one:
+                    assert await shown(one) == set()
+                    assert await text_of(one, "look") == "open"
+                    await refusals(one)
 
 
 async def test_what_is_mounted_and_not_enabled_is_not_there() -> None:
@@ -289,6 +286,63 @@ async def test_the_server_above_switches_what_is_mounted() -> None:
         above.enable(tags={"t"})
         below.disable("plan")
         assert await shown(one) == {"s_look", "s_reset", "log://s/all", "log://s/{day}"}
+        assert [item["name"] for item in above.tool_schemas()] == ["s_look", "s_reset"]
+        above.disable("s_reset")
+        assert [item["name"] for item in above.tool_schemas()] == ["s_look"]
+
+
+async def test_a_mounted_server_switches_for_its_session_what_is_above() -> None:
+    above, below = app(OLD), app(OLD, "below")
+    above.add_tool(lambda: "reset", name="reset", enabled=False)
+
+    @below.tool
+    async def unlock(session: mcp.Session) -> str:
+        above.enable("reset", session=session)
+        return "unlocked"
+
+    above.mount("s", below)
+    async with in_memory(mcp.Client(), above) as one, in_memory(mcp.Client(), above) as other:
+        assert await text_of(one, "s_unlock") == "unlocked"
+        assert await text_of(one, "reset") == "reset"
+        assert [item.name async for item in other.iter_tools()] == ["s_unlock"]
+
+
+async def test_what_handlers_of_a_mounted_class_answer_is_switched_above() -> None:
+    class Below(Toolkit, mcp.Server):
+        @tool(tags={"t"})
+        def reset(self) -> str:
+            return "reset"
+
+        @resource("log://{day}", tags={"t"})
+        def of_day(self, day: str) -> str:
+            return day
+
+        @prompt(tags={"t"})
+        def plan(self) -> str:
+            return "plan"
+
+        async def on_call_tool(self, session: Any, params: Any) -> Any:
+            return await super().on_call_tool(session, params)
+
+        async def on_read_resource(self, session: Any, params: Any) -> Any:
+            return await super().on_read_resource(session, params)
+
+    cases: tuple[dict[str, Any], ...] = (
+        {"tags": {"t"}},
+        {"names": ("s_reset", "s_plan", "log://s/{day}")},
+    )
+    for switched in cases:
+        above = app(OLD)
+        above.mount("s", Below())
+        with case(switched):
+            async with in_memory(mcp.Client(), above) as one:
+                assert await text_of(one, "s_reset") == "reset"
+                above.disable(*switched.get("names", ()), tags=switched.get("tags", ()))
+                assert await shown(one) == set()
+                with pytest.raises(pkg.McpError, match="Unknown tool: s_reset"):
+                    await one.call_tool("s_reset", {})
+                with pytest.raises(pkg.McpError, match="Resource not found"):
+                    await one.read_resource("log://s/Monday")
 
 
 async def test_a_hidden_template_hides_no_other() -> None:
@@ -314,6 +368,16 @@ def test_mistakes_are_errors_that_say_what_to_do() -> None:
         (lambda: made.disable("rest"), LookupError, "there is nothing called rest; did you mean"),
         (lambda: made.disable(), TypeError, "neither a name nor a tag"),
         (lambda: made.disable(tags="t"), TypeError, "tags are one text: write tags={'t'}"),
+        (
+            lambda: made.enable("reset", principal=cast(Any, None)),
+            TypeError,
+            "a principal that is not None",
+        ),
+        (
+            lambda: made.enable("reset", session=made, principal="ada"),
+            TypeError,
+            "give a session, or a principal",
+        ),
         (lambda: made.add_tool(shown, name="x", tags="t"), TypeError, "tags are one text"),
         (
             lambda: made.add_tool(lambda: 1, name="x", enabled="no"),

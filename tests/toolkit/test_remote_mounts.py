@@ -48,12 +48,6 @@ def alone(revision: str) -> Any:
     return only(weather(revision))
 
 
-async def gone(server: Any) -> None:
-    """Wait until the connection of the remote weather has been taken out."""
-    (mount,) = server.__mcp_runtime__.mounts
-    await until(lambda: not any(mount._remotes.values()))
-
-
 async def use(hearing: Hearing, one: Any) -> None:
     assert await names_of(one) == WEATHER
     reports: list[Any] = []
@@ -229,7 +223,6 @@ async def test_a_remote_server_that_goes_away_is_connected_to_anew(tmp_path: Pat
                     assert await text_of(one, "weather_touch") == "touched"
                     with pytest.raises(pkg.McpError, match="The server is gone"):
                         await one.call_tool("weather_end", {})
-                    await gone(server)
 
 
 async def test_a_remote_server_may_be_in_a_mounted_one() -> None:
@@ -256,6 +249,21 @@ async def test_cancellation_reaches_the_remote_server() -> None:
     top.mount("c", connect_to=below)
     async with in_memory(mcp.Client(), top) as one:
         await waiting.is_cancelled_by(one, "c_wait")
+
+
+async def test_a_name_that_is_hidden_does_not_lead_to_the_remote_server() -> None:
+    top = above(OLD, alone(OLD))
+
+    @top.tool(enabled=False)
+    def weather_touch() -> str:
+        return "mine"
+
+    async with in_memory(mcp.Client(), top) as one:
+        assert "weather_touch" not in (await names_of(one))["tools"]
+        with pytest.raises(pkg.McpError, match="Unknown tool: weather_touch"):
+            await one.call_tool("weather_touch", {})
+        top.enable("weather_touch")
+        assert await text_of(one, "weather_touch") == "mine"
 
 
 def test_a_remote_server_is_mounted_before_it_is_needed() -> None:

@@ -7,7 +7,16 @@ import pytest
 from pydantic import BaseModel
 from support.revisions import HANDSHAKE, OLD, REVISIONS
 from support.tables import case
-from support.toolkit.kits import Refused, ResourceNotFound, answers, kit, mcp, resource
+from support.toolkit.kits import (
+    Refused,
+    ResourceNotFound,
+    ToolError,
+    answers,
+    kit,
+    mcp,
+    prompt,
+    resource,
+)
 
 m: Any = mcp.models
 
@@ -167,6 +176,22 @@ def test_a_failure_is_an_internal_error_without_details(caplog: pytest.LogCaptur
     refused = reading("a:b", kit(function=function)())
     assert (refused.code, refused.message) == (-32603, "Internal error")
     assert "secret" in caplog.text
+
+
+def test_a_tool_error_in_a_prompt_or_a_resource_is_an_error_with_its_text() -> None:
+    @prompt
+    @resource("a:{b}")
+    async def function(self: object, b: str = "") -> str:
+        raise ToolError(f"no {b}")
+
+    requests: tuple[tuple[str, Any], ...] = (
+        ("resources/read", {"uri": "a:c"}),
+        ("prompts/get", {"name": "function", "arguments": {"b": "c"}}),
+    )
+    for revision in REVISIONS:
+        with case(revision):
+            refused = answers(kit(revision, function=function)(), revision, *requests)
+            assert [(one.code, one.message) for one in refused] == [(-32603, "no c")] * 2
 
 
 def test_variables_and_parameters_are_the_same() -> None:

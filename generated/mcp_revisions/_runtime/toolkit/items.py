@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from ..core.connection_errors import Disconnected
-from ..core.errors import InvalidParams, McpError, ProtocolError
+from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import problems
@@ -58,7 +58,8 @@ _PLAIN: Final = (str, dict, list, int)  # `isawaitable` takes longer than most f
 class ToolError(Exception):
     """A failure whose text becomes the result of the tool, so that the model knows of it.
 
-    The text of any other exception goes to the log only, because it may hold secrets.
+    Of a prompt or a resource, which have no such results, it becomes the message of an error. The
+    text of any other exception goes to the log only, because it may hold secrets.
     """
 
 
@@ -176,9 +177,6 @@ class Tool(Item):
         self.listed = self.entry(name=self.key, inputSchema=schema, outputSchema=output)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        return await self.call(server, session, params)
-
-    async def call(self, server: object, session: SessionBase, params: Any) -> Any:
         """Return the result of a call; raise `ProtocolError` for an error of the protocol."""
         try:
             given = self._read(params.arguments or {})
@@ -247,10 +245,17 @@ def check_name(name: str) -> None:
 
 
 class _Completed(Item):
-    """An item whose arguments have completions."""
+    """An item whose arguments have completions, and whose failures are errors of the protocol."""
 
     texts: Texts
     completers: Mapping[str, Completer]
+
+    async def value(self, server: object, session: SessionBase, given: Mapping[str, Any]) -> Any:
+        try:
+            return await self.run(server, session, given)
+        except ToolError as error:
+            # 2025-11-25, server/prompts and server/resources, "Error Handling".
+            raise McpError(INTERNAL_ERROR, str(error)) from error
 
     async def complete(self, server: object, params: Any) -> Any:
         """Return suggestions for an argument; raise `InvalidParams` if there is no such one."""
@@ -302,7 +307,7 @@ class Prompt(_Completed):
             given = self.texts.read(params.arguments or {})
         except BadArguments as error:
             raise error.refusal(self.key) from None
-        value = await self.run(server, session, given)
+        value = await self.value(server, session, given)
         if isinstance(value, self.models.results("prompts/get")):
             return value
         messages = [self._message(one) for one in several(value)]
@@ -370,7 +375,7 @@ class Resource(_Completed):
         """Return the result of reading a URI; raise `McpError` if there is no such resource."""
         models = self.models
         try:
-            value = await self.run(server, session, given)
+            value = await self.value(server, session, given)
         except ResourceNotFound:
             raise not_found(uri, models) from None
         if isinstance(value, models.results("resources/read")):

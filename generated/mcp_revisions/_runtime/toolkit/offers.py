@@ -1,15 +1,7 @@
 """What a server of a toolkit offers: its own items, and those of the servers mounted in it."""
 
 from asyncio import gather
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Collection,
-    Generator,
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -27,6 +19,7 @@ from .items import COMPLETE, FIELDS, Item, Lists, check, check_name, not_found, 
 from .mounts import (
     SUBSCRIPTIONS,
     LocalMount,
+    MountedConnection,
     Offered,
     Prefix,
     asked,
@@ -55,22 +48,18 @@ class Switched(NamedTuple):
     """What is enabled or disabled, and for whom; for all, if nobody is named."""
 
     names: tuple[str, ...]
-    tags: frozenset[str]
+    tags: Collection[str]
     session: SessionBase | None
-    principal: str | None
+    principal: str
 
-    @staticmethod
-    def of(
-        names: tuple[str, ...],
-        tags: Collection[str],
-        session: SessionBase | None,
-        principal: str | None,
-    ) -> "Switched":
-        if isinstance(tags, str):
-            raise TypeError(f"tags are one text: write tags={{{tags!r}}}")
-        if not names and not tags:
+    def check(self) -> None:
+        if isinstance(self.tags, str):
+            raise TypeError(f"tags are one text: write tags={{{self.tags!r}}}")
+        if not self.names and not self.tags:
             raise TypeError("neither a name nor a tag says what is meant")
-        return Switched(names, frozenset(tags), session, principal)
+        if cast(Any, self.principal) is None or (self.principal and self.session is not None):
+            # `session.principal` is None for a client that has none, which must not mean all.
+            raise TypeError("give a session, or a principal that is not None")
 
 
 class ToolkitRuntime(ServerRuntime):
@@ -206,6 +195,7 @@ class ToolkitRuntime(ServerRuntime):
 
     def switch(self, on: bool, said: Switched) -> None:
         """Enable or disable items; see `Toolkit.enable`."""
+        said.check()
         to: Collection[OpenConnection] | None = None
         with _LOCK:
             known = {key for field in LISTS for key in self.names(field)}
@@ -215,11 +205,13 @@ class ToolkitRuntime(ServerRuntime):
             rules = self.visibility.everybody
             if said.session is not None:
                 connection = said.session.__mcp_runtime__.connection
-                if connection not in self.connections:
-                    why = "requests of this client have nothing in common: say principal=…"
-                    raise LocalError(f"session: {why}")
+                while connection not in self.connections:
+                    if not isinstance(connection, MountedConnection):
+                        why = "requests of this client have nothing in common: say principal=…"
+                        raise LocalError(f"session: {why}")
+                    connection = connection.outer
                 rules, to = self.visibility.sessions.setdefault(connection, Rules()), [connection]
-            elif said.principal is not None:
+            elif said.principal:
                 rules = self.visibility.principals.setdefault(said.principal, Rules())
                 to = [one for one in self.connections if one.endpoint.principal == said.principal]
             rules.say(said.names, on, are_tags=False)
@@ -228,22 +220,22 @@ class ToolkitRuntime(ServerRuntime):
         self._announce_changes(self._concerned(said, known), to)
 
     def _may_have(self, key: str) -> bool:
-        owners = (mount for mount in self.mounts for kind in FIELDS if mount.may_have(kind, key))
-        return any(owners) or any(map(self.is_open, FIELDS))
+        return any(
+            self.is_open(kind) or any(mount.may_have(kind, key) for mount in self.mounts)
+            for kind in FIELDS
+        )
 
     def _concerned(self, said: Switched, known: set[str]) -> Iterator[str]:
         for kind, fields in FIELDS.items():
             names = {key: self.tags(field, key) for field in fields for key in self.names(field)}
             if any(
-                key in said.names or not said.tags.isdisjoint(tags) for key, tags in names.items()
+                key in said.names or any(tag in tags for tag in said.tags)
+                for key, tags in names.items()
             ) or not known.issuperset(said.names):
                 yield kind
 
     def _for_everybody(self) -> Lists:
         registered, fixed = self.registered, self.visibility.fixed
-        items = (item for items in registered.values() for item in items.values())
-        if self.visibility.is_empty and all(item.enabled is True for item in items):
-            return registered
         lists = {
             field: {key: item for key, item in items.items() if fixed(item)}
             for field, items in registered.items()
@@ -335,7 +327,9 @@ class ToolkitRuntime(ServerRuntime):
         for item in self._own(method, kind, key):
             if await shows(item, session):
                 return item
-        for mount in self.mounts:
+        is_taken = any(key in self.registered[field] for field in FIELDS[kind])
+        # As in the list, such a name is not that of a remote server.
+        for mount in () if is_taken else self.mounts:
             found = await mount.find(method, kind, key, session)
             if found is not None and await shows(found, session):
                 return found
@@ -425,12 +419,11 @@ class ToolkitRuntime(ServerRuntime):
 
     def is_open(self, kind: str) -> bool:
         """Return whether handlers of the user's class may know items that are not listed here."""
-        names = {
-            method: name
+        return not all(
+            self._is_plain(name)
             for method, (_, name) in self.owner.REQUESTS.items()
             if method.startswith(f"{kind}/") and method not in SUBSCRIPTIONS
-        }
-        return not all(map(self._is_plain, names.values()))
+        )
 
     def _is_plain(self, name: str) -> bool:
         """Return whether a handler is that of the toolkit, and not one of the user's class."""

@@ -119,7 +119,9 @@ class RemoteMount(Mount):
 
     def _remote(self, outer: RequestContext) -> _Remote:
         connection = outer.connection
-        remotes = self._remotes.get(connection, {})
+        known = self._remotes.get(connection, {})
+        # One that is over may take long to close.
+        remotes = {key: one for key, one in known.items() if not one.over.is_set()}
         if remotes and not outer.meta and not connection.endpoint.connection.shared:
             return next(reversed(remotes.values()))
         key: _Key = (None, b"")
@@ -156,9 +158,8 @@ class RemoteMount(Mount):
     async def _connect(self, remote: _Remote, outer: RequestContext) -> None:
         name, above = self.prefix.text, self.above.TABLE.revision
         said, info = dict(outer.peer_declared()), outer.peer_info()
-        connection, options = outer.connection, outer.endpoint.options
         called = None if info is None else dict(info)
-        failed = McpError(INTERNAL_ERROR, f"The server of {name} cannot be reached")
+        connection, options = outer.connection, outer.endpoint.options
         try:
             opening = self._bridge.proxy(above, said, called, self._opener, options)
             async with opening as server:
@@ -177,7 +178,8 @@ class RemoteMount(Mount):
             _log.warning("the server mounted as %s %s: %s", name, what, error)
         finally:
             if not remote.ready.done():
-                remote.ready.set_exception(failed)
+                why = f"The server of {name} cannot be reached"
+                remote.ready.set_exception(McpError(INTERNAL_ERROR, why))
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         outer = session.__mcp_runtime__

@@ -1,7 +1,6 @@
 """Which items of a server are there, for all clients, for one session, or for a principal.
 
-What was said of a session goes before what was said of a principal, that before what was said for
-all, and that before `enabled=` of the item. Within each, what was said last counts.
+What goes before what is said in `Toolkit.enable`.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator
@@ -55,11 +54,6 @@ class Visibility:
         self.everybody = Rules()
         self.principals: dict[str, Rules] = {}
         self.sessions: dict[OpenConnection, Rules] = {}
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether nothing was said."""
-        return not (self.everybody.said or self.principals or self.sessions)
 
     def fixed(self, item: Named) -> bool | None:
         """Return whether an item is there for everybody or nobody; None if that depends."""
