@@ -254,10 +254,10 @@ async def test_cancellation_reaches_the_remote_server() -> None:
 async def test_a_name_that_is_hidden_does_not_lead_to_the_remote_server() -> None:
     top = above(OLD, alone(OLD))
 
-    @top.tool(enabled=False)
     def weather_touch() -> str:
         return "mine"
 
+    top.add_tool(weather_touch, enabled=False)
     async with in_memory(mcp.Client(), top) as one:
         assert "weather_touch" not in (await names_of(one))["tools"]
         with pytest.raises(pkg.McpError, match="Unknown tool: weather_touch"):

@@ -59,28 +59,10 @@ class UnsafeName(ValueError):
 
 # What generated clients and sessions have beside their stubs; a stub of that name would replace it.
 _RESERVED_STUBS = frozenset(
-    {
-        "answer",
-        "around",
-        "ask",
-        "capabilities",
-        "client_capabilities",
-        "client_info",
-        "close_stream",
-    }
-    | {"from_thread", "http_request"}
-    | {"info", "inputs", "instructions", "log", "notify", "once", "principal", "progress"}
-    | {
-        "cache",
-        "middleware",
-        "negotiated",
-        "request",
-        "request_id",
-        "revision",
-        "server_capabilities",
-        "server_info",
-        "state",
-    }
+    {"answer", "around", "ask", "cache", "capabilities", "client_capabilities", "client_info"}
+    | {"close_stream", "from_thread", "http_request", "info", "inputs", "instructions", "log"}
+    | {"middleware", "negotiated", "notify", "once", "principal", "progress", "request"}
+    | {"request_id", "revision", "server_capabilities", "server_info", "state"}
 )
 
 # ASCII only: Python folds other letters (NFKC), so two different wire names could meet.

@@ -574,11 +574,11 @@ class LocalMount(Mount):
 
     async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
         own = self.prefix.own(kind, key)
-        if own is None or kind in self._open:
-            return None if own is None else Offered(self, key)
+        if own is None:
+            return None
         found: Named | None = await self.runtime.find(method, kind, own, self.session(session))
         if found is None:
-            return None
+            return Offered(self, key) if kind in self._open else None
         return Offered(self, self.prefix.key(kind, found.key), found.tags)
 
     async def keys(self, field: str, session: SessionBase) -> list[str]:

@@ -152,7 +152,7 @@ class Toolkit:
         *names: str,
         tags: Collection[str] = (),
         session: SessionBase | None = None,
-        principal: str | None = None,
+        principal: str = "",
     ) -> None:
         """Offer tools, prompts and resources, by name or URI or by tag, to all or to some.
 
@@ -161,23 +161,24 @@ class Toolkit:
         `enabled=` of the item; otherwise what is said last counts. Clients are notified whose lists
         may change.
 
-        Raise `LookupError` for a name that nothing has, and `LocalError` for a session that is
-        none: over HTTP, requests of 2026-07-28 have nothing in common.
+        Raise `LookupError` for a name that nothing has, `TypeError` for a principal that is None,
+        and `LocalError` for a session that is none: over HTTP, requests of 2026-07-28 have nothing
+        in common.
         """
-        self.__mcp_runtime__.switch(True, Switched.of(names, tags, session, principal))
+        self.__mcp_runtime__.switch(True, Switched(names, tags, session, principal))
 
     def disable(
         self,
         *names: str,
         tags: Collection[str] = (),
         session: SessionBase | None = None,
-        principal: str | None = None,
+        principal: str = "",
     ) -> None:
         """Do not offer tools, prompts and resources; see `enable`.
 
         To call one is then like calling an unknown name.
         """
-        self.__mcp_runtime__.switch(False, Switched.of(names, tags, session, principal))
+        self.__mcp_runtime__.switch(False, Switched(names, tags, session, principal))
 
     @property
     def __mcp_runtime__(self) -> "ToolkitRuntime":
@@ -191,7 +192,7 @@ class Toolkit:
         tool = runtime.lists["tools"].get(params.name)
         if tool is None:
             return await runtime.answer("tools/call", session, params)
-        return await tool.call(self, session, params)
+        return await tool.answer(self, session, "tools/call", params)
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("prompts", session, params)
