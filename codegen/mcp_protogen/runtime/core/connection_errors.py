@@ -17,6 +17,7 @@ from .errors import (
     RequestId,
     Untranslatable,
 )
+from .http_request import fields_of
 
 
 class Disconnected(ConnectionError):
@@ -57,9 +58,10 @@ class HttpError(RemoteError):
 
 
 class StatusError(McpError):
-    """An error response that over HTTP has a status of its own, and header fields.
+    """An error response that over HTTP has a status of its own, of 400 to 599, and header fields.
 
-    Both are left out where the response has begun, in batches, and over other transports.
+    Both are left out where the response has begun, in batches, and over other transports. Raises
+    `ValueError` for what cannot be sent.
     """
 
     def __init__(
@@ -72,8 +74,12 @@ class StatusError(McpError):
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(code, message, data)
+        if not 400 <= status <= 599:
+            raise ValueError(f"StatusError: {status} is no status of an error")
         self.status: Final = status
         self.headers: Final = headers
+        self.fields: Final = fields_of(headers)
+        """The same for ASGI."""
 
 
 class MissingClientCapability(RemoteError):

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, TypedDict, TypeVar
 from pydantic_core import from_json, to_json
 
 from ...core.errors import INTERNAL_ERROR, PARSE_ERROR, LocalError
-from ...core.http_request import HttpRequest
+from ...core.http_request import HttpRequest, fields_of
 from ...server.base import ServerBase
 from .. import headers
 from .asgi import (
@@ -21,7 +21,6 @@ from .asgi import (
     Receive,
     Scope,
     Send,
-    fields_of,
     length_of,
     too_large,
 )
