@@ -9,7 +9,8 @@ from typing import Any, Final, TypeAlias, TypedDict, TypeVar
 
 from pydantic_core import from_json, to_json
 
-from ...core.errors import INTERNAL_ERROR, PARSE_ERROR, LocalError
+from ...core.connection_errors import Disconnected
+from ...core.errors import INTERNAL_ERROR, PARSE_ERROR, LocalError, RemoteError
 from ...core.http_request import HttpRequest, fields_of
 from ...server.base import ServerBase
 from .. import headers
@@ -74,8 +75,11 @@ class RouteResponse:
             kind = "application/octet-stream"
         else:
             content = to_json(content)
-        # RFC 9110, section 8.6: some answers have no length.
-        given = {} if self.status in (204, 304) else {"content-length": str(len(content))}
+        given: dict[str, str] = {}
+        if self.status in (204, 304):
+            content = b""  # RFC 9110, sections 6.4.1 and 8.6: they have no length, either.
+        else:
+            given["content-length"] = str(len(content))
         if content:
             given["content-type"] = kind
         given |= {name.lower(): value for name, value in self.headers.items()}
@@ -155,27 +159,37 @@ class Route:
             app: Any = self.endpoint
             root = exchange.scope.get("root_path", "") + self.prefix
             receive = _limited(exchange, state.http.max_body)
-            await app({**exchange.scope, "root_path": root}, receive, exchange.send)
+            try:
+                await app({**exchange.scope, "root_path": root}, receive, _sending(exchange))
+            except Disconnected:
+                if not exchange.closed:
+                    raise
+            except RemoteError as error:
+                # It is none of a message to this server, which would be told to the client.
+                raise RuntimeError(f"{self} failed") from error
             return
-        state.check_room()
-        state.working += 1
         try:
-            await self._answer(state, exchange)
+            body = await state.bodies.read(exchange)
+            # Only now: a slow client takes no room from others.
+            state.check_room()
+            state.working += 1
+            try:
+                await self._answer(state, exchange, body)
+            finally:
+                state.working -= 1
+                if state.closing:
+                    state.ended.ring()
         finally:
             state.bodies.done(exchange)
-            state.working -= 1
-            if state.closing:
-                state.ended.ring()
 
-    async def _answer(self, state: HttpState, exchange: HttpExchange) -> None:
-        body = await state.bodies.read(exchange)
+    async def _answer(self, state: HttpState, exchange: HttpExchange, body: bytes) -> None:
         shared = state.shared_servers
         server = self.server or (shared[-1] if shared else None)
         try:
             result = await _called(self.endpoint, RouteRequest(exchange, body, server))
             if callable(result):
                 response: Any = result
-                await response(exchange.scope, exchange.receive, exchange.send)
+                await response(exchange.scope, exchange.receive, _sending(exchange))
                 return
             if not isinstance(result, RouteResponse):
                 result = RouteResponse(result, 204 if result is None else 200)
@@ -183,6 +197,8 @@ class Route:
         except HttpRefusal:
             raise
         except Exception as error:
+            if exchange.closed and isinstance(error, Disconnected):
+                return
             _log.exception("%s failed", self)
             raise HttpRefusal(500, "Internal error", code=INTERNAL_ERROR) from error
 
@@ -206,6 +222,17 @@ async def _called(function: Any, request: RouteRequest) -> Any:
     is_async = iscoroutinefunction(function) or iscoroutinefunction(type(function).__call__)
     result = call() if is_async else await to_thread(call)
     return await result if isawaitable(result) else result
+
+
+def _sending(exchange: HttpExchange) -> Send:
+    """Return a `send` that raises `OSError` once the client is gone, so that streams end."""
+
+    async def send(message: Message) -> None:
+        await exchange.send(message)
+        if exchange.closed:
+            raise Disconnected("the client has gone")
+
+    return send
 
 
 def _limited(exchange: HttpExchange, most: int) -> Receive:
@@ -262,7 +289,5 @@ class Routes:
             return None
         if path in self._functions:
             return self._functions[path].get(method)
-        above = path.rstrip("/")
-        while above not in self._apps and above:
-            above = above.rpartition("/")[0]
-        return self._apps.get(above)
+        above = [one for one in self._apps if path == one or path.startswith(f"{one}/")]
+        return self._apps[max(above, key=len)] if above else None
