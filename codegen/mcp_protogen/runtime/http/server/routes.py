@@ -170,6 +170,7 @@ class Route:
             return
         try:
             body = await state.bodies.read(exchange)
+            state.check_open()
             # Only now: a slow client takes no room from others.
             state.check_room()
             state.working += 1

@@ -226,8 +226,7 @@ class HttpApp:
                 return self._handle_first
             state = HttpState(self._servers, self._revisions, self.options, self.http)
             running = self._running = _Running(state)
-        if running.state.closing:
-            raise HttpRefusal.for_now("The server is shutting down")
+        running.state.check_open()
         handlers = running.paths.get(exchange.path)
         if handlers is None:
             return self._beside(exchange, running.state)
@@ -346,6 +345,8 @@ class _Running:
         bodies, offer = self.state.bodies, self.state.offer
         try:
             message = jsonrpc.read(await bodies.read(exchange))
+            # The end may have begun while the body came.
+            self.state.check_open()
             if offer.stateless and _is_stateless(exchange.version, message, offer):
                 await self._stateless.post(exchange, message)
             else:
