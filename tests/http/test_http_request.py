@@ -249,18 +249,24 @@ class TestStatuses:
                                 await client.call_tool(named(revision, "x"))
                         assert raised.value.code == -32000
 
-    async def test_what_cannot_be_sent_is_a_fault_of_the_handler(self) -> None:
-        wrong: dict[str, tuple[int, dict[str, Any]]] = {
-            "another field": (429, {"x": "a\r\nset-cookie: b=c"}),
-            "no text": (429, {"x": 1}),
-            "no status": (999, {}),
-            "without content": (204, {}),
-            "not yet an answer": (100, {}),
+    async def test_a_field_that_is_none_is_not_sent(self) -> None:
+        async def fails(session: Session, params: CallToolRequestParams) -> str:
+            raise StatusError(-32000, "no", status=429, headers={"x": "a\r\nset-cookie: b=c"})
+
+        async with serving(tools(OLD, fails), sessions=False) as site:
+            answer = await site.post(request("tools/call", name="x"), {"mcp-protocol-version": OLD})
+            assert answer.status_code == 500
+            assert "set-cookie" not in answer.headers
+
+    async def test_a_status_that_is_none_is_a_fault_of_the_handler(self) -> None:
+        wrong = {
+            "no status": 999,
+            "without content": 204,
+            "not yet an answer": 100,
         }
 
         async def fails(session: Session, params: CallToolRequestParams) -> str:
-            status, fields = wrong[params.name]
-            raise StatusError(-32000, "no", status=status, headers=fields)
+            raise StatusError(-32000, "no", status=wrong[params.name])
 
         async with serving(tools(OLD, fails), sessions=False) as site:
             for name in wrong:
@@ -268,7 +274,6 @@ class TestStatuses:
                     call = request("tools/call", name=name)
                     answer = await site.post(call, {"mcp-protocol-version": OLD})
                     assert outcome(answer) == (200, -32603)
-                    assert "set-cookie" not in answer.headers
 
 
 class Records:

@@ -17,7 +17,6 @@ from .errors import (
     RequestId,
     Untranslatable,
 )
-from .http_request import fields_of
 
 
 class Disconnected(ConnectionError):
@@ -58,10 +57,9 @@ class HttpError(RemoteError):
 
 
 class StatusError(McpError):
-    """An error response that over HTTP has a status of its own, of 400 to 599, and header fields.
+    """An error response that over HTTP has a status of its own, 400 to 599, and header fields.
 
-    Both are left out where the response has begun, in batches, and over other transports. Raises
-    `ValueError` for what cannot be sent.
+    Both are left out where the response has begun, in batches, and over other transports.
     """
 
     def __init__(
@@ -75,11 +73,9 @@ class StatusError(McpError):
     ) -> None:
         super().__init__(code, message, data)
         if not 400 <= status <= 599:
-            raise ValueError(f"StatusError: {status} is no status of an error")
+            raise ValueError(f"{status} is no status of an error")
         self.status: Final = status
         self.headers: Final = headers
-        self.fields: Final = fields_of(headers)
-        """The same for ASGI."""
 
 
 class MissingClientCapability(RemoteError):

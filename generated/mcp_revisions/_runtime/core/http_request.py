@@ -1,14 +1,9 @@
 """The HTTP request that carries a call, as handlers see it."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
-
-# RFC 9110, section 5: what would end the line could begin another field.
-_NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_VALUE: Final = r"[\t -~\x80-\xff]*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +45,6 @@ class HttpHeaders(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._fields)
-
-
-def fields_of(fields: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Return header fields for ASGI; raise `ValueError` for a value with control characters."""
-    for name, value in fields.items():
-        if not (re.fullmatch(_NAME, name) and re.fullmatch(_VALUE, value)):
-            raise ValueError(f"{name!r}: {value!r:.100} is no header field")
-    return [(name.lower().encode(), value.encode("latin-1")) for name, value in fields.items()]
 
 
 class HttpRequest:

@@ -238,7 +238,6 @@ class HttpApp:
         return self._other_method(exchange, handlers) if handle is None else handle
 
     def _beside(self, exchange: HttpExchange, state: HttpState) -> "_Handler":
-        """Return what serves a path beside the endpoint; raise `HttpRefusal`."""
         route = self._routes.find(exchange.path, exchange.scope["method"])
         if route is None:
             methods = self._routes.methods(exchange.path)
@@ -251,7 +250,6 @@ class HttpApp:
         return partial(route.serve, state)
 
     def _other_method(self, exchange: HttpExchange, methods: Iterable[str]) -> "_Handler":
-        """Return what answers a preflight for a path that has `methods`; raise `HttpRefusal`."""
         if self._cross_origin is not None and self._cross_origin.asked(exchange) is not None:
             return partial(self._cross_origin.answer, methods=methods)
         allow = b"allow", ", ".join(methods).encode()

@@ -209,8 +209,7 @@ class HttpOptions:
         unnamed = {"*", "null"}.intersection(self.allowed_origins)
         if self.cors is not None and self.cors.credentials and unnamed:
             # Any page can be in a sandbox, whose origin is null.
-            why = f"allowed_origins that are named, not {unnamed.pop()!r}"
-            raise ValueError(f"Cors(credentials=True) needs {why}")
+            raise ValueError(f"Cors(credentials=True) needs named allowed_origins, not {unnamed}")
         for name in ("path", "old_sse_path", "old_messages_path"):
             if not getattr(self, name).startswith("/"):
                 raise ValueError(f"{name} has to begin with a slash")

@@ -19,7 +19,7 @@ from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
 from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
-from .asgi import Field, HttpExchange
+from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
 from .state import HttpSession, HttpState
 
@@ -142,7 +142,7 @@ class HttpResponse(StreamSink):
     def _refuse(self, data: bytes, error: errors.ProtocolError) -> Work:
         status, fields = self._statuses.get(error.code, 200), list[Field]()
         if isinstance(error, StatusError):
-            status, fields = error.status, error.fields
+            status, fields = error.status, fields_of(error.headers)
         return self.exchange.respond(status, data, fields)
 
     async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:

@@ -11,7 +11,7 @@ from pydantic_core import from_json, to_json
 
 from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, PARSE_ERROR, LocalError, RemoteError
-from ...core.http_request import HttpRequest, fields_of
+from ...core.http_request import HttpRequest
 from ...server.base import ServerBase
 from .. import headers
 from .asgi import (
@@ -22,6 +22,7 @@ from .asgi import (
     Receive,
     Scope,
     Send,
+    fields_of,
     length_of,
     too_large,
 )
@@ -154,19 +155,11 @@ class Route:
         return methods if "GET" not in methods else tuple(dict.fromkeys([*methods, "HEAD"]))
 
     async def serve(self, state: HttpState, exchange: HttpExchange) -> None:
-        """Answer a request; raise `HttpRefusal`."""
         if self.is_app:
             app: Any = self.endpoint
             root = exchange.scope.get("root_path", "") + self.prefix
             receive = _limited(exchange, state.http.max_body)
-            try:
-                await app({**exchange.scope, "root_path": root}, receive, _sending(exchange))
-            except Disconnected:
-                if not exchange.closed:
-                    raise
-            except RemoteError as error:
-                # It is none of a message to this server, which would be told to the client.
-                raise RuntimeError(f"{self} failed") from error
+            await _run(app, exchange, {**exchange.scope, "root_path": root}, receive)
             return
         try:
             body = await state.bodies.read(exchange)
@@ -189,8 +182,7 @@ class Route:
         try:
             result = await _called(self.endpoint, RouteRequest(exchange, body, server))
             if callable(result):
-                response: Any = result
-                await response(exchange.scope, exchange.receive, _sending(exchange))
+                await _run(result, exchange, exchange.scope, exchange.receive)
                 return
             if not isinstance(result, RouteResponse):
                 result = RouteResponse(result, 204 if result is None else 200)
@@ -198,8 +190,6 @@ class Route:
         except HttpRefusal:
             raise
         except Exception as error:
-            if exchange.closed and isinstance(error, Disconnected):
-                return
             _log.exception("%s failed", self)
             raise HttpRefusal(500, "Internal error", code=INTERNAL_ERROR) from error
 
@@ -225,19 +215,23 @@ async def _called(function: Any, request: RouteRequest) -> Any:
     return await result if isawaitable(result) else result
 
 
-def _sending(exchange: HttpExchange) -> Send:
-    """Return a `send` that raises `OSError` once the client is gone, so that streams end."""
-
+async def _run(app: AsgiApp, exchange: HttpExchange, scope: Scope, receive: Receive) -> None:
     async def send(message: Message) -> None:
         await exchange.send(message)
         if exchange.closed:
-            raise Disconnected("the client has gone")
+            raise Disconnected  # so that streams end
 
-    return send
+    try:
+        await app(scope, receive, send)
+    except Disconnected:
+        if not exchange.closed:
+            raise
+    except RemoteError as error:
+        # Which the client would be told, as that of a message.
+        raise RuntimeError("a route failed") from error
 
 
 def _limited(exchange: HttpExchange, most: int) -> Receive:
-    """Return a `receive` that gives as much of a body as there may be; raise `HttpRefusal`."""
     length_of(exchange.fields.get(LENGTH, b"0"), most)
     left = most
 
@@ -253,7 +247,6 @@ def _limited(exchange: HttpExchange, most: int) -> Receive:
 
 
 def _binds(endpoint: object, number: int) -> bool:
-    """Return whether something can be called with so many arguments."""
     try:
         signature(endpoint).bind(*range(number))  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -3,6 +3,7 @@
 https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
+import re
 from asyncio import Task, Timeout, create_task, get_running_loop, timeout
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
@@ -45,6 +46,10 @@ _SINGLE: Final = frozenset(
     (b"authorization", b"content-length", b"content-type", b"host", b"last-event-id", b"origin")
 )
 _OURS: Final = b"mcp-"
+
+# RFC 9110, section 5: what would end the line could begin another field.
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE: Final = re.compile(r"[\t -~\x80-\xff]*")
 
 _NO_WEIGHT: Final = ("0", "0.0", "0.00", "0.000")
 
@@ -174,6 +179,14 @@ class HttpExchange:
                 # uvloop says in a RuntimeError that the connection is closed already.
                 self._log.info("a client has gone: %s", error)
                 self.closed = True
+
+
+def fields_of(fields: Mapping[str, str]) -> list[Field]:
+    """Return header fields for ASGI; raise `ValueError` for a value with control characters."""
+    for name, value in fields.items():
+        if not (_NAME.fullmatch(name) and _VALUE.fullmatch(value)):
+            raise ValueError(f"{name!r}: {value!r:.100} is no header field")
+    return [(name.lower().encode(), value.encode("latin-1")) for name, value in fields.items()]
 
 
 def _joined(listed: list[Field]) -> dict[bytes, bytes]:

@@ -376,7 +376,6 @@ class HttpState:
         return RevisionViews(servers, spoken, self.options.on_loss)
 
     def check_open(self) -> None:
-        """Raise `HttpRefusal` if nothing is begun any more."""
         if self.closing:
             raise HttpRefusal.for_now("The server is shutting down")
 
