@@ -225,7 +225,11 @@ def test_credentials_are_never_for_all_pages() -> None:
     wrong: list[tuple[Callable[[], object], str]] = [
         (
             lambda: pkg.HttpOptions(cors=Cors(credentials=True), allowed_origins=["*"]),
-            "allowed_origins that are named",
+            r"named allowed_origins, not {'\*'}",
+        ),
+        (
+            lambda: pkg.HttpOptions(cors=Cors(credentials=True), allowed_origins=["null"]),
+            "named allowed_origins, not {'null'}",
         ),
         (lambda: Cors(headers="x-tenant"), "headers has to be a list"),
         (lambda: Cors(expose="x-tenant"), "expose has to be a list"),

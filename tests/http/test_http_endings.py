@@ -1,6 +1,7 @@
 """How things end over HTTP: the server, what is cut off on the way, and what is idle."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,6 +11,7 @@ from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.fire import settled
 from support.http.serving import (
+    POSTED,
     Session,
     Site,
     app_of,
@@ -452,3 +454,35 @@ def test_an_application_serves_in_one_loop_after_another(revision: str) -> None:
 
     run(script())
     run(script())
+
+
+async def test_nothing_begins_whose_body_comes_after_the_end() -> None:
+    entered: list[str] = []
+
+    class Counting(mcp.Server):
+        info = mcp.models.Implementation(name="counting", version="1")
+
+        @asynccontextmanager
+        async def lifespan(self) -> AsyncGenerator[None, None]:
+            entered.append("in")
+            yield
+
+    sent, go = asyncio.Event(), asyncio.Event()
+    body = json.dumps(hello()).encode()
+
+    async def pieces() -> AsyncGenerator[bytes, None]:
+        yield body[:1]
+        sent.set()
+        await go.wait()
+        yield body[1:]
+
+    async with serving(Counting) as site:
+        slow = asyncio.create_task(site.http.post("/mcp", content=pieces(), headers=POSTED))
+        await sent.wait()
+        # What comes later finds that the first piece was read.
+        assert (await site.post(hello())).status_code == 200
+        assert site.app is not None
+        await site.app.close()
+        go.set()
+        assert (await slow).status_code == 503
+    assert entered == ["in"]

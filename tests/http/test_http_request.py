@@ -258,6 +258,23 @@ class TestStatuses:
             assert answer.status_code == 500
             assert "set-cookie" not in answer.headers
 
+    async def test_a_status_that_is_none_is_a_fault_of_the_handler(self) -> None:
+        wrong = {
+            "no status": 999,
+            "without content": 204,
+            "not yet an answer": 100,
+        }
+
+        async def fails(session: Session, params: CallToolRequestParams) -> str:
+            raise StatusError(-32000, "no", status=wrong[params.name])
+
+        async with serving(tools(OLD, fails), sessions=False) as site:
+            for name in wrong:
+                with case(name):
+                    call = request("tools/call", name=name)
+                    answer = await site.post(call, {"mcp-protocol-version": OLD})
+                    assert outcome(answer) == (200, -32603)
+
 
 class Records:
     """A store of sessions."""

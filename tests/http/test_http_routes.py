@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -17,7 +18,7 @@ from starlette.routing import Route as Page
 from support.http.serving import Site, app_of, booted, calling, serving, text_in
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import pkg, tools
+from support.sessions.talking import pkg, runtime, tools
 from support.tables import case
 from support.toolkit.kits import mcp
 
@@ -53,6 +54,7 @@ GIVEN: dict[str, tuple[object, int, str | None, bytes]] = {
     "an empty text": ("", 200, None, b""),
     "a response": (RouteResponse("x", 404, {"Content-Type": "text/html"}), 404, "text/html", b"x"),
     "one without content": (RouteResponse(status=304), 304, None, b""),
+    "one that may have none": (RouteResponse({"a": 1}, 204), 204, None, b""),
     "a response of Starlette": (JSONResponse([1], 202), 202, JSON, b"[1]"),
 }
 
@@ -121,6 +123,103 @@ async def test_limits_hold_for_bodies() -> None:
         assert (await site.http.post("/app/x", content=pieces())).is_error
         assert text_in(await site.modern("tools/call", name="x")) == "x"
     assert seen == [1000]
+
+
+async def test_a_slow_body_takes_no_room_from_others() -> None:
+    seen: list[str] = []
+
+    def saved(request: RouteRequest) -> None:
+        seen.append(request.path)
+
+    sent, go = asyncio.Event(), asyncio.Event()
+
+    async def pieces() -> AsyncGenerator[bytes, None]:
+        yield b"x"
+        sent.set()
+        await go.wait()
+        yield b"x"
+
+    async with answered(Route("/save", saved, methods=["POST"]), max_requests=1) as site:
+        slow = asyncio.create_task(site.http.post("/save", content=pieces()))
+        await sent.wait()
+        for _ in range(2):
+            assert (await site.http.post("/save", content=b"x")).status_code == 204
+            assert text_in(await site.modern("tools/call", name="x")) == "x"
+        assert site.app is not None
+        await site.app.close()
+        go.set()
+        # What was served is no more when all of it has come.
+        assert (await slow).status_code == 503
+    assert seen == ["/save", "/save"]
+
+
+@pytest.mark.parametrize("is_response", [False, True])
+async def test_a_stream_without_an_end_ends_with_its_client(
+    is_response: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun: list[int] = []
+
+    async def stream(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number in range(1000):
+            begun.append(number)
+            await send({"type": "http.response.body", "body": b"x", "more_body": True})
+
+    async def respond(_: RouteRequest) -> object:
+        return stream
+
+    async def does_not_read(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    async def is_gone(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            raise OSError
+
+    for send in (does_not_read, is_gone):
+        received = [{"type": "http.request"}, *[{"type": "http.disconnect"}] * 9]
+
+        async def receive(received: list[Any] = received) -> Any:
+            return received.pop(0)
+
+        begun.clear()
+        route = Route("/", respond if is_response else stream)
+        app = app_of(ours(), routes=[route], send_timeout=0.01)
+        head = [(b"host", b"localhost")]
+        with case(send.__name__):
+            await app(
+                {"type": "http", "method": "GET", "path": "/", "headers": head}, receive, send
+            )
+            assert begun == [0]
+        await app.close()
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+
+
+async def test_what_an_application_raises_tells_nothing() -> None:
+    async def asks(scope: Any, receive: Any, send: Any) -> None:
+        raise (pkg.Disconnected if scope["path"] == "/gone" else pkg.RemoteError)("secret")
+
+    async with answered(Route("/", asks)) as site:
+        for path in ("/gone", "/asked"):
+            answer = await site.http.get(path)
+            assert (answer.status_code, "secret" in answer.text) == (500, False)
+
+
+def test_the_parts_of_a_long_path_are_not_tried_one_by_one() -> None:
+    calls: list[str] = []
+
+    def count(frame: object, event: str, arg: object) -> None:
+        calls.append(event)
+
+    routes = runtime("http.server.routes").Routes([Route("/app", asgi_app)], ())
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        found = routes.find("/a" * 10_000, "GET"), routes.find("/app" + "/a" * 10_000, "GET")
+    finally:
+        sys.setprofile(before)
+    assert found == (None, Route("/app", asgi_app))
+    assert len(calls) < 100
 
 
 async def test_what_is_not_there_and_what_is_not_answered_there() -> None:

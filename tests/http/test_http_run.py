@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from functools import partial
+from multiprocessing import Pipe
 from pathlib import Path
 from socket import create_connection, create_server
 from types import SimpleNamespace
@@ -409,3 +410,61 @@ def test_a_program_whose_workers_cannot_import_the_app_says_what_to_write(tmp_pa
             assert ran.returncode == 1
             assert re.search(why, ran.stderr), ran.stderr
             assert "before it could begin" in ran.stderr
+
+
+class DyingProcess:
+    """A worker that has ended as soon as it is started; the last one ends its parent, too."""
+
+    pid = exitcode = 1
+    left = 1100
+    sentinel, _other = Pipe()
+    _other.close()
+
+    def __init__(self, target: object, args: tuple[Any, list[int], int]) -> None:
+        self._pipe, self._numbers, self._place = args
+
+    def start(self) -> None:
+        self._pipe.send(True)
+        self._numbers[self._place] = 0
+        DyingProcess.left -= 1
+        if not self.left:
+            signal.raise_signal(signal.SIGTERM)
+
+    def is_alive(self) -> bool:
+        return False
+
+
+def test_a_worker_is_replaced_however_often_it_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = runtime("http.server.workers")
+    numbers: list[list[int]] = []
+
+    class Context:
+        Pipe = staticmethod(Pipe)
+        Process = DyingProcess
+
+        def RawArray(self, kind: str, given: Any) -> list[int]:
+            self.numbers = [0] * given if isinstance(given, int) else list(given)
+            return self.numbers
+
+    context = Context()
+
+    class Log:
+        def warning(self, *_: object) -> None:
+            numbers.append(list(context.numbers))
+
+    def get_context(_: str) -> Context:
+        return context
+
+    def nothing(*_: object) -> None: ...
+
+    monkeypatch.setattr(workers, "get_context", get_context)
+    monkeypatch.setattr(workers, "_LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr(workers, "_log", Log())
+    before = signal.signal(signal.SIGTERM, nothing)
+    try:
+        workers.Workers(nothing, 1).run(0)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert DyingProcess.left == 0
+    # Until it has begun, nobody leaves a connection to it.
+    assert {number for (number,) in numbers} == {2**31 - 1}

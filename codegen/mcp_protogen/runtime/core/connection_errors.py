@@ -57,7 +57,7 @@ class HttpError(RemoteError):
 
 
 class StatusError(McpError):
-    """An error response that over HTTP has a status of its own, and header fields.
+    """An error response that over HTTP has a status of its own, 400 to 599, and header fields.
 
     Both are left out where the response has begun, in batches, and over other transports.
     """
@@ -72,6 +72,8 @@ class StatusError(McpError):
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__(code, message, data)
+        if not 400 <= status <= 599:
+            raise ValueError(f"{status} is no status of an error")
         self.status: Final = status
         self.headers: Final = headers
 

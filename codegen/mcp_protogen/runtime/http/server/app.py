@@ -226,8 +226,7 @@ class HttpApp:
                 return self._handle_first
             state = HttpState(self._servers, self._revisions, self.options, self.http)
             running = self._running = _Running(state)
-        if running.state.closing:
-            raise HttpRefusal.for_now("The server is shutting down")
+        running.state.check_open()
         handlers = running.paths.get(exchange.path)
         if handlers is None:
             return self._beside(exchange, running.state)
@@ -239,7 +238,6 @@ class HttpApp:
         return self._other_method(exchange, handlers) if handle is None else handle
 
     def _beside(self, exchange: HttpExchange, state: HttpState) -> "_Handler":
-        """Return what serves a path beside the endpoint; raise `HttpRefusal`."""
         route = self._routes.find(exchange.path, exchange.scope["method"])
         if route is None:
             methods = self._routes.methods(exchange.path)
@@ -252,7 +250,6 @@ class HttpApp:
         return partial(route.serve, state)
 
     def _other_method(self, exchange: HttpExchange, methods: Iterable[str]) -> "_Handler":
-        """Return what answers a preflight for a path that has `methods`; raise `HttpRefusal`."""
         if self._cross_origin is not None and self._cross_origin.asked(exchange) is not None:
             return partial(self._cross_origin.answer, methods=methods)
         allow = b"allow", ", ".join(methods).encode()
@@ -346,6 +343,8 @@ class _Running:
         bodies, offer = self.state.bodies, self.state.offer
         try:
             message = jsonrpc.read(await bodies.read(exchange))
+            # The end may have begun while the body came.
+            self.state.check_open()
             if offer.stateless and _is_stateless(exchange.version, message, offer):
                 await self._stateless.post(exchange, message)
             else:

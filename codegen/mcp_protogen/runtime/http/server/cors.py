@@ -88,7 +88,6 @@ class CrossOrigin:
         return exchange.field(_METHOD) if is_asking else None
 
     async def answer(self, exchange: HttpExchange, methods: Iterable[str]) -> None:
-        """Answer a preflight for a path that has these methods."""
         asked = exchange.field(b"access-control-request-headers") or ""
         names = map(str.strip, asked.lower().split(","))
         own = [name for name in names if _PARAM.fullmatch(name)]

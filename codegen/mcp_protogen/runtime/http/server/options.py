@@ -206,8 +206,10 @@ class HttpOptions:
         for origin in self.allowed_origins:
             if origin != "*" and "://" not in origin and origin != "null":
                 raise ValueError(f"allowed_origins: {origin!r} is no origin, as https://a.example")
-        if self.cors is not None and self.cors.credentials and "*" in self.allowed_origins:
-            raise ValueError("Cors(credentials=True) needs allowed_origins that are named, not '*'")
+        unnamed = {"*", "null"}.intersection(self.allowed_origins)
+        if self.cors is not None and self.cors.credentials and unnamed:
+            # Any page can be in a sandbox, whose origin is null.
+            raise ValueError(f"Cors(credentials=True) needs named allowed_origins, not {unnamed}")
         for name in ("path", "old_sse_path", "old_messages_path"):
             if not getattr(self, name).startswith("/"):
                 raise ValueError(f"{name} has to begin with a slash")

@@ -37,7 +37,7 @@ class Workers:
         self._work = work
         # New interpreters, which share no open file, lock or random number with this one.
         self._spawn = get_context("spawn")
-        self._numbers: MutableSequence[int] = self._spawn.RawArray("i", number)
+        self._numbers: MutableSequence[int] = self._spawn.RawArray("i", [_NOT_BEGUN] * number)
         self._pipes: dict[SpawnProcess, Connection] = {}
         self._places: dict[SpawnProcess, int] = {}
         self._began: dict[SpawnProcess, float] = {}
@@ -71,7 +71,6 @@ class Workers:
 
     def _start(self, place: int) -> None:
         pipe, of_worker = self._spawn.Pipe()
-        self._numbers[place] = _NOT_BEGUN
         worker = self._spawn.Process(target=self._work, args=(of_worker, self._numbers, place))
         worker.start()
         self._pipes[worker], self._places[worker] = pipe, place
@@ -81,6 +80,7 @@ class Workers:
     def _replace(self, dead: SpawnProcess) -> None:
         ended, pipe = f"worker {dead.pid} ended with {dead.exitcode}", self._pipes.pop(dead)
         place, lived = self._places.pop(dead), monotonic() - self._began.pop(dead)
+        self._numbers[place] = _NOT_BEGUN
         try:
             begun = pipe.poll() and pipe.recv()
         except EOFError:
@@ -89,7 +89,7 @@ class Workers:
             raise RuntimeError(f"{ended} before it could begin")
         steady = begun and lived >= _STEADY
         times = self._soon_dead[place] = 0 if steady else self._soon_dead.get(place, 0) + 1
-        pause = 0.0 if times < 2 else min(2.0 ** (times - 2), _LONGEST_PAUSE)
+        pause = 0.0 if times < 2 else min(2 ** (times - 2), _LONGEST_PAUSE)
         self._due[place] = monotonic() + pause
         after = f"in {pause:.0f} seconds" if pause else "now"
         _log.warning("%s; another takes its place %s", ended, after)

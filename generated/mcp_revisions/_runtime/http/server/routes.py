@@ -9,7 +9,8 @@ from typing import Any, Final, TypeAlias, TypedDict, TypeVar
 
 from pydantic_core import from_json, to_json
 
-from ...core.errors import INTERNAL_ERROR, PARSE_ERROR, LocalError
+from ...core.connection_errors import Disconnected
+from ...core.errors import INTERNAL_ERROR, PARSE_ERROR, LocalError, RemoteError
 from ...core.http_request import HttpRequest
 from ...server.base import ServerBase
 from .. import headers
@@ -75,8 +76,11 @@ class RouteResponse:
             kind = "application/octet-stream"
         else:
             content = to_json(content)
-        # RFC 9110, section 8.6: some answers have no length.
-        given = {} if self.status in (204, 304) else {"content-length": str(len(content))}
+        given: dict[str, str] = {}
+        if self.status in (204, 304):
+            content = b""  # RFC 9110, sections 6.4.1 and 8.6: they have no length, either.
+        else:
+            given["content-length"] = str(len(content))
         if content:
             given["content-type"] = kind
         given |= {name.lower(): value for name, value in self.headers.items()}
@@ -151,32 +155,34 @@ class Route:
         return methods if "GET" not in methods else tuple(dict.fromkeys([*methods, "HEAD"]))
 
     async def serve(self, state: HttpState, exchange: HttpExchange) -> None:
-        """Answer a request; raise `HttpRefusal`."""
         if self.is_app:
             app: Any = self.endpoint
             root = exchange.scope.get("root_path", "") + self.prefix
             receive = _limited(exchange, state.http.max_body)
-            await app({**exchange.scope, "root_path": root}, receive, exchange.send)
+            await _run(app, exchange, {**exchange.scope, "root_path": root}, receive)
             return
-        state.check_room()
-        state.working += 1
         try:
-            await self._answer(state, exchange)
+            body = await state.bodies.read(exchange)
+            state.check_open()
+            # Only now: a slow client takes no room from others.
+            state.check_room()
+            state.working += 1
+            try:
+                await self._answer(state, exchange, body)
+            finally:
+                state.working -= 1
+                if state.closing:
+                    state.ended.ring()
         finally:
             state.bodies.done(exchange)
-            state.working -= 1
-            if state.closing:
-                state.ended.ring()
 
-    async def _answer(self, state: HttpState, exchange: HttpExchange) -> None:
-        body = await state.bodies.read(exchange)
+    async def _answer(self, state: HttpState, exchange: HttpExchange, body: bytes) -> None:
         shared = state.shared_servers
         server = self.server or (shared[-1] if shared else None)
         try:
             result = await _called(self.endpoint, RouteRequest(exchange, body, server))
             if callable(result):
-                response: Any = result
-                await response(exchange.scope, exchange.receive, exchange.send)
+                await _run(result, exchange, exchange.scope, exchange.receive)
                 return
             if not isinstance(result, RouteResponse):
                 result = RouteResponse(result, 204 if result is None else 200)
@@ -209,8 +215,23 @@ async def _called(function: Any, request: RouteRequest) -> Any:
     return await result if isawaitable(result) else result
 
 
+async def _run(app: AsgiApp, exchange: HttpExchange, scope: Scope, receive: Receive) -> None:
+    async def send(message: Message) -> None:
+        await exchange.send(message)
+        if exchange.closed:
+            raise Disconnected  # so that streams end
+
+    try:
+        await app(scope, receive, send)
+    except Disconnected:
+        if not exchange.closed:
+            raise
+    except RemoteError as error:
+        # Which the client would be told, as that of a message.
+        raise RuntimeError("a route failed") from error
+
+
 def _limited(exchange: HttpExchange, most: int) -> Receive:
-    """Return a `receive` that gives as much of a body as there may be; raise `HttpRefusal`."""
     length_of(exchange.fields.get(LENGTH, b"0"), most)
     left = most
 
@@ -226,7 +247,6 @@ def _limited(exchange: HttpExchange, most: int) -> Receive:
 
 
 def _binds(endpoint: object, number: int) -> bool:
-    """Return whether something can be called with so many arguments."""
     try:
         signature(endpoint).bind(*range(number))  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -263,7 +283,5 @@ class Routes:
             return None
         if path in self._functions:
             return self._functions[path].get(method)
-        above = path.rstrip("/")
-        while above not in self._apps and above:
-            above = above.rpartition("/")[0]
-        return self._apps.get(above)
+        above = [one for one in self._apps if path == one or path.startswith(f"{one}/")]
+        return self._apps[max(above, key=len)] if above else None

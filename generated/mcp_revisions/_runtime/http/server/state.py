@@ -375,6 +375,10 @@ class HttpState:
             spoken = tuple(one for one in spoken if one.id in known)
         return RevisionViews(servers, spoken, self.options.on_loss)
 
+    def check_open(self) -> None:
+        if self.closing:
+            raise HttpRefusal.for_now("The server is shutting down")
+
     def check_room(self, jobs: Jobs | None = None) -> None:
         """Raise `HttpRefusal` if too many requests are worked on, or `jobs` can take no more."""
         if self.working - self.listening >= self.http.max_requests or (jobs and jobs.busy):
