@@ -182,7 +182,8 @@ class Route:
         try:
             result = await _called(self.endpoint, RouteRequest(exchange, body, server))
             if callable(result):
-                await _run(result, exchange, exchange.scope, exchange.receive)
+                response: Any = result
+                await _run(response, exchange, exchange.scope, exchange.receive)
                 return
             if not isinstance(result, RouteResponse):
                 result = RouteResponse(result, 204 if result is None else 200)
