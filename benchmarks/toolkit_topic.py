@@ -45,7 +45,9 @@ _PEERS: Final = (
 _OURS: Final = "ours"
 _KINDS: Final = {"async": "a coroutine function", "plain": "a plain function"}
 _DEPTHS: Final = (1, 16)
-_CALLS, _WARM_UP, _CONNECTIONS = 300, 100, 16
+_CALLS, _WARM_UP = 300, 100
+# A call over HTTP is short, and a server that has just started slow.
+_HTTP_CALLS, _HTTP_WARM_UP, _CONNECTIONS = 1_000, 1_000, 16
 
 _ALONE: Final = {
     "toolkit": "a coroutine function",
@@ -141,5 +143,5 @@ def _http(rounds: int) -> Iterator[Row]:
 def _http_load(stack: ExitStack, port: int, revision: str) -> Callable[[], float]:
     sessions = revision == REVISION
     callers = http_load.callers(stack, port, _CONNECTIONS, sessions=sessions)
-    http_load.load(callers, _WARM_UP)
-    return lambda: http_load.load(callers, _CALLS).each
+    http_load.load(callers, _HTTP_WARM_UP)
+    return lambda: http_load.load(callers, _HTTP_CALLS).each
