@@ -12,7 +12,7 @@ import re
 from asyncio import Task, TimerHandle, gather, get_running_loop, timeout
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from logging import getLogger
@@ -75,8 +75,8 @@ class HttpSession:
     under_way: int = 0
     """The number of its open requests and streams."""
     ended: bool = False
-    held: AsyncExitStack = field(default_factory=AsyncExitStack)
-    """The lifespan of its server."""
+    held: AsyncExitStack | None = None
+    """The lifespan of its server, if that is its own."""
     streams: dict[str, Stream] = field(default_factory=dict[str, Stream])
     """The streams of requests that are being worked on, by name, if events are kept."""
 
@@ -122,7 +122,8 @@ class HttpSession:
             # The store is the application's. Other sessions have to end all the same.
             _log.exception("the events of a session could not be deleted")
         try:
-            await self.held.aclose()
+            if self.held is not None:
+                await self.held.aclose()
         except LifespanError as error:
             _log.error("a session did not end well: %s", error, exc_info=error)
 
@@ -200,11 +201,11 @@ class SessionRegistry:
         Raise `HttpRefusal` if there is no room for one more, or the server cannot begin.
         """
         held = await self._state.held(bound_server)
-        async with held:
+        async with held or nullcontext():
             session = self._sessions.get(id)
             if session is None:
                 session = self._added(id, principal, bound_server, connection)
-                session.held = held.pop_all()
+                session.held = held and held.pop_all()
             return session
 
     def _added(
@@ -350,14 +351,16 @@ class HttpState:
             return BoundServer(self._new_views()[revision])
         return self.shared.bound_server(revision)
 
-    async def held(self, bound_server: BoundServer) -> AsyncExitStack:
+    async def held(self, bound_server: BoundServer) -> AsyncExitStack | None:
         """Enter the lifespan of the server of one session alone; raise `HttpRefusal`."""
+        if not self._of_each:
+            # A stack takes more memory than anything else that a session has.
+            return None
         held = AsyncExitStack()
-        if self._of_each:
-            try:
-                await held.enter_async_context(entered([bound_server.server]))
-            except LifespanError as error:
-                raise cannot_begin(error) from None
+        try:
+            await held.enter_async_context(entered([bound_server.server]))
+        except LifespanError as error:
+            raise cannot_begin(error) from None
         return held
 
     def handshake_views(self) -> RevisionViews[ServerBase[Any]]:
