@@ -133,7 +133,7 @@ class ServerState:
         self.ids: Iterator[RequestId] = count(1)
         self.network: Network | None = None
         """What connections go over, if their transport says."""
-        self.seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
+        self.seal = StateSeal(options.state_keys, lifetime=options.state_lifetime)
         self._views = views
         self._bound_servers: dict[str, BoundServer] = {}
 
