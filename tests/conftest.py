@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support import missing, scheduling, tables
 from support.coroutines import run
+from support.http import behind
 from support.running import Ran, Run
 
 if TYPE_CHECKING:
@@ -25,10 +26,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--all", action="store_true", help="every case of every table, no samples")
     group.addoption("--of", help="only tests that a row of this name is in, as a revision")
     group.addoption("--seed", default="0", help="which samples of large tables to take")
+    behind.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     tables.configure(config)
+    behind.configure(config)
     # Processes that tests start would compile all that they import, each time anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # Tests say themselves what earlier runs have left.

@@ -9,6 +9,7 @@ import re
 from asyncio import StreamReader, StreamReaderProtocol, StreamWriter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Final, NamedTuple, Protocol
@@ -25,6 +26,7 @@ _CODING: Final = b"transfer-encoding"
 # A head that is longer than any server takes passes on unread.
 _LONGEST: Final = 2**18
 _PIECE: Final = 2**16
+_LINGER: Final = 1.0
 _NOBODY: Final = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -154,20 +156,26 @@ class Forwarder:
         try:
             goes_on = await self._answer(client, server, asked, chosen)
             # The rest of a body that nobody has waited for is no request.
-            return goes_on and server.asked
+            whole = server.asked
         finally:
             asking.cancel()
             await asyncio.wait([asking])
             await server.close()
+        if not whole:
+            # What it still sends would have the system take back the response.
+            await client.linger()
+        return goes_on and whole
 
     async def _opened(self, chosen: int) -> "tuple[int, _Side | None]":
         """Connect to the server of a number, or to the next one that is there."""
         for number in range(chosen, chosen + len(self.ports)):
-            port = self.ports[number % len(self.ports)]
+            port, taken = self.ports[number % len(self.ports)], list[_Side]()
+            connecting = partial(_Watched, taken.append)
             try:
-                return number % len(self.ports), _Side(*await _open(port))
+                await asyncio.get_running_loop().create_connection(connecting, "127.0.0.1", port)
             except OSError:
                 continue
+            return number % len(self.ports), taken[0]
         return chosen, None
 
     async def _answer(self, client: "_Side", server: "_Side", asked: "_Head", chosen: int) -> bool:
@@ -299,6 +307,14 @@ class _Side:
         else:
             self.writer.write_eof()
 
+    async def linger(self) -> None:
+        """Write nothing more, and let it write on for a while."""
+        self.hang_up(at_once=False)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER):
+                while await self._reader.read(_PIECE):
+                    pass
+
     async def close(self) -> None:
         if self.writer.transport.get_write_buffer_size():
             # It is somebody who does not read.
@@ -322,12 +338,8 @@ class _Watched(StreamReaderProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._gone.set()
-        super().connection_lost(exc)
-
-
-async def _open(port: int) -> tuple[StreamReader, StreamWriter, asyncio.Event]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=_PIECE)
-    return reader, writer, asyncio.Event()
+        # What came before can still be read.
+        super().connection_lost(None)
 
 
 @asynccontextmanager
