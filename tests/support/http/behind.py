@@ -56,8 +56,8 @@ def _redis(held: ExitStack) -> Callable[[], Any]:
     from support.engines import redis_running
 
     server = held.enter_context(redis_running())
-    names = (f"tests-{number}:" for number in count())
-    return lambda: RedisEngine(server.url, prefix=next(names))
+    names = (f"tests-{number}" for number in count())
+    return lambda: RedisEngine(server.url, namespace=next(names))
 
 
 ENGINES: Final[Mapping[str, Callable[[ExitStack], Callable[[], Any]]]] = {
