@@ -36,6 +36,7 @@ from .event_stream import STANDALONE, EventLog, EventResponse, KeepAlive, Standa
 from .options import HttpOptions
 from .param_header_check import ToolHeaders
 from .peers import Peers
+from .relay import ChangeRelay
 from .stores import EventStore, MemoryEventStore, SessionRecord
 
 _log: Final = getLogger(__name__)
@@ -327,6 +328,9 @@ class HttpState:
         self.shared.ids = own_ids(worker)
         self.peers = Peers(worker, http.shared, http.session_lifetime, self.tasks)
         self.shared.network = OVER_HTTP
+        self.relay: ChangeRelay | None = None
+        if http.shared is not None:
+            self.relay = self.shared.relay = ChangeRelay(self.peers, http.shared.engine, self.tasks)
         # Without a stateless revision, there may be nothing outside of sessions.
         alone = not self._of_each or views.offer.stateless or not http.sessions
         self.shared_servers = tuple(views.handlers) if alone else ()
@@ -414,6 +418,9 @@ class HttpState:
     async def begin(self) -> None:
         """Connect to what is shared with other workers; without `shared`, this does nothing."""
         await self.peers.begin()
+        if self.relay is not None:
+            for server in self.shared_servers:
+                self.relay.add(server)
 
     async def close(self) -> None:
         """End all streams and calls at once, and after `options.drain` seconds everything."""
@@ -428,6 +435,8 @@ class HttpState:
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
         await self.keep_alive.close(self.options.drain)
+        if self.relay is not None:
+            await self.relay.close(self.options.drain)
         await self.peers.close()
         await self.tasks.cancel()
 
