@@ -199,7 +199,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-server"}),
-        {"http": ("headers", "server", "sse"), **_MARKS},
+        {"http": ("headers", "server", "sse"), "sharing": ("engine", "memory"), **_MARKS},
         (
             ("core.http_request", ("Principal",)),
             ("http.server.app", ("HttpApp", "http_app")),
@@ -217,6 +217,8 @@ CONTENTS: Final = (
                     "StoredEvent",
                 ),
             ),
+            ("sharing.engine", ("EngineUnavailable", "Shared")),
+            ("sharing.memory", ("MemoryEngine",)),
         ),
     ),
     Contents(
