@@ -7,9 +7,9 @@ forwarder: what holds for one application is shown to hold for several, by the s
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import pytest
 
@@ -17,6 +17,8 @@ from support.http.forwarding import POLICIES, forwarding
 
 if TYPE_CHECKING:
     from mcp_revisions import HttpApp
+
+T = TypeVar("T")
 
 Boot: TypeAlias = Callable[[Any], AbstractAsyncContextManager[int]]
 """Serves an application on a port."""
@@ -98,21 +100,29 @@ async def served(
     chosen = {"shared": shared, "state_keys": [_KEY], **chosen}
     workers = Workers(make(**chosen) for _ in range(NUMBER))
     async with (
-        _together([boot(app) for app in workers.apps]) as ports,
+        together([boot(app) for app in workers.apps]) as ports,
         forwarding(ports, policy) as forwarder,
     ):
         yield workers, forwarder.port
 
 
 @asynccontextmanager
-async def _together(
-    boots: Sequence[AbstractAsyncContextManager[int]],
-) -> AsyncGenerator[list[int], None]:
-    """All of these; most of the time that each takes to end, it waits for connections."""
-    async with AsyncExitStack() as begun:
-        ports = [await begun.enter_async_context(boot) for boot in boots]
-        begun.pop_all()
+async def together(
+    contexts: Sequence[AbstractAsyncContextManager[T]],
+) -> AsyncGenerator[list[T], None]:
+    """All of these, begun and ended at once."""
+    begun = await asyncio.gather(*(one.__aenter__() for one in contexts), return_exceptions=True)
     try:
-        yield ports
+        entered = [one for one in begun if not isinstance(one, BaseException)]
+        for one in begun:
+            if isinstance(one, BaseException):
+                raise one
+        yield entered
     finally:
-        await asyncio.gather(*(boot.__aexit__(None, None, None) for boot in boots))
+        await asyncio.gather(
+            *(
+                one.__aexit__(None, None, None)
+                for one, result in zip(contexts, begun, strict=True)
+                if not isinstance(result, BaseException)
+            )
+        )
