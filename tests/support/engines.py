@@ -1,0 +1,191 @@
+"""Servers of engines that tests start as processes, stop, and disturb.
+
+What is there for PostgreSQL is like what is there for Redis: `EngineServer` is what both can do.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+from support.missing import untested
+from support.ports import free_port
+
+_PATIENCE: Final = 30.0
+
+
+class EngineServer(Protocol):
+    """A server that engines connect to; each method returns when it has taken effect."""
+
+    @property
+    def url(self) -> str:
+        """What an engine is made with."""
+        ...
+
+    def start(self) -> None:
+        """Start it again, with what it has kept."""
+        ...
+
+    def stop(self, *, keep: bool = True) -> None:
+        """Stop it; without `keep` it has lost everything when it starts again."""
+        ...
+
+    def freeze(self) -> None:
+        """Let it be silent, with its connections open."""
+        ...
+
+    def thaw(self) -> None: ...
+
+    def disconnect(self) -> None:
+        """End all connections of others."""
+        ...
+
+
+def program(name: str, *places: Path) -> str:
+    """Return the path of a program; skip, saying so loudly, where it is not installed."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), *map(str, places)])
+    return shutil.which(name, path=path) or untested(name, "workers that share it as an engine")
+
+
+def ending_with_us(*command: str) -> list[str]:
+    """Return a command whose process ends with this one, also if this one is killed."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", *command] if setpriv else [*command]
+
+
+def wait_until_listening(port: int, process: "subprocess.Popen[bytes]") -> None:
+    """Return when somebody listens on a port, or fail when the process has ended."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        assert process.poll() is None, f"{process.args} ended with {process.returncode}"
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"nobody listens on {port} after {_PATIENCE} seconds")
+
+
+@dataclass
+class RedisServer:
+    """A redis-server in a folder of its own, without persistence until it is stopped."""
+
+    folder: Path
+    port: int = field(default_factory=free_port)
+    options: tuple[str, ...] = ()
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        options = [*("--port", str(self.port)), *("--bind", "127.0.0.1"), *("--save", "")]
+        server = ending_with_us(program("redis-server"), *options, *self.options)
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(server, cwd=self.folder, stdout=log, stderr=log)
+        wait_until_listening(self.port, self._process)
+        while b"LOADING" in self._raw("PING"):
+            time.sleep(0.01)
+
+    def stop(self, *, keep: bool = True) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if keep:
+            self.command("SAVE")
+        process.kill()
+        process.wait(_PATIENCE)
+        if not keep:
+            for kept in self.folder.glob("*.rdb"):
+                kept.unlink()
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def disconnect(self) -> None:
+        self.command("CLIENT", "KILL", "SKIPME", "yes")
+
+    def command(self, *arguments: str | int) -> Any:
+        """Return the answer to a command."""
+        from redis import Redis
+
+        with Redis(port=self.port) as client:
+            return client.execute_command(*arguments)
+
+    def _raw(self, line: str) -> bytes:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=_PATIENCE) as connection:
+            connection.sendall(f"{line}\r\n".encode())
+            return connection.recv(1000)
+
+
+@contextmanager
+def redis_running(*options: str) -> Generator[RedisServer, None, None]:
+    """A server for a while, by default one that several tests share by namespaces."""
+    with TemporaryDirectory(prefix="redis-") as folder:
+        server = RedisServer(Path(folder), options=options)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop(keep=False)
+
+
+class SlowProxy:
+    """Passes on what comes to a port, each piece late by `delay` seconds."""
+
+    def __init__(self, url: str) -> None:
+        self._to = urlsplit(url)
+        self.delay = 0.0
+        self.url = url
+        self.connections = 0
+
+    @asynccontextmanager
+    async def running(self) -> "AsyncGenerator[SlowProxy, None]":
+        """Listen on a port of its own, which is that of `url` meanwhile."""
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        place = self._to.netloc.replace(f":{self._to.port}", f":{port}")
+        self.url = urlunsplit(self._to._replace(netloc=place))
+        tasks = self._tasks = set[asyncio.Task[None]]()
+        try:
+            yield self
+        finally:
+            server.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        far_reader, far_writer = await asyncio.open_connection(self._to.hostname, self._to.port)
+        for one, other in ((reader, far_writer), (far_reader, writer)):
+            task = asyncio.create_task(self._pass_on(one, other))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(1 << 16):
+                await asyncio.sleep(self.delay)
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            return
+        finally:
+            writer.close()
