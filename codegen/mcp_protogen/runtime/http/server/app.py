@@ -26,7 +26,8 @@ from .cors import CrossOrigin
 from .legacy_sse import LegacySse
 from .options import HttpOptions
 from .routes import Route, Routes
-from .state import HttpState, cannot_begin
+from .servers import cannot_begin
+from .state import HttpState
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
 
@@ -152,7 +153,7 @@ class HttpApp:
     async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             while (await receive())["type"] == "lifespan.startup":
-                work = self._begin() if any(map(has_lifespan, self._servers)) else None
+                work = self._begin() if self._has_to_begin else None
                 if not await self._answer("startup", work, send):
                     return
             await self._answer("shutdown", self.close(), send)
@@ -202,8 +203,13 @@ class HttpApp:
         # Other requests may wait for it as well.
         await shield(begun)
 
+    @property
+    def _has_to_begin(self) -> bool:
+        return self.http.shared is not None or any(map(has_lifespan, self._servers))
+
     async def _enter(self) -> None:
         running = _Running(HttpState(self._servers, self._revisions, self.options, self.http))
+        await running.state.begin()
         await running.held.enter_async_context(entered(running.state.shared_servers))
         self._running = running
 
@@ -222,7 +228,7 @@ class HttpApp:
         if running is None or running.loop is not get_running_loop():
             # Not before there is a loop: an application is made at import, often, and tests run
             # one in many.
-            if any(map(has_lifespan, self._servers)):
+            if self._has_to_begin:
                 return self._handle_first
             state = HttpState(self._servers, self._revisions, self.options, self.http)
             running = self._running = _Running(state)
