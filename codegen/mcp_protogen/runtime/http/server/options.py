@@ -187,6 +187,10 @@ class HttpOptions:
 
     It ends when the server publishes `tools_list_changed`.
     """
+    health_path: str | None = "/health"
+    """The path that says that the process lives, to anybody; None for none."""
+    ready_path: str | None = "/ready"
+    """The path that says whether requests can be served now, with 200 or 503; None for none."""
     old_sse: bool = False
     """Whether to serve clients of the transport of 2024-11-05, HTTP with SSE, too."""
     old_sse_path: str = "/sse"
@@ -208,8 +212,9 @@ class HttpOptions:
         if self.cors is not None and self.cors.credentials and unnamed:
             # Any page can be in a sandbox, whose origin is null.
             raise ValueError(f"Cors(credentials=True) needs named allowed_origins, not {unnamed}")
-        for name in ("path", "old_sse_path", "old_messages_path"):
-            if not getattr(self, name).startswith("/"):
+        for name in ("path", "old_sse_path", "old_messages_path", "health_path", "ready_path"):
+            path = getattr(self, name)
+            if path is not None and not path.startswith("/"):
                 raise ValueError(f"{name} has to begin with a slash")
         for name in _POSITIVE:
             if getattr(self, name) <= 0:

@@ -220,9 +220,9 @@ def _work(
     place: int,
 ) -> None:
     app = _named(name, given)
-    if app.options.state_key is None:
+    if not app.options.state_keys:
         # A round that one worker began may go on in another.
-        app.options = replace(app.options, state_key=key)
+        app.options = replace(app.options, state_keys=[key])
     server = _server(app, "", 0)
 
     def watch() -> None:

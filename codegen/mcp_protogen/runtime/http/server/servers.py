@@ -19,6 +19,7 @@ from ...translation.revision_view import RevisionViews
 from .asgi import HttpRefusal
 from .options import HttpOptions
 from .peers import Peers
+from .relay import ChangeRelay
 
 _log: Final = getLogger(__name__)
 
@@ -40,7 +41,8 @@ class HttpServers:
     ) -> None:
         self._servers = servers
         self._revisions = revisions
-        self._of_each = any(isinstance(server, type) for server in servers)
+        self.of_each: Final = any(isinstance(server, type) for server in servers)
+        """Whether a session may have a server of its own."""
         self.http = http
         self.options = options
         views = self._new_views()
@@ -51,8 +53,11 @@ class HttpServers:
         self.shared = ServerState(views, self.tasks, options)
         self.shared.ids = own_ids(worker)
         self.shared.network = OVER_HTTP
+        self.relay: ChangeRelay | None = None
+        if http.shared is not None:
+            self.relay = self.shared.relay = ChangeRelay(self.peers, http.shared.engine, self.tasks)
         # Without a stateless revision, there may be nothing outside of sessions.
-        alone = not self._of_each or views.offer.stateless or not http.sessions
+        alone = not self.of_each or views.offer.stateless or not http.sessions
         self.shared_servers = tuple(views.handlers) if alone else ()
 
     def _new_views(self) -> RevisionViews[ServerBase[Any]]:
@@ -60,13 +65,13 @@ class HttpServers:
 
     def bound_server(self, revision: str, *, own: bool = False) -> BoundServer:
         """Return the server of a revision; with `own`, that of one session alone."""
-        if own and self._of_each:
+        if own and self.of_each:
             return BoundServer(self._new_views()[revision])
         return self.shared.bound_server(revision)
 
     async def held(self, bound_server: BoundServer) -> AsyncExitStack | None:
         """Enter the lifespan of the server of one session alone; raise `HttpRefusal`."""
-        if not self._of_each:
+        if not self.of_each:
             # A stack takes more memory than anything else that a session has.
             return None
         held = AsyncExitStack()

@@ -118,11 +118,8 @@ class HttpSession:
             connection.enter(State.OPEN)
 
     def own(self, owned: bool) -> None:
-        """Hear of what the server publishes, as the one worker of the session that does, or not."""
-        if owned and not self.ended:
-            self.connection.register()
-        else:
-            self.connection.unregister()
+        """Send what the server publishes, as the one worker of the session that does, or do not."""
+        self.connection.is_owner = owned
 
     async def close(self, *, forget: bool) -> None:
         """End what is under way; `forget` its events if nobody can go on with it."""

@@ -127,11 +127,12 @@ class SharedSessions(SessionRegistry):
         self._adopt(session)
         return session
 
-    def _adopt(self, session: HttpSession) -> SessionCopy:
+    def _adopt(self, session: HttpSession) -> None:
         key = key_of(session.id)
-        copy = session.copy = SessionCopy(key, session.choices, 0, self._gaps)
+        session.copy = SessionCopy(key, session.choices, 0, self._gaps)
         self._by_key[key] = session
-        return copy
+        if self._servers.of_each and self._servers.relay is not None:
+            self._servers.relay.add(session.connection.server, key)
 
     def _found(self, key: str) -> HttpSession | None:
         session = self._by_key.get(key)
@@ -189,8 +190,13 @@ class SharedSessions(SessionRegistry):
 
     async def remove(self, session: HttpSession) -> None:
         """Close a session that is not served here any more."""
-        self._by_key.pop(_copy_of(session).key, None)
+        self._forget(_copy_of(session).key)
         await super().remove(session)
+
+    def _forget(self, key: str) -> None:
+        self._by_key.pop(key, None)
+        if self._servers.of_each and self._servers.relay is not None:
+            self._servers.relay.remove(key)
 
     async def delete(self, session: HttpSession) -> None:
         copy, session.ended = _copy_of(session), True
@@ -210,7 +216,7 @@ class SharedSessions(SessionRegistry):
             if self._by_key.get(key) is not session:
                 # It is used here again.
                 return
-            del self._by_key[key]
+            self._forget(key)
             try:
                 if self._peers.current:
                     await self._peers.engine.sessions.leave(key, self._peers.name)

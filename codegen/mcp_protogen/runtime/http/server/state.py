@@ -83,6 +83,9 @@ class HttpState(HttpServers):
     async def begin(self) -> None:
         """Connect to what is shared with other workers; without `shared`, this does nothing."""
         await self.peers.begin()
+        if self.relay is not None:
+            for server in self.shared_servers:
+                self.relay.add(server)
 
     async def close(self) -> None:
         """End all streams and calls at once, and after `options.drain` seconds everything."""
@@ -97,5 +100,7 @@ class HttpState(HttpServers):
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
         await self.keep_alive.close(self.options.drain)
+        if self.relay is not None:
+            await self.relay.close(self.options.drain)
         await self.peers.close()
         await self.tasks.cancel()
