@@ -26,7 +26,8 @@ from .cors import CrossOrigin
 from .legacy_sse import LegacySse
 from .options import HttpOptions
 from .routes import Route, RouteResponse, Routes
-from .state import HttpState, cannot_begin
+from .servers import cannot_begin
+from .state import HttpState
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
 

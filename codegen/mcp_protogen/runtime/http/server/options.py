@@ -16,7 +16,6 @@ from ...core.http_request import Principal
 from ...sharing.engine import Shared
 from .asgi import Field, HttpRefusal
 from .cors import Cors
-from .stores import EventStore, SessionStore
 
 _POSITIVE: Final = (
     *("session_lifetime", "max_sessions", "keep_alive", "send_timeout", "head_timeout"),
@@ -157,10 +156,6 @@ class HttpOptions:
     """The most sessions at a time; a new one then replaces the one that is idle for longest."""
     shared: Shared | None = None
     """What this worker shares with the others that serve the endpoint; without it, nothing."""
-    session_store: SessionStore | None = None
-    """The store that lets another process go on with a session; without it, none can."""
-    events: EventStore | None = None
-    """The store of what was sent, for clients that lose their connection; in memory by default."""
     resumable: bool = True
     """Whether clients of the handshake revisions can ask again for what they missed."""
     retry: float = 1.0

@@ -21,7 +21,8 @@ from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
-from .state import HttpSession, HttpState
+from .sessions import HttpSession
+from .state import HttpState
 
 HANDSHAKE: Final[Mapping[int, int]] = {
     errors.PARSE_ERROR: 400,
@@ -133,7 +134,7 @@ class HttpResponse(StreamSink):
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered = True
-        if self._queue is None and (self._session is None or self._state.sessions.store is None):
+        if self._queue is None and (self._session is None or not self._session.unsaved):
             if error is None:
                 return self.exchange.respond(200, data)
             return self._refuse(data, error)
@@ -146,7 +147,7 @@ class HttpResponse(StreamSink):
         return self.exchange.respond(status, data, fields)
 
     async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:
-        if self._session is not None:
+        if self._session is not None and self._session.unsaved:
             # What was answered holds wherever the client asks next.
             await self._state.sessions.save(self._session)
         if self._queue is not None:
