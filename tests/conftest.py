@@ -18,6 +18,7 @@ from support.running import Ran, Run
 
 if TYPE_CHECKING:
     from support.engines import RedisServer
+    from support.peers.visits import Peers
     from support.update.specifications import Spec
 
 
@@ -106,6 +107,16 @@ def redis_server() -> Generator["RedisServer", None, None]:
 
     with redis_running() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def peers() -> Generator["Peers", None, None]:
+    """Clients and servers of others that run until the tests of a module are over."""
+    from support.peers.visits import Peers
+
+    made = Peers()
+    yield made
+    made.close()
 
 
 @pytest.fixture
