@@ -13,7 +13,7 @@ from asyncio import Task, TimerHandle, gather, get_running_loop, timeout
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from contextlib import AsyncExitStack, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from logging import getLogger
 from secrets import token_urlsafe
@@ -32,11 +32,13 @@ from ...server.lifespan import LifespanError
 from ...server.serve import Server, by_revision, entered
 from ...translation.revision_view import RevisionViews
 from .asgi import Bodies, HttpExchange, HttpRefusal
-from .event_stream import STANDALONE, EventLog, EventResponse, KeepAlive, StandaloneStream, Stream
+from .event_log import StreamContext
+from .event_stream import KeepAlive
 from .options import HttpOptions
 from .param_header_check import ToolHeaders
 from .peers import Peers
-from .stores import EventStore, MemoryEventStore, SessionRecord
+from .session_streams import SessionStreams
+from .stores import SessionRecord
 
 _log: Final = getLogger(__name__)
 
@@ -65,8 +67,7 @@ class HttpSession:
     """The id of who began it; nobody else may use it."""
     revision: str
     connection: ServerConnection
-    standalone: StandaloneStream
-    events: EventStore | None
+    streams: SessionStreams
     used: float
     saved: float
     saving: int = 0
@@ -78,15 +79,6 @@ class HttpSession:
     ended: bool = False
     held: AsyncExitStack | None = None
     """The lifespan of its server, if that is its own."""
-    streams: dict[str, Stream] = field(default_factory=dict[str, Stream])
-    """The streams of requests that are being worked on, by name, if events are kept."""
-
-    def stream(self, response: EventResponse) -> Stream:
-        log = None if self.events is None else EventLog(self.events, self.id)
-        stream = Stream(response, log, self.standalone.retry)
-        if log is not None:
-            self.streams[log.name] = stream
-        return stream
 
     def to_record(self) -> SessionRecord:
         connection = self.connection.endpoint.connection
@@ -112,16 +104,8 @@ class HttpSession:
         """End what is under way; `forget` its events if nobody can go on with it."""
         self.ended = True
         self.connection.abort(Disconnected("the session was ended"))
-        await self.standalone.close()
         self.connection.endpoint.cancel_all()
-        for stream in list(self.streams.values()):
-            stream.abort()
-        try:
-            if forget and self.events is not None:
-                await self.events.forget(self.id)
-        except Exception:
-            # The store is the application's. Other sessions have to end all the same.
-            _log.exception("the events of a session could not be deleted")
+        self.streams.close()
         try:
             if self.held is not None:
                 await self.held.aclose()
@@ -139,7 +123,8 @@ class SessionRegistry:
         self._state = state
         self._time = get_running_loop().time
         self._http = http = state.http
-        self._events = http.events or MemoryEventStore() if http.resumable else None
+        retry = round(http.retry * 1000)
+        self._streams = StreamContext(state.peers, state.tasks, http.resumable, retry)
         self.store: Final = http.session_store
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         # Strings are found by a keyed hash of the whole, so the time it takes reveals no id.
@@ -218,16 +203,13 @@ class SessionRegistry:
                 raise HttpRefusal.for_now("Too many sessions", seconds=10)
             _log.info("a session that has been idle for longest makes room for a new one")
             self._drop(idle)
-        events, now = self._events, self._time()
-        log = None if events is None else EventLog(events, id, STANDALONE + token_urlsafe(9))
-        shared, table = self._state.shared, connection.table
-        retry = round(self._http.retry * 1000) if table.rules.polling else None
-        standalone = StandaloneStream(self._state.tasks, log, retry)
-        server_connection = ServerConnection(bound_server, connection, shared, standalone)
+        shared, table, now = self._state.shared, connection.table, self._time()
+        streams = SessionStreams.of(self._streams, id, primes=table.rules.polling)
+        server_connection = ServerConnection(bound_server, connection, shared, streams.standalone)
         server_connection.endpoint.principal = principal
         server_connection.register()
         session = self._sessions[id] = HttpSession(
-            id, principal, table.revision, server_connection, standalone, events, now, now
+            id, principal, table.revision, server_connection, streams, now, now
         )
         if self._timer is None:
             self._look_later()
