@@ -245,7 +245,7 @@ async def test_a_question_inside_a_result_may_be_answered_at_another_process() -
         "io.modelcontextprotocol/protocolVersion": STATELESS,
         "io.modelcontextprotocol/clientCapabilities": {"sampling": {}},
     }
-    apps = [app_of(tools(STATELESS, asks), state_key=key) for _ in range(2)]
+    apps = [app_of(tools(STATELESS, asks), state_keys=[key]) for _ in range(2)]
     async with (
         booted(apps[0]) as here,
         booted(apps[1]) as there,

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -42,12 +42,12 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 @given(JSON)
 def test_what_is_sealed_comes_back(value: object) -> None:
-    seal = StateSeal(KEY)
+    seal = StateSeal([KEY])
     assert seal.open(seal.seal(value, BOUND), BOUND) == value
 
 
 def test_a_changed_state_is_refused() -> None:
-    seal = StateSeal(KEY)
+    seal = StateSeal([KEY])
     raw = urlsafe_b64decode(seal.seal({"a": 1}, BOUND) + "==")
     for place in range(len(raw)):
         changed = raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :]
@@ -57,11 +57,11 @@ def test_a_changed_state_is_refused() -> None:
 def test_what_is_no_state_is_refused() -> None:
     for text in ["", "x", "AAAA", "ä", "=", "!!!!", "A" * 2_000_000, "A" * 100, "\n", "AA=="]:
         with case(text):
-            refused(StateSeal(KEY), text)
+            refused(StateSeal([KEY]), text)
 
 
 def test_a_shortened_or_padded_state_is_refused() -> None:
-    seal = StateSeal(KEY)
+    seal = StateSeal([KEY])
     text = seal.seal("x" * 50, BOUND)
     for length in range(len(text)):
         refused(seal, text[:length])
@@ -78,7 +78,7 @@ def test_a_state_of_another_request_caller_or_server_is_refused() -> None:
         binding("tools/call", {"name": "a"}, None, "t"),
     ]:
         with case(other):
-            seal = StateSeal(KEY)
+            seal = StateSeal([KEY])
             refused(seal, seal.seal(1, other))
             refused(seal, seal.seal(1, BOUND), other)
 
@@ -86,7 +86,7 @@ def test_a_state_of_another_request_caller_or_server_is_refused() -> None:
 def test_a_state_lapses(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(sealed_state, "time", clock)
-    seal = StateSeal(KEY, lifetime=60)
+    seal = StateSeal([KEY], lifetime=60)
     text = seal.seal(1, BOUND)
     clock.now += 60
     assert seal.open(text, BOUND) == 1
@@ -108,13 +108,26 @@ def test_without_a_key_it_is_one_of_this_process() -> None:
 
 
 def test_another_key_opens_nothing() -> None:
-    assert StateSeal(KEY).open(StateSeal(KEY).seal(1, BOUND), BOUND) == 1
-    refused(StateSeal(b"l" * 32), StateSeal(KEY).seal(1, BOUND))
+    assert StateSeal([KEY]).open(StateSeal([KEY]).seal(1, BOUND), BOUND) == 1
+    refused(StateSeal([b"l" * 32]), StateSeal([KEY]).seal(1, BOUND))
 
 
-def test_a_short_key_is_refused() -> None:
-    with pytest.raises(ValueError, match="16 bytes"):
-        StateSeal(b"short")
+def test_the_first_key_seals_and_all_of_them_open() -> None:
+    old, new = KEY, b"l" * 32
+    for before, after in [([old], [old, new]), ([old, new], [new, old]), ([new, old], [new])]:
+        # Each step of an exchange of keys, while others are still at the step before.
+        for one, other in [(before, after), (after, before)]:
+            assert StateSeal(other).open(StateSeal(one).seal(1, BOUND), BOUND) == 1
+    refused(StateSeal([new]), StateSeal([old, new]).seal(1, BOUND))
+
+
+def test_a_short_key_is_refused_and_so_is_one_that_is_no_list() -> None:
+    for keys in [[b"short"], [KEY, b"short"]]:
+        with pytest.raises(ValueError, match="16 bytes"):
+            StateSeal(keys)
+    for key in [KEY, "k" * 32]:
+        with pytest.raises(TypeError, match="a list of keys"):
+            StateSeal(cast(Any, key))
 
 
 def test_a_state_is_bound_to_what_all_rounds_have_in_common() -> None:

@@ -152,11 +152,11 @@ async def test_a_state_lapses() -> None:
 
 
 async def test_another_connection_opens_it_with_the_same_key_only() -> None:
-    for one, other in [(None, None), (KEY, KEY), (KEY, KEY[::-1])]:
+    for one, other in [([], []), ([KEY], [KEY]), ([KEY], [KEY[::-1]])]:
         with case((one, other)):
-            async with served(tools(STATELESS, interview), state_key=one) as hand:
+            async with served(tools(STATELESS, interview), state_keys=one) as hand:
                 state = (await first_round(hand))["requestState"]
-            async with served(tools(STATELESS, interview), state_key=other) as hand:
+            async with served(tools(STATELESS, interview), state_keys=other) as hand:
                 again = {"inputResponses": ANSWER, "requestState": state}
                 if one != other:
                     assert await refused(hand, **again) == "/params/requestState"

@@ -162,7 +162,7 @@ async def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
         code: int = (await hand.take())["error"]["code"]
         return code
 
-    options: JsonObject = {"revisions": pkg.REVISIONS, "state_key": KEY}
+    options: JsonObject = {"revisions": pkg.REVISIONS, "state_keys": [KEY]}
     async with served(tools(OWN, call), **options) as hand:
         await hand.send(called(1))
         back = answered((await hand.take())["result"])

@@ -29,7 +29,7 @@ from ..core.middleware import (
 from ..core.models.base import WireModel
 from ..core.options import Options
 from ..core.spec import Role
-from ..core.subscriptions import Filter, Listeners
+from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, Filter, Listeners
 from ..core.tasks import Tasks
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.jsonrpc import Call
@@ -40,7 +40,7 @@ from ..rpc.send_queue import MessageSink
 from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
-from .base import RequestContext, ServerBase
+from .base import Relay, RequestContext, ServerBase
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 
@@ -122,7 +122,10 @@ class BoundServer:
 class ServerState:
     """The servers in all revisions that are spoken, and what all their connections use."""
 
-    __slots__ = ("_bound_servers", "_views", "ids", "network", "offer", "options", "seal", "tasks")
+    __slots__ = (
+        *("_bound_servers", "_views", "ids", "network", "offer", "options"),
+        *("relay", "seal", "tasks"),
+    )
 
     def __init__(
         self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
@@ -133,7 +136,9 @@ class ServerState:
         self.ids: Iterator[RequestId] = count(1)
         self.network: Network | None = None
         """What connections go over, if their transport says."""
-        self.seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
+        self.relay: Relay | None = None
+        """What carries changes to connections, if other processes have some of them."""
+        self.seal = StateSeal(options.state_keys, lifetime=options.state_lifetime)
         self._views = views
         self._bound_servers: dict[str, BoundServer] = {}
 
@@ -159,6 +164,7 @@ class ServerConnection:
         "bound_server",
         "endpoint",
         "handlers",
+        "is_owner",
         "level",
         "seal",
         "server",
@@ -188,6 +194,7 @@ class ServerConnection:
         self._begun = monotonic() if measured else None
         self.endpoint = Endpoint(connection, sink, state.tasks, state.options, serve, notified)
         self.level: str = "debug"
+        self.is_owner = True
         self.handlers = bound_server.handlers
         # Most connections, of which there may be many, need neither.
         self._listeners: Listeners | None = None
@@ -229,6 +236,10 @@ class ServerConnection:
     @property
     def network(self) -> Network | None:
         return self.state.network
+
+    @property
+    def relay(self) -> Relay | None:
+        return self.state.relay
 
     def session(self) -> Any:
         return RequestContext(self).session()
@@ -349,6 +360,16 @@ class ServerConnection:
             uri is None or (self._listeners is not None and self._listeners.wants(uri))
         ):
             await self.endpoint.notify(spec, params)
+
+    async def cue(self) -> None:
+        """Tell the client that all may have changed of what it wants to know."""
+        declared = self.endpoint.connection.declared["server"]
+        wanted = Filter(frozenset(LIST_CHANGES), self.subscriptions).honoured(declared)
+        for method in LIST_CHANGES:
+            if method in wanted.lists:
+                await self.publish(method, None)
+        for uri in sorted(wanted.uris):
+            await self.publish(RESOURCE_UPDATED, uri)
 
     def abort(self, error: Disconnected) -> None:
         """Begin to end: calls fail with `error`, and listen streams get their results."""

@@ -23,7 +23,7 @@ from ..core.subscriptions import Level
 from ..messages.envelope import client_envelope
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
-from ..server.base import OpenConnection, RequestContext, ServerBase, SessionBase
+from ..server.base import OpenConnection, Relay, RequestContext, ServerBase, SessionBase
 from ..server.rounds import Rounds, read_round
 from ..server.serve import has_lifespan
 from ..server.strategies import Strategy, strategies
@@ -139,6 +139,14 @@ class MountedConnection:
         self.seal, self.audience = outer.seal, outer.audience
         self.middleware: Sequence[Middleware] = server.__mcp_runtime__.middleware()
         self._prefix = prefix
+
+    @property
+    def relay(self) -> Relay | None:
+        return self.outer.relay
+
+    @property
+    def is_owner(self) -> bool:
+        return self.outer.is_owner
 
     @property
     def level(self) -> str:

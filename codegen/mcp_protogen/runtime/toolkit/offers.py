@@ -10,9 +10,15 @@ from typing import Any, Final, NamedTuple, cast
 
 from ..core.errors import InvalidParams, LocalError
 from ..core.pagination import page
-from ..core.tasks import is_running
 from ..rules.handlers import Handlers
-from ..server.base import OpenConnection, RequestContext, ServerBase, ServerRuntime, SessionBase
+from ..server.base import (
+    OpenConnection,
+    Relay,
+    RequestContext,
+    ServerBase,
+    ServerRuntime,
+    SessionBase,
+)
 from .decorators import Marked, marks_of, new_mark
 from .functions import closest
 from .items import COMPLETE, FIELDS, Item, Lists, check, check_name, not_found, register
@@ -253,16 +259,12 @@ class ToolkitRuntime(ServerRuntime):
         for method in map(_changed, kinds):
             if self._served and method not in self._declared:
                 self.warn_undeclared(method)
-            if is_running():
-                self.announce(method, to)
-                continue
-            # Called in a thread, as by a plain function, or before there is anything to run.
-            concerned = list(self.connections if to is None else to)
-            for loop in {one.endpoint.jobs.loop for one in concerned}:
-                there = [one for one in concerned if one.endpoint.jobs.loop is loop]
-                loop.call_soon_threadsafe(self.announce, method, there)
-            if not concerned:
-                self.count(method)
+            self.announce(method, to)
+
+    def carriers(self) -> Mapping[Relay, str | None]:
+        # What is mounted may be in the servers of several sessions, and is none of one alone.
+        above = {relay: None for one in self.mounted_in for relay in one.carriers()}
+        return {**above, **self.relays}
 
     def count(self, method: str) -> None:
         super().count(method)

@@ -71,7 +71,7 @@ class EventLog:
         Raise `Disconnected` once the log is closed.
         """
         peers, tried = self.context.peers, False
-        while True:
+        while not self.closed:
             try:
                 appended = await peers.append(self.key, self.name, number, messages, end=end)
                 if tried and not appended.accepted and await self._holds(number, messages):
@@ -81,8 +81,7 @@ class EventLog:
             except EngineUnavailable:
                 tried = True
                 await self.context.pause()
-                if self.closed:
-                    raise Disconnected("the stream was closed") from None
+        raise Disconnected("the stream was closed")
 
     async def _holds(self, number: int, messages: Sequence[bytes]) -> bool:
         stored = await self.read(number - 1)

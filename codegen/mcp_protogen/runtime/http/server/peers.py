@@ -76,6 +76,8 @@ class Answered:
     session: str
     principal: str | None
     message: str
+    fault: str = ""
+    """What is wrong with an answer that cannot be told by its text."""
     kind: Literal["answered"] = "answered"
 
 
@@ -194,7 +196,7 @@ class Peers:
 
     @property
     def current(self) -> bool:
-        """Whether what this worker knows still holds, because the others count on it."""
+        """Return whether what this worker knows holds, because the others count on it."""
         return self._connection is not None and self._connection.current
 
     # The connection.
@@ -263,7 +265,7 @@ class Peers:
         letter = envelope.letter
         if isinstance(letter, Acknowledged):
             if (sent := self._sent.get(letter.number)) is not None:
-                sent.settle(envelope.sender, letter.answer)
+                sent.settle(envelope.sender, letter.answer or {})
         elif isinstance(letter, Wake):
             self._ring(letter.session, letter.stream)
         else:

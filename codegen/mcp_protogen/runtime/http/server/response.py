@@ -23,7 +23,8 @@ from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse
 from .request_streams import Stream, StreamQueue
 from .session_streams import StreamSink
-from .state import HttpSession, HttpState
+from .sessions import HttpSession
+from .state import HttpState
 
 HANDSHAKE: Final[Mapping[int, int]] = {
     errors.PARSE_ERROR: 400,
@@ -50,8 +51,7 @@ class HttpResponse(StreamSink):
 
     `_is_open` returns whether the peer still waits for the answer to a request; without it, the
     peer does until there is one. In a session, a stream can be resumed, and what is said after the
-    answer goes to the stream that belongs to no request. `_message` is what came, where it is to be
-    known which requests a stream belongs to.
+    answer goes to the stream that belongs to no request; then `_message` is what the client sent.
     """
 
     exchange: HttpExchange
@@ -139,7 +139,7 @@ class HttpResponse(StreamSink):
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered = True
-        if self._queue is None and (self._session is None or self._state.sessions.store is None):
+        if self._queue is None and (self._session is None or not self._session.unsaved):
             if error is None:
                 return self.exchange.respond(200, data)
             return self._refuse(data, error)
@@ -152,7 +152,7 @@ class HttpResponse(StreamSink):
         return self.exchange.respond(status, data, fields)
 
     async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:
-        if self._session is not None:
+        if self._session is not None and self._session.unsaved:
             # What was answered holds wherever the client asks next.
             await self._state.sessions.save(self._session)
         if self._queue is not None:
@@ -195,7 +195,7 @@ class HttpResponse(StreamSink):
             if session is None:
                 stream = Stream(response)
             else:
-                stream = session.streams.open(response, ids_of(self._message))
+                stream = session.streams.open(response, requests_in(self._message))
             self._queue = StreamQueue(stream, self._state.tasks)
         return self._queue
 
@@ -211,7 +211,7 @@ class HttpResponse(StreamSink):
         return _ANSWERED if self._session is None else self._session.streams.standalone
 
 
-def ids_of(message: Parsed | Batch | None) -> list[errors.RequestId]:
+def requests_in(message: Parsed | Batch | None) -> list[errors.RequestId]:
     """Return the ids of the requests that a message is, or a batch has."""
     members = message.members if isinstance(message, Batch) else (message,)
     return [one.id for one in members if isinstance(one, Call) and one.id is not None]

@@ -87,10 +87,8 @@ class StandaloneStream(StreamSink):
     """The id of the session."""
     primes: bool
     """Whether responses begin with an event without a message."""
-    owned: bool = True
-    """Whether this worker is the owner, as far as it knows."""
     on_owned: Callable[[bool], None] | None = None
-    """Called when this worker becomes the owner, and when another one does."""
+    """Called when this worker has become the owner, or is it no more."""
     _epoch: int = 0
     """The number of the latest claim of this worker."""
     _delivered: int = 0
@@ -209,10 +207,8 @@ class StandaloneStream(StreamSink):
         return before
 
     def _own(self, owned: bool) -> None:
-        if owned != self.owned:
-            self.owned = owned
-            if self.on_owned is not None:
-                self.on_owned(owned)
+        if self.on_owned is not None:
+            self.on_owned(owned)
 
     async def _listen(self, listening: _Listening, before: StoredSession) -> None:
         """Write what any worker appends, for as long as this one is the owner."""
@@ -339,11 +335,9 @@ class SessionStreams:
     _by_name: dict[str, LoggedStream | FollowedStream] | None = None
 
     @staticmethod
-    def of(
-        context: StreamContext, id: str, *, primes: bool, owned: bool = True
-    ) -> "SessionStreams":
+    def of(context: StreamContext, id: str, *, primes: bool) -> "SessionStreams":
         """Return the streams of the session of that id, of which there are none yet."""
-        return SessionStreams(StandaloneStream(context, id, primes, owned), context)
+        return SessionStreams(StandaloneStream(context, id, primes), context)
 
     @property
     def _streams(self) -> dict[str, LoggedStream | FollowedStream]:
@@ -424,10 +418,6 @@ class SessionStreams:
         elif stream is not None:
             stream.let_go()
 
-    async def claimed(self, letter: Claimed) -> JSONObject:
-        """Let go of the standalone stream, which another worker has claimed."""
-        return self.standalone.claimed(letter.epoch)
-
     def close(self) -> None:
         """End all of them; what they said stays where it is stored."""
         self.standalone.close()
@@ -436,3 +426,8 @@ class SessionStreams:
                 stream.abort()
             else:
                 stream.let_go()
+
+    async def forget(self) -> None:
+        """Delete what is stored of them, where nobody else knows the session."""
+        log = self.standalone.log
+        await self._context.peers.engine.sessions.end(log.key, 0)

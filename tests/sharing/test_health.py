@@ -1,0 +1,143 @@
+"""What a load balancer asks: whether the process lives, and whether it can serve."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.http.serving import Site, app_of, booted, calling, serving, text_in
+from support.revisions import STATELESS
+from support.sessions.talking import pkg, tools
+from support.sharing.faults import Engine
+from support.tables import case
+
+
+async def echo(session: object, params: CallToolRequestParams) -> str:
+    return str(params.name)
+
+
+def ours(**members: Any) -> Any:
+    return tools(STATELESS, echo, **members)
+
+
+async def test_both_answer_anybody() -> None:
+    tokens = pkg.static_tokens({"a" * 16: pkg.Principal("ada")})
+    checks = pkg.Authentication(verify=tokens)
+    async with serving(ours(), authentication=checks) as site:
+        for path, status in (("/health", "ok"), ("/ready", "ready")):
+            with case(path):
+                answer = await site.http.get(path, headers={"host": "10.0.0.7"})
+                assert (answer.status_code, answer.json()) == (200, {"status": status})
+                assert answer.headers["content-type"] == "application/json"
+                assert answer.headers["cache-control"] == "no-store"
+                head = await site.http.head(path)
+                assert (head.status_code, head.content) == (200, b"")
+                post = await site.http.post(path, content=b"{}")
+                assert (post.status_code, post.headers["allow"]) == (405, "GET, HEAD")
+
+
+async def test_their_paths_can_be_chosen_and_left_out() -> None:
+    async with serving(ours(), health_path="/livez", ready_path=None) as site:
+        answers = [
+            (await site.http.get(path)).status_code for path in ("/livez", "/health", "/ready")
+        ]
+        assert answers == [200, 404, 404]
+    for name in ("health_path", "ready_path"):
+        with pytest.raises(ValueError, match=f"{name} has to begin with a slash"):
+            pkg.HttpOptions(**{name: "health"})
+
+
+async def test_what_else_is_there_goes_before_them() -> None:
+    def health(request: pkg.RouteRequest) -> str:
+        return "own"
+
+    routes = [pkg.Route("/health", health)]
+    async with serving(ours(), path="/ready", routes=routes) as site:
+        answer = await site.http.get("/health")
+        assert (answer.status_code, answer.text) == (200, "own")
+        # Then it is a route as others are.
+        assert (await site.http.get("/health", headers={"host": "10.0.0.7"})).status_code == 421
+        assert (await site.http.get("/ready")).status_code != 200
+
+
+async def readiness(site: Site) -> tuple[int, str]:
+    answer = await site.http.get("/ready")
+    assert (await site.http.get("/health")).status_code == 200
+    return answer.status_code, answer.json()["status"]
+
+
+async def test_it_is_ready_from_the_lifespan_to_the_end() -> None:
+    enter, begun, drain = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @asynccontextmanager
+    async def lifespan(self: object) -> AsyncGenerator[None, None]:
+        await enter.wait()
+        yield
+
+    async def waits(session: object, params: CallToolRequestParams) -> str:
+        begun.set()
+        await drain.wait()
+        return "done"
+
+    app = app_of(tools(STATELESS, waits, lifespan=lifespan))
+    # As inside another application, which passes no lifespan on.
+    async with booted(app, lifespan="off") as port, calling(port) as site:
+        assert await readiness(site) == (503, "starting")
+        enter.set()
+        while await readiness(site) != (200, "ready"):
+            await asyncio.sleep(0.005)
+        call = asyncio.create_task(site.modern("tools/call", name="x"))
+        await begun.wait()
+        closing = asyncio.create_task(app.close())
+        await asyncio.sleep(0)
+        assert await readiness(site) == (503, "closing")
+        drain.set()
+        assert text_in(await call) == "done"
+        await closing
+
+
+async def test_a_lifespan_that_fails_is_tried_again() -> None:
+    attempts: list[int] = []
+
+    @asynccontextmanager
+    async def lifespan(self: object) -> AsyncGenerator[None, None]:
+        attempts.append(1)
+        if len(attempts) < 3:
+            raise OSError("not yet")
+        yield
+
+    app = app_of(ours(lifespan=lifespan))
+    async with booted(app, lifespan="off") as port, calling(port) as site:
+        while await readiness(site) != (200, "ready"):
+            await asyncio.sleep(0.005)
+        assert len(attempts) == 3
+        await app.close()
+
+
+async def test_it_is_not_ready_while_the_engine_is_away() -> None:
+    engine = Engine()
+    async with serving(ours(), shared=pkg.Shared(engine=engine)) as site:
+        assert await readiness(site) == (200, "ready")
+        engine.away = True
+        assert await readiness(site) == (503, "engine unavailable")
+        # Requests that need nothing of it are served all the same.
+        assert text_in(await site.modern("tools/call", name="x")) == "x"
+        engine.away = False
+        assert await readiness(site) == (200, "ready")
+
+
+async def test_an_engine_that_cannot_be_used_is_said_at_the_start() -> None:
+    class Broken:
+        def connect(self, worker: str, lease: float, receive: object) -> object:
+            raise ImportError("no client for it")
+
+    app = app_of(ours(), shared=pkg.Shared(engine=Broken()))
+    async with booted(app, lifespan="off") as port, calling(port) as site:
+        assert await readiness(site) == (503, "starting")
+        assert (await site.modern("tools/call", name="x")).status_code == 503
+    with pytest.raises(SystemExit):
+        async with booted(app):
+            pass
+    assert "no client for it" in str(app.failure)

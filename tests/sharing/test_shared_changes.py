@@ -1,0 +1,320 @@
+"""What one worker publishes, and the clients of all workers hear."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
+from support.http.fire import quiet, until
+from support.http.serving import Events, Site, outcome, serving
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import models, pkg, runtime, tools
+from support.sharing.faults import Engine
+from support.tables import case
+
+TOOLS = "notifications/tools/list_changed"
+PROMPTS = "notifications/prompts/list_changed"
+UPDATED = "notifications/resources/updated"
+URI = "file:///a"
+ALL = frozenset({TOOLS, PROMPTS, "notifications/resources/list_changed", UPDATED})
+
+sharing = runtime("sharing.engine")
+
+
+async def echo(session: object, params: CallToolRequestParams) -> str:
+    return str(params.name)
+
+
+def ours(revision: str = STATELESS, **members: Any) -> Any:
+    return tools(revision, echo, **{"SENDS": ALL, **members})
+
+
+@asynccontextmanager
+async def workers(engine: object, *servers: Any, **chosen: Any) -> AsyncGenerator[list[Site], None]:
+    """Applications as in processes of their own, one for each of the servers."""
+    shared = pkg.Shared(engine=engine)
+    async with AsyncExitStack() as stack:
+        yield [
+            await stack.enter_async_context(serving(one, pkg.REVISIONS, shared=shared, **chosen))
+            for one in servers
+        ]
+
+
+@asynccontextmanager
+async def listening(site: Site, uri: str = URI) -> AsyncGenerator[list[Events], None]:
+    """A client of each era that wants to hear of everything."""
+    async with site.listening(
+        toolsListChanged=True, promptsListChanged=True, resourceSubscriptions=[uri]
+    ) as stream:
+        session = await site.initialize()
+        async with session.get() as standalone:
+            yield [stream, standalone]
+
+
+async def heard(events: Events, number: int = 1) -> list[str]:
+    return [(await events.take())["method"] for _ in range(number)]
+
+
+async def test_all_clients_of_all_workers_hear_once_what_one_publishes() -> None:
+    servers = ours(), ours()
+    async with (
+        workers(Engine(), *servers) as (one, two),
+        listening(one) as first,
+        listening(two) as second,
+    ):
+        for server in servers:
+            await server.tools_list_changed()
+            await server.prompts_list_changed()
+        for events in (*first, *second):
+            assert await heard(events, 4) == [TOOLS, PROMPTS] * 2
+            assert await events.nothing()
+
+
+async def test_a_resource_is_updated_for_those_who_subscribed() -> None:
+    servers = ours(), ours()
+    wanted = {"resourceSubscriptions": [URI]}
+    other = {"resourceSubscriptions": ["file:///b"]}
+    async with (
+        workers(Engine(), *servers) as (one, two),
+        one.listening(**wanted) as first,
+        two.listening(**other) as second,
+    ):
+        await servers[1].resource_updated(URI)
+        assert (await first.take())["params"]["uri"] == URI
+        assert await second.nothing()
+
+
+async def test_a_server_of_two_applications_publishes_once_for_each_engine() -> None:
+    server, engines = ours(), [Engine(), Engine()]
+    async with AsyncExitStack() as stack:
+        streams: list[Events] = []
+        for engine in (engines[0], engines[0], engines[1]):
+            (site,) = await stack.enter_async_context(workers(engine, server))
+            streams.append(await stack.enter_async_context(site.listening(toolsListChanged=True)))
+        alone = await stack.enter_async_context(serving(server))
+        streams.append(await stack.enter_async_context(alone.listening(toolsListChanged=True)))
+        await server.tools_list_changed()
+        for events in streams:
+            assert await heard(events) == [TOOLS]
+            assert await events.nothing()
+        assert [len(engine.published) for engine in engines] == [1, 1]
+
+
+async def test_what_another_server_publishes_is_not_heard() -> None:
+    class Other(type(ours())):  # type: ignore[misc]
+        """A server of another name."""
+
+    servers = ours(), Other()
+    async with (
+        workers(Engine(), *servers) as (one, two),
+        one.listening(toolsListChanged=True) as first,
+        two.listening(toolsListChanged=True) as second,
+    ):
+        await servers[1].tools_list_changed()
+        assert await heard(second) == [TOOLS]
+        assert await first.nothing()
+
+
+async def test_of_servers_with_one_name_that_of_the_revision_publishes() -> None:
+    pairs = [(ours(OLD), ours()) for _ in range(2)]
+    async with (
+        workers(Engine(), *pairs) as (one, two),
+        listening(one) as first,
+        listening(two) as second,
+    ):
+        for number, server in enumerate(pairs[0]):
+            await server.tools_list_changed()
+            for streams in (first, second):
+                stream, standalone = streams
+                assert await heard(standalone if number == 0 else stream) == [TOOLS]
+        for events in (*first, *second):
+            assert await events.nothing(0.02)
+
+
+async def test_workers_of_another_release_hear_of_it_by_the_name() -> None:
+    # While one is replaced by the other, the class of the server may be of another revision.
+    servers = ours(OLD), ours()
+    async with (
+        workers(Engine(), *servers) as (one, two),
+        one.listening(toolsListChanged=True) as events,
+        two.listening(),
+    ):
+        await servers[1].tools_list_changed()
+        assert await heard(events) == [TOOLS]
+
+
+async def test_what_a_mounted_server_publishes_is_heard_under_its_prefix() -> None:
+    def mounting() -> tuple[Any, Any]:
+        inner = mcp.App("inner")
+        inner.resource("note:///a")(lambda: "text")
+        above = mcp.App("above")
+        above.mount("in", inner)
+        return above, inner
+
+    (above, inner), (other, _) = mounting(), mounting()
+    async with workers(Engine(), above, other) as (one, two):
+        uri = "note://in//a"
+        async with listening(one, uri) as first, listening(two, uri) as second:
+            await inner.resource_updated("note:///a")
+            for stream, _ in (first, second):
+                assert (await stream.take())["params"]["uri"] == uri
+            # Called in a thread, as by a plain function.
+            await asyncio.to_thread(lambda: inner.resource("note:///b")(lambda: "text"))
+            for stream, standalone in (first, second):
+                assert await heard(standalone) == ["notifications/resources/list_changed"]
+                assert await stream.nothing(0.02)
+
+
+async def test_a_server_of_one_session_publishes_to_that_alone() -> None:
+    kind = type(ours())
+    async with workers(Engine(), kind, kind) as (one, two):
+        sessions = [await site.initialize() for site in (one, one, two)]
+        async with AsyncExitStack() as stack:
+            streams = [await stack.enter_async_context(each.get()) for each in sessions]
+            stream = await stack.enter_async_context(two.listening(toolsListChanged=True))
+            server = next(iter(one.app._running.state.sessions)).connection.server
+            await server.tools_list_changed()
+            assert await heard(streams[0]) == [TOOLS]
+            for events in (*streams[1:], stream):
+                assert await events.nothing(0.02)
+
+
+async def test_only_the_worker_that_owns_a_session_sends_to_it() -> None:
+    servers = ours(), ours()
+    async with workers(Engine(), *servers) as (one, two):
+        session = await one.initialize()
+        async with session.get() as events:
+            (own,) = one.app._running.state.sessions
+            own.connection.is_owner = False
+            assert servers[0].sessions == ()
+            await servers[1].tools_list_changed()
+            own.connection.is_owner = True
+            await servers[1].prompts_list_changed()
+            assert await heard(events) == [PROMPTS]
+        async with two.listening():
+            pass
+
+
+async def test_changes_wait_while_the_engine_is_away_each_once() -> None:
+    engine, servers = Engine(), (ours(), ours())
+    async with (
+        workers(engine, *servers) as (one, two),
+        listening(one) as first,
+        listening(two) as second,
+    ):
+        engine.away = True
+        for _ in range(3):
+            await servers[0].tools_list_changed()
+            await servers[0].resource_updated(URI)
+        engine.away = False
+        for streams in (first, second):
+            assert await heard(streams[0], 2) == [TOOLS, UPDATED]
+            assert await heard(streams[1]) == [TOOLS]
+            for events in streams:
+                assert await events.nothing(0.02)
+
+
+async def test_too_many_that_wait_become_one_cue_for_all() -> None:
+    engine, servers = Engine(), (ours(), ours())
+    async with workers(engine, *servers) as (one, two), listening(one) as first, listening(two):
+        engine.away = True
+        for number in range(1100):
+            await servers[1].resource_updated(f"file:///{number}")
+        engine.away = False
+        assert await heard(first[0], 3) == [TOOLS, PROMPTS, UPDATED]
+        assert len(engine.published) == 1
+
+
+async def test_after_a_gap_there_is_a_cue_for_everything() -> None:
+    engine, server = Engine(), ours(SENDS=frozenset({TOOLS, UPDATED}))
+    with quiet():
+        async with workers(engine, server) as (site,), listening(site) as streams:
+            counted = dict(server.__mcp_runtime__.changes)
+            engine.lose()
+            assert await heard(streams[0], 2) == [TOOLS, UPDATED]
+            assert await heard(streams[1]) == [TOOLS]
+            for events in streams:
+                assert await events.nothing(0.02)
+            changes = server.__mcp_runtime__.changes
+            assert all(changes[one] > counted.get(one, 0) for one in (TOOLS, UPDATED))
+
+
+async def test_nonsense_on_the_bus_is_ignored() -> None:
+    engine, server = Engine(), ours()
+    nonsense = [
+        b"",
+        b"{",
+        b"[]",
+        b'{"method": 1}',
+        b'{"method": "notifications/tools/list_changed", "uri": "file:///a", "server": "Ours"}',
+        b'{"method": "notifications/resources/updated", "server": "Ours"}',
+        b'{"method": "notifications/cancelled", "server": "Ours"}',
+        b'{"method": "notifications/x/list_changed", "server": "Ours"}',
+        b'{"method": "notifications/tools/list_changed", "server": "another"}',
+        b'{"method": "notifications/tools/list_changed", "session": "another"}',
+        b"\xff" * 1000,
+    ]
+    async with workers(engine, server) as (site,), listening(site) as streams:
+        for one in nonsense:
+            with case(one):
+                for receive in engine.receivers:
+                    receive(sharing.Change(one))
+        await server.prompts_list_changed()
+        for events in streams:
+            assert await heard(events) == [PROMPTS]
+        assert set(server.__mcp_runtime__.changes) == {PROMPTS}
+
+
+async def test_what_tools_want_repeated_is_asked_for_again_after_a_change_elsewhere() -> None:
+    m, asked = models(STATELESS), list[str]()
+    schema = {
+        "type": "object",
+        "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+    }
+
+    def listing(worker: str) -> Any:
+        async def on_list_tools(
+            self: object, session: object, params: PaginatedRequestParams
+        ) -> object:
+            asked.append(worker)
+            return m.ListToolsResult(tools=[m.Tool(name="x", input_schema=schema)])
+
+        return ours(on_list_tools=on_list_tools)
+
+    servers = listing("one"), listing("two")
+    async with workers(Engine(), *servers) as sites:
+
+        async def call() -> None:
+            for site in sites:
+                fields = {"mcp-param-region": "us"}
+                arguments = {"region": "us"}
+                answer = await site.modern(
+                    "tools/call", name="x", arguments=arguments, headers=fields
+                )
+                assert outcome(answer) == (200, None)
+
+        await call()
+        await call()
+        assert asked == ["one", "two"]
+        before = servers[1].__mcp_runtime__.changes.get(TOOLS, 0)
+        await servers[0].tools_list_changed()
+        await until(lambda: servers[1].__mcp_runtime__.changes.get(TOOLS, 0) > before)
+        await call()
+        assert asked == ["one", "two"] * 2
+
+
+async def test_what_waits_is_published_before_a_worker_leaves() -> None:
+    engine, servers = Engine(), (ours(), ours())
+    async with workers(engine, servers[0]) as (one,):
+        async with one.listening(toolsListChanged=True) as events:
+            async with workers(engine, servers[1]) as (two,):
+                assert (await two.http.get("/ready")).status_code == 200
+                async with two.listening():
+                    pass
+                engine.away = True
+                await servers[1].tools_list_changed()
+                engine.away = False
+            assert await heard(events) == [TOOLS]
+        assert not servers[1].__mcp_runtime__.relays
