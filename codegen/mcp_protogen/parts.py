@@ -24,6 +24,8 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
     "telemetry": frozenset(),
+    "redis": frozenset({"server"}),
+    "postgres": frozenset({"server"}),
 }
 """The parts that can be asked for, and the roles that each of them needs."""
 
@@ -257,6 +259,16 @@ CONTENTS: Final = (
         frozenset({"testing"}),
         {"testing": (), "transports": ("memory",)},
         (("testing", ("ConnectInMemory", "in_memory")),),
+    ),
+    Contents(
+        frozenset({"redis"}),
+        {"sharing": ("engine", "lease", "redis")},
+        (("sharing.redis", ("RedisEngine",)),),
+    ),
+    Contents(
+        frozenset({"postgres"}),
+        {"sharing": ("engine", "lease", "postgres")},
+        (("sharing.postgres", ("PostgresEngine",)),),
     ),
 )
 

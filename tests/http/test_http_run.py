@@ -27,15 +27,24 @@ from support.tables import case
 ALONE = {"connection": "close"}
 """A connection of its own, which either worker may take."""
 SAMPLING: JsonObject = {**META, "io.modelcontextprotocol/clientCapabilities": {"sampling": {}}}
-UNSHARED, SHARED = pkg.MemoryEventStore(), object()
+
+
+class Engine:
+    """What says that it is an engine which processes share."""
+
+    def connect(self, worker: str, lease: float, receive: object) -> Any:
+        raise NotImplementedError
+
+
+SHARED, ALONE_IN_MEMORY = (pkg.Shared(engine=one) for one in (Engine(), pkg.MemoryEngine()))
 
 # What an application has, and what is said of it; nothing if it may have several workers.
 REFUSED: dict[str, tuple[dict[str, Any], str | None]] = {
-    "a session stays where it began": ({}, "session_store they share"),
-    "so do its events": ({"session_store": SHARED}, "events in a store they share"),
-    "in memory": ({"session_store": SHARED, "events": UNSHARED}, "events in a store"),
-    "all is shared": ({"session_store": SHARED, "events": SHARED}, None),
-    "nothing is sent again": ({"session_store": SHARED, "resumable": False}, None),
+    "a session stays where it began": ({}, "shared=Shared"),
+    "in memory": ({"shared": ALONE_IN_MEMORY}, "a MemoryEngine is in one process"),
+    "all is shared": ({"shared": SHARED}, None),
+    "nothing is sent again": ({"shared": SHARED, "resumable": False}, None),
+    "old clients are of one worker": ({"shared": SHARED, "old_sse": True}, "old_sse=False"),
     "there are no sessions": ({"sessions": False}, None),
     "old clients have streams": ({"sessions": False, "old_sse": True}, "old_sse=False"),
 }
