@@ -16,7 +16,12 @@ from asyncio import (
 )
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelledError
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    nullcontext,
+    suppress,
+)
 from dataclasses import dataclass
 from functools import partial
 from logging import getLogger
@@ -138,8 +143,9 @@ class ServerRuntime(HandlerSet):
     def disconnected(self, connection: OpenConnection) -> None:
         self.connections.pop(connection, None)
 
-    def listening(self, context: "RequestContext") -> None:
-        """Take note of a listen stream."""
+    def listening(self, context: "RequestContext") -> AbstractContextManager[object]:
+        """Return what is entered while the listen stream of a request is open."""
+        return nullcontext()
 
     def warn_undeclared(self, method: str) -> None:
         """Log once that notifications are not sent, because clients do not expect them."""

@@ -6,8 +6,13 @@ one. Each is made when it is first needed, and made anew when it has broken.
 """
 
 from asyncio import CancelledError, Event, Future, Task, create_task, get_running_loop, shield, wait
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Collection, Generator, Iterable, Mapping
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -23,6 +28,8 @@ _log: Final = getLogger(__name__)
 
 # The shared connections of one server, of which the one unused for longest makes room.
 _MOST: Final = 100
+
+_GONE: Final = "The client is gone"
 
 _Key: TypeAlias = tuple[str | None, bytes]
 """The principal, and what its client can do."""
@@ -54,13 +61,15 @@ class _Remote:
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
         self.over = Event()
         self.used = 0
-        """The number of requests that use it."""
+        """The number of requests and listen streams that use it."""
         self.work: Task[None] | None = None
 
     def end(self) -> None:
         """End it, in order if it is open."""
         self.over.set()
         if not self.ready.done() and self.work is not None:
+            # A task that is cancelled before its first step runs nothing, and no `finally`.
+            self.ready.set_exception(McpError(INTERNAL_ERROR, _GONE))
             self.work.cancel()
 
 
@@ -110,12 +119,24 @@ class RemoteMount(Mount):
         for remote in self._remotes.pop(connection, {}).values():
             remote.end()
 
-    def listening(self, context: RequestContext) -> None:
+    def listening(self, context: RequestContext) -> AbstractContextManager[object]:
         # What it reports is heard from now on.
-        self._remote(context)
+        return self._used(context)
 
-    async def link(self, outer: RequestContext) -> Link:
-        return await shield(self._remote(outer).ready)
+    @asynccontextmanager
+    async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
+        with self._used(outer) as remote:
+            yield await shield(remote.ready)
+
+    @contextmanager
+    def _used(self, outer: RequestContext) -> Generator[_Remote, None, None]:
+        """Yield the connection for the client of a request, which stays open until the end."""
+        remote = self._remote(outer)
+        remote.used += 1
+        try:
+            yield remote
+        finally:
+            remote.used -= 1
 
     def _remote(self, outer: RequestContext) -> _Remote:
         connection = outer.connection
@@ -131,7 +152,7 @@ class RemoteMount(Mount):
         if remote is None:
             if connection.endpoint.broken is not None:
                 # What is opened now, nothing would close.
-                raise McpError(INTERNAL_ERROR, "The client is gone")
+                raise McpError(INTERNAL_ERROR, _GONE)
             idle = (one for one, remote in remotes.items() if not remote.used)
             if len(remotes) >= _MOST and (oldest := next(idle, None)) is not None:
                 remotes.pop(oldest).end()
@@ -182,17 +203,12 @@ class RemoteMount(Mount):
                 remote.ready.set_exception(McpError(INTERNAL_ERROR, why))
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
-        outer = session.__mcp_runtime__
-        remote, meta = self._remote(outer), declared(params, "meta")
+        outer, meta = session.__mcp_runtime__, declared(params, "meta")
         if outer.spoken.era.remembers_client and not self.above.TABLE.era.remembers_client:
             # What the client has asked for once is asked for in each request.
             meta = meta.model_copy(update={"log_level": outer.connection.level})
             params = params.model_copy(update={"meta": meta})
-        remote.used += 1
-        try:
-            return await super().answer(method, session, params)
-        finally:
-            remote.used -= 1
+        return await super().answer(method, session, params)
 
     async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
         return Offered(self, key) if self.may_have(kind, key) else None
@@ -202,13 +218,16 @@ class RemoteMount(Mount):
 
     async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
         """Return what it lists; nothing, and a line in the log, if it cannot be asked."""
-        outer = session.__mcp_runtime__
         try:
-            link = await self.link(outer)
-            kind = "resources" if field.startswith("resource") else field
-            if kind not in link.connection.server.__mcp_runtime__.declaration():
-                return []
             return await super().entries(field, session)
         except ProtocolError as error:
             _log.warning("what the server of %s has is not listed: %s", self.prefix.text, error)
             return []
+
+    async def _listed(
+        self, link: Link, field: str, outer: RequestContext
+    ) -> list[tuple[Offered, Any]]:
+        kind = "resources" if field.startswith("resource") else field
+        if kind not in link.connection.server.__mcp_runtime__.declaration():
+            return []
+        return await super()._listed(link, field, outer)

@@ -390,10 +390,17 @@ class ListenStreams:
 
         Raise `McpError` or `InvalidParams` for one too many, or too large.
         """
+        connection = self._connection
+        connection.register()
+        context = RequestContext(connection, meta=request.meta)
+        with connection.server.__mcp_runtime__.listening(context):
+            await self._keep_open(request)
+        result: type[WireModel] = request.spec.results[0]
+        meta = {SUBSCRIPTION_ID: request.id}
+        return result.from_wire({"resultType": "complete", "_meta": meta})
+
+    async def _keep_open(self, request: Request[Any]) -> None:
         id, endpoint = request.id, self._connection.endpoint
-        self._connection.register()
-        context = RequestContext(self._connection, meta=request.meta)
-        self._connection.server.__mcp_runtime__.listening(context)
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
         wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
@@ -413,8 +420,6 @@ class ListenStreams:
             del self._ends[id]
             if self._watched:
                 endpoint.tasks.start(self._unwatch())
-        result: type[WireModel] = request.spec.results[0]
-        return result.from_wire({"resultType": "complete", "_meta": meta})
 
     async def _watch(self, wanted: Filter) -> Filter:
         handled = _SUBSCRIBE in self._connection.handlers

@@ -7,6 +7,7 @@ own class. What a handler asks or reports goes from there to the client of the r
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -372,8 +373,11 @@ class Mount(ABC):
     # Its connections.
 
     @abstractmethod
-    async def link(self, outer: RequestContext) -> Link:
-        """Return the server for the client of a request; raise `McpError` if it is not there."""
+    def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
+        """Return the server for the client of a request, in use until the end of the `with`.
+
+        Entering it raises `McpError` if the server is not there.
+        """
 
     @abstractmethod
     def connected(self, connection: OpenConnection) -> None: ...
@@ -382,7 +386,7 @@ class Mount(ABC):
     def disconnected(self, connection: OpenConnection) -> None: ...
 
     @abstractmethod
-    def listening(self, context: RequestContext) -> None: ...
+    def listening(self, context: RequestContext) -> AbstractContextManager[object]: ...
 
     # Its items.
 
@@ -396,8 +400,14 @@ class Mount(ABC):
 
     async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
         """Return what it lists for a session."""
+        outer = session.__mcp_runtime__
+        async with self.link(outer) as link:
+            return await self._listed(link, field, outer)
+
+    async def _listed(
+        self, link: Link, field: str, outer: RequestContext
+    ) -> list[tuple[Offered, Any]]:
         method, member = LISTS[field], _MEMBERS.get(field, "name")
-        link, outer = await self.link(session.__mcp_runtime__), session.__mcp_runtime__
         spec = outer.table.requests[method]
         found: list[tuple[Offered, Any]] = []
         cursor: str | None = None
@@ -426,7 +436,8 @@ class Mount(ABC):
             if about is not params:
                 given = params.model_copy(update={"ref": given})
         try:
-            result = await (await self.link(outer)).handle(method, outer, given)
+            async with self.link(outer) as link:
+                result = await link.handle(method, outer, given)
         except McpError as error:
             if not is_object(error.data) or error.data.get("uri") != own:
                 raise
@@ -457,13 +468,13 @@ class Mount(ABC):
     async def subscription(self, method: str, session: SessionBase, own: str) -> None:
         """Begin or stop to hear of changes of a resource."""
         outer = session.__mcp_runtime__
-        link = await self.link(outer)
-        handler = link.handlers.get(method)
-        if handler is not None:
-            spec = link.connection.server.TABLE.requests.get(method)
-            # A revision may have no params that name a resource.
-            make: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
-            await handler(MountedContext(link.connection, outer).session(), make(uri=own))
+        async with self.link(outer) as link:
+            handler = link.handlers.get(method)
+            if handler is not None:
+                spec = link.connection.server.TABLE.requests.get(method)
+                # A revision may have no params that name a resource.
+                make: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
+                await handler(MountedContext(link.connection, outer).session(), make(uri=own))
 
 
 class LocalMount(Mount):
@@ -525,8 +536,8 @@ class LocalMount(Mount):
             kind in self._open or any(mount.may_have(kind, own) for mount in mounts)
         )
 
-    async def link(self, outer: RequestContext) -> Link:
-        return self._link(outer.connection)
+    def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
+        return nullcontext(self._link(outer.connection))
 
     def _link(self, outer: OpenConnection) -> Link:
         link = self._links.get(outer)
@@ -564,9 +575,9 @@ class LocalMount(Mount):
         if link is not None:
             self.runtime.disconnected(link.connection)
 
-    def listening(self, context: RequestContext) -> None:
-        mounted = self._link(context.connection).connection
-        self.runtime.listening(MountedContext(mounted, context))
+    def listening(self, context: RequestContext) -> AbstractContextManager[object]:
+        mounted = MountedContext(self._link(context.connection).connection, context)
+        return cast(AbstractContextManager[object], self.runtime.listening(mounted))
 
     def session(self, session: SessionBase) -> Any:
         context = session.__mcp_runtime__

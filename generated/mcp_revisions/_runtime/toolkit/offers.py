@@ -2,7 +2,7 @@
 
 from asyncio import gather
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from threading import Lock
@@ -384,9 +384,12 @@ class ToolkitRuntime(ServerRuntime):
             if self.visibility.sessions.pop(connection, None) is not None:
                 self.lists = self._for_everybody()
 
-    def listening(self, context: RequestContext) -> None:
-        for mount in self.mounts:
-            mount.listening(context)
+    @contextmanager
+    def listening(self, context: RequestContext) -> Generator[None, None, None]:
+        with ExitStack() as stack:
+            for mount in self.mounts:
+                stack.enter_context(mount.listening(context))
+            yield
 
     def offers(self, field: str) -> bool:
         return bool(self.registered[field]) or any(mount.offers(field) for mount in self.mounts)
