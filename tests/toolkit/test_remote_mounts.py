@@ -13,7 +13,7 @@ from mcp_revisions._runtime.toolkit import remote_mounts
 from support.http.serving import booted
 from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import CAPABILITIES, META, modern, served
+from support.sessions.talking import CAPABILITIES, META, request, served
 from support.tables import case
 from support.toolkit.kits import mcp, pkg
 from support.toolkit.mounting import (
@@ -165,7 +165,7 @@ async def test_requests_without_a_session_share_one_for_each_principal() -> None
 
 def by(capability: str, id: int, method: str, **params: object) -> JsonObject:
     """A request of a client that has one capability."""
-    return modern(method, id, _meta={**META, CAPABILITIES: {capability: {}}}, **params)
+    return request(method, id, _meta={**META, CAPABILITIES: {capability: {}}}, **params)
 
 
 async def test_a_connection_makes_no_room_for_another_while_it_is_used(
@@ -182,7 +182,7 @@ async def test_a_connection_makes_no_room_for_another_while_it_is_used(
 
     remote.middleware = (slowly,)
     uri, updated = "data://weather/now", "notifications/resources/updated"
-    touch = {"name": "weather_touch", "arguments": {}}
+    touch = {"name": "weather_touch"}
     async with served(above(OLD, remote)) as hand:
         with case("a list"):
             await hand.send(by("roots", 1, "tools/list"))
