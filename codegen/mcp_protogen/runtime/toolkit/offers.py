@@ -315,7 +315,7 @@ class ToolkitRuntime(ServerRuntime):
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         """Answer a request about an item; raise `McpError` if the session has no such item."""
         kind, key = asked(method, params)
-        found = await self.find(method, kind, key, session)
+        found = self.lists[kind].get(key) or await self.find(method, kind, key, session)
         if found is not None:
             return await found.answer(self.owner, session, method, params)
         if method == "resources/read":
@@ -330,7 +330,7 @@ class ToolkitRuntime(ServerRuntime):
     async def find(
         self, method: str, kind: str, key: str, session: SessionBase
     ) -> Item | Offered | None:
-        """Return the item that a request is about; None if the session has no such item."""
+        """Return the item that a request is about; None if the session has none."""
         shows = self.visibility.shows
         for item in self._own(method, kind, key):
             if await shows(item, session):
