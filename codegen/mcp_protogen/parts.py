@@ -136,8 +136,8 @@ CONTENTS: Final = (
         {
             "core": ("form_fields", "subscriptions"),
             "server": (
-                *("asked_forms", "base", "connection", "lifespan", "questions", "rounds"),
-                *("sealed_state", "serve", "strategies"),
+                *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
+                *("rounds", "sealed_state", "serve", "strategies"),
             ),
         },
         (
@@ -212,13 +212,6 @@ CONTENTS: Final = (
             ),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
-            (
-                "http.server.stores",
-                (
-                    *("EventStore", "MemoryEventStore", "SessionRecord", "SessionStore"),
-                    "StoredEvent",
-                ),
-            ),
             ("sharing.engine", ("EngineUnavailable", "Shared")),
             ("sharing.memory", ("MemoryEngine",)),
         ),

@@ -152,6 +152,8 @@ class MemorySessions:
     async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
         session = self._found(key)
         if session is None:
+            # Streams may be kept of one that is not.
+            self._engine.events.forget(key)
             return None
         session.ended = True
         self._refresh(key, session, get_running_loop().time() + lifetime)

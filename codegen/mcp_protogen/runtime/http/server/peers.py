@@ -95,10 +95,12 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """A client goes on with a stream of this worker elsewhere: complete the response it is in."""
+    """A client goes on with a stream elsewhere: complete the response that it is in here."""
 
     session: str
     stream: str
+    taker: str
+    """The worker that the client is at now."""
     kind: Literal["taken"] = "taken"
 
 
@@ -344,10 +346,9 @@ class Peers:
         appended = await self.engine.events.append(
             key, stream, number, messages, lifetime=self._lifetime, end=end
         )
-        if appended.accepted and appended.followers:
-            self._ring(key, stream)
-            if others := appended.followers - {self.name}:
-                self._tasks.start(self._wake(others, key, stream))
+        # Whoever appends knows what was.
+        if appended.accepted and (others := appended.followers - {self.name}):
+            self._tasks.start(self._wake(others, key, stream))
         return appended
 
     async def _wake(self, workers: Collection[str], key: str, stream: str) -> None:

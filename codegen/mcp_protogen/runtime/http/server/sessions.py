@@ -7,7 +7,7 @@ from asyncio import TimerHandle, get_running_loop
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from logging import getLogger
 from secrets import token_urlsafe
 from typing import Final, cast
@@ -20,11 +20,11 @@ from ...rules.lifecycle import State
 from ...server.connection import BoundServer, ServerConnection
 from ...server.lifespan import LifespanError
 from .asgi import HttpRefusal
-from .event_stream import STANDALONE, EventLog, EventResponse, StandaloneStream, Stream
+from .event_log import StreamContext
 from .peers import key_of
 from .servers import HttpServers
 from .session_record import ClientChoices, SessionCopy, SessionRecord
-from .stores import EventStore, MemoryEventStore
+from .session_streams import SessionStreams
 
 _log: Final = getLogger(__name__)
 
@@ -45,8 +45,7 @@ class HttpSession:
     principal: str | None
     """The id of who began it; nobody else may use it."""
     connection: ServerConnection
-    standalone: StandaloneStream
-    events: EventStore | None
+    streams: SessionStreams
     used: float
     copy: SessionCopy | None = None
     """What is known of it elsewhere, if workers share it."""
@@ -55,8 +54,6 @@ class HttpSession:
     ended: bool = False
     held: AsyncExitStack | None = None
     """The lifespan of its server, if that is its own."""
-    streams: dict[str, Stream] = field(default_factory=dict[str, Stream])
-    """The streams of requests that are being worked on, by name, if events are kept."""
 
     @property
     def key(self) -> str:
@@ -66,13 +63,6 @@ class HttpSession:
     @property
     def revision(self) -> str:
         return self.connection.endpoint.connection.table.revision
-
-    def stream(self, response: EventResponse) -> Stream:
-        log = None if self.events is None else EventLog(self.events, self.id)
-        stream = Stream(response, log, self.standalone.retry)
-        if log is not None:
-            self.streams[log.name] = stream
-        return stream
 
     # What other workers know of it.
 
@@ -122,19 +112,13 @@ class HttpSession:
         self.connection.is_owner = owned
 
     async def close(self, *, forget: bool) -> None:
-        """End what is under way; `forget` its events if nobody can go on with it."""
+        """End what is under way; `forget` its events if nobody can ask for them any more."""
         self.ended = True
         self.connection.abort(Disconnected("the session was ended"))
-        await self.standalone.close()
         self.connection.endpoint.cancel_all()
-        for stream in list(self.streams.values()):
-            stream.abort()
-        try:
-            if forget and self.events is not None:
-                await self.events.forget(self.id)
-        except Exception:
-            # The store is the application's. Other sessions have to end all the same.
-            _log.exception("the events of a session could not be deleted")
+        self.streams.close()
+        if forget:
+            await self.streams.forget()
         try:
             if self.held is not None:
                 await self.held.aclose()
@@ -149,7 +133,8 @@ class SessionRegistry:
         self._servers = servers
         self._time = get_running_loop().time
         self._http = http = servers.http
-        self._events = MemoryEventStore() if http.resumable else None
+        retry = round(http.retry * 1000)
+        self._streams = StreamContext(servers.peers, servers.tasks, http.resumable, retry)
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         # Strings are found by a keyed hash of the whole, so the time it takes reveals no id.
         self.get: Callable[[str], HttpSession | None] = self._sessions.get
@@ -203,17 +188,12 @@ class SessionRegistry:
                 raise HttpRefusal.for_now("Too many sessions", seconds=10)
             _log.info("a session that has been idle for longest makes room for a new one")
             self._drop(idle)
-        events, now = self._events, self._time()
-        log = None if events is None else EventLog(events, id, STANDALONE + token_urlsafe(9))
-        shared, table = self._servers.shared, connection.table
-        retry = round(self._http.retry * 1000) if table.rules.polling else None
-        standalone = StandaloneStream(self._servers.tasks, log, retry)
-        server_connection = ServerConnection(bound_server, connection, shared, standalone)
+        shared, table, now = self._servers.shared, connection.table, self._time()
+        streams = SessionStreams.of(self._streams, id, primes=table.rules.polling)
+        server_connection = ServerConnection(bound_server, connection, shared, streams.standalone)
         server_connection.endpoint.principal = principal
         server_connection.register()
-        session = self._sessions[id] = HttpSession(
-            id, principal, server_connection, standalone, events, now
-        )
+        session = self._sessions[id] = HttpSession(id, principal, server_connection, streams, now)
         if self._timer is None:
             self._look_later()
         return session
@@ -251,7 +231,7 @@ class SessionRegistry:
     async def remove(self, session: HttpSession) -> None:
         """Close a session that is known nowhere any more."""
         if self._sessions.pop(session.id, None) is not None:
-            await session.close(forget=True)
+            await session.close(forget=session.copy is None)
 
     async def delete(self, session: HttpSession) -> None:
         """Close a session, and let other workers know."""

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from ...connection import CANCELLED, INITIALIZED, PROGRESS, Connection
 from ...core.errors import InvalidAnswer, ProtocolError, RequestId
-from ...core.json import json_text
+from ...core.json import JSONObject, json_text
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
 from ...messages.envelope import PROGRESS_TOKEN
@@ -25,7 +25,7 @@ from ...rules.lifecycle import State
 from ...server.connection import BoundServer
 from ...sharing.engine import EngineUnavailable, StoredSession
 from .asgi import HttpRefusal
-from .peers import Answered, Changed, Ended, Notified, key_of
+from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, key_of
 from .servers import HttpServers
 from .session_record import SessionCopy, SessionRecord, read_record
 from .sessions import HttpSession, SessionRegistry
@@ -62,6 +62,8 @@ class SharedSessions(SessionRegistry):
         peers.on(Ended, self._on_ended)
         peers.on(Notified, self._on_notified)
         peers.on(Answered, self._on_answered)
+        peers.on(Claimed, self._on_claimed)
+        peers.on(Taken, self._on_taken)
         peers.on_gap(self._on_gap)
 
     # What is known.
@@ -130,6 +132,7 @@ class SharedSessions(SessionRegistry):
     def _adopt(self, session: HttpSession) -> None:
         key = key_of(session.id)
         session.copy = SessionCopy(key, session.choices, 0, self._gaps)
+        session.streams.standalone.on_owned = session.own
         self._by_key[key] = session
         if self._servers.of_each and self._servers.relay is not None:
             self._servers.relay.add(session.connection.server, key)
@@ -238,6 +241,16 @@ class SharedSessions(SessionRegistry):
         async with self._lock(letter.session):
             if (session := self._found(letter.session)) is not None:
                 await self.remove(session)
+
+    # Who writes its streams.
+
+    async def _on_claimed(self, letter: Claimed) -> JSONObject | None:
+        session = self._found(letter.session)
+        return None if session is None else session.streams.standalone.claimed(letter.epoch)
+
+    async def _on_taken(self, letter: Taken) -> None:
+        if (session := self._found(letter.session)) is not None:
+            await session.streams.taken(letter)
 
     # What the client chooses.
 

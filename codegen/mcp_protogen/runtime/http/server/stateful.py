@@ -15,8 +15,9 @@ from ...server.connection import ServerConnection
 from ...sharing.engine import EngineUnavailable
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
-from .event_stream import STANDALONE, EventLog, EventResponse, StandaloneStream, Stream, parsed
+from .event_stream import EventResponse
 from .response import HANDSHAKE, HttpResponse, single_request
+from .session_streams import NO_SESSION
 from .sessions import HttpSession, new_id
 from .state import HttpState
 
@@ -55,7 +56,7 @@ class StatefulHttp:
             if call is None and await sessions.share(session, message):
                 await exchange.respond(202)
                 return
-            response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session)
+            response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
             await self._work(message, session.connection, response)
         except EngineUnavailable as error:
             raise _away(error) from None
@@ -74,12 +75,11 @@ class StatefulHttp:
         response = EventResponse(exchange, self._state.keep_alive)
         session.under_way += 1
         try:
-            stream = await self._attached(session, response, exchange.field(_LAST_EVENT))
-            if stream is not None:
-                try:
-                    await response.until_over()
-                finally:
-                    await stream.detach(response)
+            stream = await session.streams.attach(response, exchange.field(_LAST_EVENT))
+            try:
+                await response.until_over()
+            finally:
+                await session.streams.detach(stream, response)
         except EngineUnavailable as error:
             raise _away(error) from None
         finally:
@@ -122,7 +122,7 @@ class StatefulHttp:
             raise _away(error) from None
         # Who is somebody else learns no more than who knows no session.
         if session is None or session.principal != exchange.principal:
-            raise HttpRefusal(404, "There is no such session; begin anew with initialize")
+            raise HttpRefusal(404, NO_SESSION)
         if exchange.version != session.revision:
             self._check_version(exchange, session.revision)
         return session
@@ -176,35 +176,6 @@ class StatefulHttp:
         if not connection.handlers.keys().isdisjoint(methods):
             check_room()
         return response.accept(endpoint, message)
-
-    # Streams.
-
-    async def _attached(
-        self, session: HttpSession, response: EventResponse, last: str | None
-    ) -> Stream | StandaloneStream | None:
-        """Return the stream that goes on in a response, after the event of the id `last`.
-
-        Return None if it is over already. Raise `HttpRefusal` if what followed is not known.
-        """
-        standalone, events = session.standalone, session.events
-        if last is not None:
-            name, number = parsed(last)
-            is_own = standalone.log is not None and name == standalone.log.name
-            known = standalone if is_own else session.streams.get(name)
-            stream = known
-            if stream is None and name and events is not None:
-                stream = Stream(None, EventLog(events, session.id, name))
-            if stream is None or not await stream.attach(response, number):
-                raise HttpRefusal(400, "What followed the event in Last-Event-ID is not known")
-            if known is not None:
-                return known
-            if not name.startswith(STANDALONE):
-                await stream.close()
-                return None
-            # Another process has begun it; from here on it is this one's.
-            await stream.detach(response)
-        await standalone.attach(response, None)
-        return standalone
 
 
 def _away(error: EngineUnavailable) -> HttpRefusal:
