@@ -112,19 +112,17 @@ class RedisEngine:
     def make_connection(self) -> _Connection:
         """Return a connection of redis-py that is not open yet."""
         module = _redis("redis.asyncio.connection")
-        try:
-            options = module.parse_url(self._url)
-        except ValueError:
-            # What was wrong may be a part of the password.
-            message = "url is none of redis://, rediss:// or unix:// that redis-py can read"
-            raise ValueError(message) from None
-        for option in ("max_connections", "timeout"):
-            options.pop(option, None)
         # What fails is said, and not done again unseen; replies are raw, and of one form.
         ours: dict[str, Any] = {"retry_on_timeout": False, "socket_timeout": None}
         ours |= {"health_check_interval": 0, "decode_responses": False, "protocol": 2}
         ours |= {"socket_connect_timeout": self.timeout}
-        return options.pop("connection_class", module.Connection)(**options | ours)
+        try:
+            options = module.parse_url(self._url) | ours
+            return options.pop("connection_class", module.Connection)(**options)
+        except (TypeError, ValueError):
+            # What was wrong may be a part of the password.
+            message = "url is none of redis://, rediss:// or unix:// with options that redis-py has"
+            raise ValueError(message) from None
 
 
 class _Script(NamedTuple):
