@@ -24,6 +24,8 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
     "telemetry": frozenset(),
+    "redis": frozenset({"server"}),
+    "postgres": frozenset({"server"}),
 }
 """The parts that can be asked for, and the roles that each of them needs."""
 
@@ -199,7 +201,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-server"}),
-        {"http": ("headers", "server", "sse"), **_MARKS},
+        {"http": ("headers", "server", "sse"), "sharing": ("engine", "memory"), **_MARKS},
         (
             ("core.http_request", ("Principal",)),
             ("http.server.app", ("HttpApp", "http_app")),
@@ -217,6 +219,8 @@ CONTENTS: Final = (
                     "StoredEvent",
                 ),
             ),
+            ("sharing.engine", ("EngineUnavailable", "Shared")),
+            ("sharing.memory", ("MemoryEngine",)),
         ),
     ),
     Contents(
@@ -255,6 +259,16 @@ CONTENTS: Final = (
         frozenset({"testing"}),
         {"testing": (), "transports": ("memory",)},
         (("testing", ("ConnectInMemory", "in_memory")),),
+    ),
+    Contents(
+        frozenset({"redis"}),
+        {"sharing": ("engine", "lease", "redis")},
+        (("sharing.redis", ("RedisEngine",)),),
+    ),
+    Contents(
+        frozenset({"postgres"}),
+        {"sharing": ("engine", "lease", "postgres")},
+        (("sharing.postgres", ("PostgresEngine",)),),
     ),
 )
 
