@@ -277,7 +277,7 @@ class PostgresServer:
     def disconnect(self) -> None:
         others = "from pg_stat_activity where backend_type = 'client backend'"
         others += " and pid <> pg_backend_pid()"
-        for (pid,) in self.run(f"select pid {others} and pg_terminate_backend(pid)"):
+        for pid, _ in self.run(f"select pid, pg_terminate_backend(pid) {others}"):
             while self.run(f"select {others} and pid = {pid}"):
                 time.sleep(0.005)
 
