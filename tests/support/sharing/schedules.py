@@ -1,0 +1,272 @@
+"""What some clients do and what goes wrong meanwhile, by a seed, and whether it comes out well."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final, Protocol
+
+from support.sharing.clients import Client, World
+from support.sharing.listeners import Listener, ListenStream
+from support.sharing.wires import Wires
+from support.sharing.witness import Trouble, Witness
+
+WORKERS: Final = 3
+NAMES: Final = ("ada", "bob", "eve")
+"""The clients: two have a session each, and one has none."""
+
+
+class Site(Wires, Protocol):
+    """Workers and their engine, which can be disturbed."""
+
+    async def kill(self, worker: int) -> None: ...
+
+    async def replace(self, worker: int) -> None:
+        """Have a new worker in the place of one that was killed."""
+        ...
+
+    def stop(self, worker: int) -> None: ...
+
+    def go_on(self, worker: int) -> None: ...
+
+    async def away(self) -> None:
+        """Have the engine not answer."""
+        ...
+
+    async def back(self) -> None:
+        """Have the engine answer at once again."""
+        ...
+
+    async def restart(self) -> None:
+        """Have the engine begin anew, with all that it keeps."""
+        ...
+
+    async def lose(self) -> None:
+        """Have the engine begin anew, without anything."""
+        ...
+
+    async def slow(self, seconds: float) -> None:
+        """Have the engine take so long for each call."""
+        ...
+
+    async def forget(self, part: float) -> None:
+        """Have a part of the calls to the engine made, and not answered."""
+        ...
+
+    async def ready(self) -> bool:
+        """Whether all workers are there, and trust what they know."""
+        ...
+
+
+@dataclass(frozen=True)
+class Action:
+    """What a client does after a pause, which is in leases as all times of a schedule."""
+
+    pause: float
+    name: str
+    given: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong at a time, for a while, maybe with one worker."""
+
+    at: float
+    name: str
+    lasts: float
+    worker: int | None = None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What each client does, in lanes side by side, and what goes wrong."""
+
+    seed: int
+    lanes: Sequence[tuple[int, Sequence[Action]]]
+    faults: Sequence[Fault]
+
+
+def schedule_of(seed: int) -> Schedule:
+    """The schedule of a seed."""
+    random = Random(seed)
+    faults = [_fault(random) for _ in range(random.choice((0, 1, 1, 2)))]
+    calm = not faults
+    lanes = [
+        (client, [_action(random, client, calm) for _ in range(random.randint(1, 4))])
+        for client in (0, 1)
+        for _ in range(2)
+    ]
+    return Schedule(seed, lanes, faults)
+
+
+_FAULTS: Final = ("kill", "kill", "stop", "stop", "away", "restart", "lose", "slow", "forget")
+
+
+def _fault(random: Random) -> Fault:
+    name = random.choice(_FAULTS)
+    worker = random.randrange(WORKERS) if name in ("kill", "stop") else None
+    lasts = random.choice((0.3, 1.2, 2.0))
+    return Fault(random.uniform(0, 1.5), name, lasts, worker)
+
+
+_ACTIONS: Final = (
+    *("call", "call", "call", "call", "move", "move", "break_off", "publish", "publish"),
+    *("subscribe", "subscribe", "unsubscribe", "level", "cancel", "intrude"),
+)
+
+
+def _action(random: Random, client: int, calm: bool) -> Action:
+    pause, name = random.uniform(0, 0.4), random.choice(_ACTIONS)
+    given: tuple[Any, ...] = ()
+    if name == "call":
+        breaks = [random.randint(1, 4) for _ in range(random.choice((0, 0, 1, 2)))]
+        given = (_steps(random, calm), breaks)
+    elif name in ("subscribe", "unsubscribe", "publish"):
+        given = (f"file:///{random.randrange(4)}",)
+    elif name == "level":
+        given = (random.choice(("debug", "info", "warning", "error")),)
+    elif name == "move":
+        given = (random.random() < 0.3,)
+    return Action(pause, name, given)
+
+
+def _steps(random: Random, calm: bool) -> list[tuple[Any, ...]]:
+    steps = [_step(random) for _ in range(random.randint(0, 5))]
+    if not calm and random.random() < 0.15:
+        dying = ("die", random.choice(("now", "before", "after")))
+        steps.insert(random.randint(0, len(steps)), dying)
+    return steps
+
+
+def _step(random: Random) -> tuple[Any, ...]:
+    name = random.choice(("log", "log", "log", "ask", "ask", "sleep", "progress", "later", "let_go"))
+    if name == "sleep":
+        return (name, random.choice((0.0, 0.05, 0.5)))
+    if name == "later":
+        return (name, random.randint(1, 3), random.choice((0.0, 0.05, 0.3)))
+    return (name,)
+
+
+class Run:
+    """One run of a schedule."""
+
+    def __init__(self, schedule: Schedule, site: Site, witness: Witness) -> None:
+        self.schedule = schedule
+        self.site = site
+        self.witness = witness
+        self.world = World(site, WORKERS, witness, Random(schedule.seed))
+        self.clients = [Client(self.world, name) for name in NAMES[:2]]
+        self.world.clients = self.clients
+        self.listeners = [Listener(client) for client in self.clients]
+        self.stream = ListenStream(self.world, NAMES[2], [f"file:///{i}" for i in range(3)])
+        self._published = 0
+        self._replacing: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        for fault in self.schedule.faults:
+            self.witness.say(str(fault))
+        await asyncio.gather(*(client.begin() for client in self.clients))
+        listening = [asyncio.create_task(one.listen()) for one in (*self.listeners, self.stream)]
+        doing = [self._do_all(*lane) for lane in self.schedule.lanes]
+        going_wrong = [self._go_wrong(fault) for fault in self.schedule.faults]
+        try:
+            await asyncio.gather(*doing, *going_wrong)
+            while self._replacing:
+                await asyncio.wait(self._replacing)
+            await self._settle()
+            await asyncio.gather(*(client.end() for client in self.clients if client.calls % 2))
+            for client in self.clients:
+                if client.calls % 2:
+                    await client.see_it_ended()
+        finally:
+            self.stream.closing = True
+            for listener in self.listeners:
+                await listener.close()
+            for task in listening:
+                task.cancel()
+            await asyncio.gather(*listening, return_exceptions=True)
+
+    # What clients do.
+
+    async def _do_all(self, place: int, actions: Sequence[Action]) -> None:
+        for action in actions:
+            await asyncio.sleep(action.pause * self.witness.lease)
+            if not self.clients[place].over:
+                await self._do(place, action)
+
+    async def _do(self, place: int, action: Action) -> None:
+        client, listener, given = self.clients[place], self.listeners[place], action.given
+        if action.name == "call":
+            steps, breaks = given
+            await client.call([self._timed(step) for step in steps], breaks=breaks)
+        elif action.name == "move":
+            await listener.open(plain=given[0])
+        elif action.name == "break_off":
+            listener.break_off()
+        elif action.name == "publish":
+            self._published += 1
+            await client.publish(given[0])
+        elif action.name == "level":
+            await client.choose_level(given[0])
+        else:
+            await getattr(client, action.name)(*given)
+
+    def _timed(self, step: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A step with its times in seconds."""
+        *kept, last = step
+        return (*kept, last * self.witness.lease) if isinstance(last, float) else step
+
+    # What goes wrong.
+
+    async def _go_wrong(self, fault: Fault) -> None:
+        lease, site = self.witness.lease, self.site
+        await asyncio.sleep(fault.at * lease)
+        trouble = self.witness.begin(fault.name, fault.worker)
+        if fault.name == "kill":
+            assert fault.worker is not None
+            await site.kill(fault.worker)
+        elif fault.name == "stop":
+            assert fault.worker is not None
+            site.stop(fault.worker)
+        elif fault.name == "lose":
+            self.witness.forgotten = True
+            await site.lose()
+        elif fault.name == "slow":
+            await site.slow(lease / 20)
+        elif fault.name == "forget":
+            await site.forget(0.2)
+        else:
+            await getattr(site, fault.name)()
+        await asyncio.sleep(fault.lasts * lease)
+        await self._mend(trouble)
+
+    async def _mend(self, trouble: Trouble) -> None:
+        if trouble.what == "kill":
+            assert trouble.worker is not None
+            await self.site.replace(trouble.worker)
+        elif trouble.what == "stop":
+            assert trouble.worker is not None
+            self.site.go_on(trouble.worker)
+        else:
+            await self.site.back()
+        self.witness.end(trouble)
+
+    def dies(self, worker: int) -> None:
+        """Have a worker replaced that is about to die by itself."""
+        task = asyncio.create_task(self._replace(self.witness.begin("kill", worker)))
+        self._replacing.add(task)
+        task.add_done_callback(self._replacing.discard)
+
+    async def _replace(self, trouble: Trouble) -> None:
+        await asyncio.sleep(0.7 * self.witness.lease)
+        await self._mend(trouble)
+
+    # What has to come out.
+
+    async def _settle(self) -> None:
+        for stream in (*self.listeners, self.stream):
+            missing: Callable[[], list[str]] = stream.missing
+            if not await self.witness.until(lambda missing=missing: not missing()):
+                self.witness.wrong(f"nothing is heard of {missing()}")
+        for listener in self.listeners:
+            listener.check()
