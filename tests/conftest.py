@@ -16,6 +16,7 @@ from support.coroutines import run
 from support.running import Ran, Run
 
 if TYPE_CHECKING:
+    from support.engines import RedisServer
     from support.update.specifications import Spec
 
 
@@ -93,6 +94,15 @@ def published() -> Callable[[str], bytes]:
     """The published bytes of a revision."""
     folder = missing.reference("published", "what becomes of published files")
     return lambda revision: (folder / f"{revision}.schema.json").read_bytes()
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Generator["RedisServer", None, None]:
+    """A Redis of this process, which tests share by namespaces, and leave running."""
+    from support.engines import redis_running
+
+    with redis_running() as server:
+        yield server
 
 
 @pytest.fixture

@@ -24,6 +24,8 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
     "telemetry": frozenset(),
+    "redis": frozenset({"server"}),
+    "postgres": frozenset({"server"}),
 }
 """The parts that can be asked for, and the roles that each of them needs."""
 
@@ -134,8 +136,8 @@ CONTENTS: Final = (
         {
             "core": ("form_fields", "subscriptions"),
             "server": (
-                *("asked_forms", "base", "connection", "lifespan", "questions", "rounds"),
-                *("sealed_state", "serve", "strategies"),
+                *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
+                *("rounds", "sealed_state", "serve", "strategies"),
             ),
         },
         (
@@ -210,13 +212,6 @@ CONTENTS: Final = (
             ),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
-            (
-                "http.server.stores",
-                (
-                    *("EventStore", "MemoryEventStore", "SessionRecord", "SessionStore"),
-                    "StoredEvent",
-                ),
-            ),
             ("sharing.engine", ("EngineUnavailable", "Shared")),
             ("sharing.memory", ("MemoryEngine",)),
         ),
@@ -257,6 +252,16 @@ CONTENTS: Final = (
         frozenset({"testing"}),
         {"testing": (), "transports": ("memory",)},
         (("testing", ("ConnectInMemory", "in_memory")),),
+    ),
+    Contents(
+        frozenset({"redis"}),
+        {"sharing": ("engine", "lease", "redis")},
+        (("sharing.redis", ("RedisEngine",)),),
+    ),
+    Contents(
+        frozenset({"postgres"}),
+        {"sharing": ("engine", "lease", "postgres")},
+        (("sharing.postgres", ("PostgresEngine",)),),
     ),
 )
 

@@ -6,16 +6,18 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Generator
+from contextlib import AsyncExitStack, ExitStack, closing
 from functools import partial
 from multiprocessing import Pipe
 from pathlib import Path
+from pickle import dumps, loads
 from socket import create_connection, create_server
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.engines import redis_running
 from support.folders import environment
 from support.http.serving import WORKER, Site, Started, app_of, calling, started, text_in
 from support.json_types import JsonObject
@@ -27,15 +29,24 @@ from support.tables import case
 ALONE = {"connection": "close"}
 """A connection of its own, which either worker may take."""
 SAMPLING: JsonObject = {**META, "io.modelcontextprotocol/clientCapabilities": {"sampling": {}}}
-UNSHARED, SHARED = pkg.MemoryEventStore(), object()
+
+
+class Engine:
+    """What says that it is an engine which processes share."""
+
+    def connect(self, worker: str, lease: float, receive: object) -> Any:
+        raise NotImplementedError
+
+
+SHARED, ALONE_IN_MEMORY = (pkg.Shared(engine=one) for one in (Engine(), pkg.MemoryEngine()))
 
 # What an application has, and what is said of it; nothing if it may have several workers.
 REFUSED: dict[str, tuple[dict[str, Any], str | None]] = {
-    "a session stays where it began": ({}, "session_store they share"),
-    "so do its events": ({"session_store": SHARED}, "events in a store they share"),
-    "in memory": ({"session_store": SHARED, "events": UNSHARED}, "events in a store"),
-    "all is shared": ({"session_store": SHARED, "events": SHARED}, None),
-    "nothing is sent again": ({"session_store": SHARED, "resumable": False}, None),
+    "a session stays where it began": ({}, "shared=Shared"),
+    "in memory": ({"shared": ALONE_IN_MEMORY}, "a MemoryEngine is in one process"),
+    "all is shared": ({"shared": SHARED}, None),
+    "nothing is sent again": ({"shared": SHARED, "resumable": False}, None),
+    "old clients are of one worker": ({"shared": SHARED, "old_sse": True}, "old_sse=False"),
     "there are no sessions": ({"sessions": False}, None),
     "old clients have streams": ({"sessions": False, "old_sse": True}, "old_sse=False"),
 }
@@ -57,6 +68,12 @@ def test_several_workers_need_to_share_what_is_kept() -> None:
 
 OURS = server(STATELESS)
 Ours = type(OURS)
+
+
+def test_what_is_shared_can_be_given_to_workers_with_its_engine() -> None:
+    engine = pkg.RedisEngine("redis://ada:pass@localhost:1/2", namespace="n", timeout=1.5)
+    http = loads(dumps(pkg.HttpOptions(shared=pkg.Shared(engine=engine, lease=5.0))))
+    assert (http.shared.lease, vars(http.shared.engine)) == (5.0, vars(engine))
 
 
 def test_a_name_is_that_of_an_application_or_of_what_makes_one() -> None:
@@ -146,6 +163,16 @@ async def test_connections_are_shared_out_and_a_worker_that_is_busy_gets_none() 
     await asyncio.sleep(0.01)
 
 
+Redis = dict[str, str]
+"""What the environment of workers is to have, so that they share a server."""
+
+
+@pytest.fixture(scope="module")
+def redis() -> Generator[Redis, None, None]:
+    with redis_running() as server:
+        yield {"WORKER_REDIS": server.url}
+
+
 def children(pid: int) -> set[int]:
     """The workers of a process: those of its children that are not a helper of Python's."""
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -186,6 +213,26 @@ async def a_session_goes_on_elsewhere(site: Site) -> None:
         pass
 
 
+async def all_hear_what_one_publishes(site: Site, pids: set[int]) -> None:
+    uris = [f"file:///{pid}" for pid in sorted(pids)]
+    async with AsyncExitStack() as stack:
+        streams = [
+            await stack.enter_async_context(site.listening(number, resourceSubscriptions=uris))
+            for number in range(4)
+        ]
+        left = set(uris)
+        while left:
+            # Whoever calls does not know which of them answers.
+            for pid in sorted(pids):
+                said = await site.modern(
+                    "tools/call", name="publish", arguments={"pid": str(pid)}, headers=ALONE
+                )
+                if text_in(said) == str(pid):
+                    left.discard(uri := f"file:///{pid}")
+                    heard = [(await one.take())["params"]["uri"] for one in streams]
+                    assert heard == [uri] * len(streams)
+
+
 async def another_takes_the_place_of(dead: int, process: Started, site: Site) -> None:
     os.kill(dead, signal.SIGKILL)
     while dead in (left := children(process.process.pid)) or len(left) < 2:
@@ -194,16 +241,15 @@ async def another_takes_the_place_of(dead: int, process: Started, site: Site) ->
 
 
 @pytest.mark.long
-def test_workers_share_a_port_and_are_replaced_and_drained(tmp_path: Path) -> None:
-    store = {"WORKER_STORE": str(tmp_path / "store")}
-
+def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None:
     async def script() -> None:
-        async with started("support.http.worker", "PORT", environment=store) as process:
+        async with started("support.http.worker", "PORT", environment=redis) as process:
             async with calling(process.port) as site:
                 pids = await pids_of(site)
                 assert pids == children(process.process.pid)
                 await a_round_goes_on_elsewhere(site)
                 await a_session_goes_on_elsewhere(site)
+                await all_hear_what_one_publishes(site, pids)
                 await another_takes_the_place_of(min(pids), process, site)
                 workers = children(process.process.pid)
                 waiting = asyncio.create_task(site.modern("tools/call", name="waits"))
@@ -220,11 +266,9 @@ def test_workers_share_a_port_and_are_replaced_and_drained(tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
-    store = {"WORKER_STORE": str(tmp_path / "store")}
-
+def test_workers_end_with_the_process_that_started_them(redis: Redis) -> None:
     async def script() -> None:
-        async with started("support.http.worker", "PORT", environment=store) as process:
+        async with started("support.http.worker", "PORT", environment=redis) as process:
             async with calling(process.port) as site:
                 pids = await pids_of(site)
             process.process.kill()
@@ -289,26 +333,23 @@ def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path
 
 
 @pytest.mark.long
-def test_workers_that_are_to_end_before_they_could_begin_say_nothing(tmp_path: Path) -> None:
-    store = {"WORKER_STORE": str(tmp_path / "store")}
-
+def test_workers_that_are_to_end_before_they_could_begin_say_nothing(redis: Redis) -> None:
     async def script() -> None:
         # It listens before any worker is there.
-        async with started("support.http.worker", "PORT", environment=store) as process:
+        async with started("support.http.worker", "PORT", environment=redis) as process:
             assert await process.stopped() == (-signal.SIGTERM, "")
 
     run(script(), 60)
 
 
 @pytest.mark.long
-def test_workers_that_cannot_begin_are_not_replaced(tmp_path: Path) -> None:
+def test_workers_that_cannot_begin_are_not_replaced(redis: Redis, tmp_path: Path) -> None:
     # Each worker imports the program, which has no guard and would start workers of its own.
     program = tmp_path / "program.py"
     call = f"run_http({WORKER!r}, port={free_port()}, workers=2)"
     program.write_text(f"from mcp_revisions import run_http\n{call}\n")
-    store = {"WORKER_STORE": str(tmp_path / "store")}
     ran = subprocess.run(
-        [sys.executable, program], env={**environment(), **store}, capture_output=True, timeout=60
+        [sys.executable, program], env={**environment(), **redis}, capture_output=True, timeout=60
     )
     assert ran.returncode == 1
     assert re.search(rb"RuntimeError: worker \d+ ended with 1 before it could begin", ran.stderr)

@@ -1,9 +1,13 @@
 """Sessions that several applications serve, on one engine: whichever is asked, nothing is lost."""
 
+import asyncio
+import json
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -12,22 +16,41 @@ from mcp_revisions.v2025_11_25.models import (
     TextContent,
 )
 from support.http import serving as http
-from support.http.serving import Site, serving
+from support.http.fire import until
+from support.http.serving import Site, outcome, serving, text_in
 from support.json_types import JsonObject
-from support.revisions import OLD
-from support.sessions.talking import pkg, tools
+from support.revisions import HANDSHAKE, OLD
+from support.sessions.talking import (
+    INITIALIZED,
+    hello,
+    models,
+    notification,
+    pkg,
+    request,
+    runtime,
+    server,
+    tools,
+)
+from support.sharing.faults import Engine
+from support.tables import case
+
+UPDATED = "notifications/resources/updated"
+TOLD = frozenset({UPDATED, "notifications/message"})
+URI = "file:///a"
+
+peers = runtime("http.server.peers")
 
 
 @asynccontextmanager
 async def workers(
-    servers: list[Any], engine: Any = None, **chosen: Any
+    *servers: Any, engine: Any = None, lease: float = 10.0, **chosen: Any
 ) -> AsyncGenerator[list[Site], None]:
     """An application for each server, all on one engine."""
-    shared = pkg.Shared(engine=engine or pkg.MemoryEngine())
+    shared = pkg.Shared(engine=engine or pkg.MemoryEngine(), lease=lease)
     async with AsyncExitStack() as stack:
         yield [
-            await stack.enter_async_context(serving(server, shared=shared, **chosen))
-            for server in servers
+            await stack.enter_async_context(serving(one, shared=shared, **chosen))
+            for one in servers
         ]
 
 
@@ -36,26 +59,91 @@ def at(session: http.Session, site: Site) -> http.Session:
     return http.Session(site, session.revision, session.id, session.headers)
 
 
+async def posted(session: http.Session, message: object) -> int:
+    return (await session.post(message)).status_code
+
+
+async def known(session: http.Session, *sites: Site) -> list[http.Session]:
+    """A session at each of these workers, which have a copy of it from now on."""
+    sessions = [at(session, site) for site in sites]
+    for one in sessions:
+        assert outcome(await one.post(request("ping"))) == (200, None)
+    return sessions
+
+
+class Tools:
+    """Tools that ask, log, tell, or wait until the test lets them go on."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.go = asyncio.Event()
+        self.cancelled = asyncio.Event()
+        self.progress: list[float] = []
+
+    async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
+        if params.name == "who":
+            return str(session.principal)
+        if params.name == "waits":
+            await self._wait()
+        elif params.name.startswith("asks"):
+            return await self._ask(session, params.name)
+        elif params.name == "logs":
+            await session.log("info", "low")
+            await session.log("error", "high")
+        return params.name
+
+    async def _wait(self) -> None:
+        self.begun.set()
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+
+    async def _ask(self, session: Session, name: str) -> str:
+        message = SamplingMessage(role="user", content=TextContent(text=name))
+        question = CreateMessageRequestParams(messages=[message], max_tokens=1)
+        try:
+            said = await session.create_message(
+                question, on_progress=lambda one: self.progress.append(one.done)
+            )
+        except pkg.ProtocolError as error:
+            return type(error).__name__
+        assert isinstance(said.content, TextContent)
+        return f"{name}: {said.content.text}"
+
+
+def ours(call: Any = None, revision: str = OLD, **members: Any) -> Any:
+    return tools(revision, call or Tools(), SENDS=TOLD, **members)
+
+
 def answered(question: JsonObject, text: str) -> JsonObject:
     """The client's answer to a request for sampling."""
     message = {"role": "assistant", "content": {"type": "text", "text": text}, "model": "m"}
     return {"jsonrpc": "2.0", "id": question["id"], "result": message}
 
 
-async def ask(session: Session, params: CallToolRequestParams) -> str:
-    message = SamplingMessage(role="user", content=TextContent(text=params.name))
-    asked = CreateMessageRequestParams(messages=[message], max_tokens=1)
-    said = await session.create_message(asked)
-    assert isinstance(said.content, TextContent)
-    return f"{params.name}: {said.content.text}"
+def said_in(answer: JsonObject) -> str:
+    text: str = answer["result"]["content"][0]["text"]
+    return text
+
+
+async def logged(session: http.Session) -> list[str]:
+    """What reaches a client of what a tool logs."""
+    async with session.calling("logs") as events:
+        said = [event.message for event in await events.all() if event.data]
+    return [one["params"]["data"] for one in said[:-1]]
 
 
 class TestAnswers:
     async def test_each_reaches_the_handler_that_asked_wherever_it_is_posted(self) -> None:
-        async with workers([tools(OLD, ask), tools(OLD, ask)]) as (one, two):
+        async with workers(ours(), ours()) as (one, two):
             first = await one.initialize(sampling={})
             second = at(first, two)
-            async with first.calling("a", 1) as of_one, second.calling("b", 2) as of_two:
+            async with (
+                first.calling("asks a", 1) as of_one,
+                second.calling("asks b", 2) as of_two,
+            ):
                 questions = [await of_one.take(), await of_two.take()]
                 assert questions[0]["id"] != questions[1]["id"]
                 # Each answer goes to the other worker.
@@ -63,7 +151,593 @@ class TestAnswers:
                     (first, questions[1], "for b"),
                     (second, questions[0], "for a"),
                 ):
-                    assert (await session.post(answered(question, text))).status_code == 202
+                    assert await posted(session, answered(question, text)) == 202
                 answers = [await of_one.take(), await of_two.take()]
-            said = [one["result"]["content"][0]["text"] for one in answers]
-            assert said == ["a: for a", "b: for b"]
+            assert list(map(said_in, answers)) == ["asks a: for a", "asks b: for b"]
+
+    async def test_errors_and_what_is_no_answer_reach_it_too(self) -> None:
+        wrong: dict[str, JsonObject] = {
+            "McpError": {"error": {"code": 1, "message": "no"}},
+            "InvalidAnswer": {"result": {}, "error": {"code": 1, "message": "no"}},
+        }
+        async with workers(ours(), ours()) as (one, two):
+            first = await one.initialize(sampling={})
+            for name, members in wrong.items():
+                with case(name):
+                    async with first.calling("asks") as events:
+                        question = await events.take()
+                        answer = {"jsonrpc": "2.0", "id": question["id"], **members}
+                        assert await posted(at(first, two), answer) == 202
+                        assert said_in(await events.take()) == name
+
+    async def test_answers_in_a_batch_reach_those_who_asked(self) -> None:
+        async with workers(ours(), ours(), revisions=pkg.REVISIONS) as (one, two):
+            first = await one.initialize("2025-03-26", sampling={})
+            second = at(first, two)
+            async with (
+                first.calling("asks a", 1) as of_one,
+                second.calling("asks b", 2) as of_two,
+            ):
+                batch = [answered(await each.take(), "yes") for each in (of_one, of_two)]
+                assert await posted(second, batch) == 202
+                answers = [await of_one.take(), await of_two.take()]
+            assert list(map(said_in, answers)) == ["asks a: yes", "asks b: yes"]
+
+    async def test_progress_is_reported_to_who_asked(self) -> None:
+        call = Tools()
+        async with workers(ours(call), ours()) as (one, two):
+            first = await one.initialize(sampling={})
+            async with first.calling("asks") as events:
+                question = await events.take()
+                token = question["params"]["_meta"]["progressToken"]
+                report = notification("notifications/progress", progressToken=token, progress=0.5)
+                assert await posted(at(first, two), report) == 202
+                assert call.progress == [0.5]
+                assert await posted(at(first, two), answered(question, "yes")) == 202
+                await events.all()
+
+    async def test_one_for_a_worker_that_is_gone_is_dropped(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            first = await one.initialize(sampling={})
+            async with first.calling("asks") as events:
+                question = await events.take()
+                engine.workers[0].kill()
+                assert await posted(at(first, two), answered(question, "yes")) == 202
+
+    async def test_one_that_is_not_taken_in_can_be_posted_again(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, lease=0.1) as (one, two):
+            first = await one.initialize(sampling={})
+            async with first.calling("asks") as events:
+                question = await events.take()
+                engine.workers[0].deaf = True
+                refused = await at(first, two).post(answered(question, "yes"))
+                assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+                engine.workers[0].deaf = False
+                assert await posted(at(first, two), answered(question, "yes")) == 202
+                assert said_in(await events.take()) == "asks: yes"
+
+    async def test_a_letter_that_is_lost_is_sent_once_more(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, lease=0.2) as (one, two):
+            first = await one.initialize(sampling={})
+            async with first.calling("asks") as events:
+                question = await events.take()
+                engine.workers[0].deaf = True
+                sent = len(engine.mailed)
+                answering = asyncio.create_task(posted(at(first, two), answered(question, "yes")))
+                await until(lambda: len(engine.mailed) > sent)
+                engine.workers[0].deaf = False
+                assert await answering == 202
+                assert said_in(await events.take()) == "asks: yes"
+
+    async def test_one_of_another_session_is_dropped(self) -> None:
+        async with workers(ours(), ours()) as (one, two):
+            first, other = await one.initialize(sampling={}), await two.initialize(sampling={})
+            async with first.calling("asks") as events:
+                question = await events.take()
+                for session in (other, at(other, one)):
+                    assert await posted(session, answered(question, "forged")) == 202
+                assert await posted(first, answered(question, "yes")) == 202
+                assert said_in(await events.take()) == "asks: yes"
+
+    async def test_one_of_another_client_is_dropped_whoever_sends_it_on(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine) as (one,):
+            first = await one.initialize(sampling={})
+            async with first.calling("asks") as events:
+                question = await events.take()
+                text = json.dumps(answered(question, "forged"))
+                key, name = peers.key_of(first.id), engine.workers[0].name
+                for session, principal in ((key, "eve"), ("x" * 43, None)):
+                    letter = peers.Answered(session=session, principal=principal, message=text)
+                    content = json.dumps(
+                        {"sender": "seve", "letter": vars_of(letter), "number": None}
+                    )
+                    await engine.workers[0].mail.send([(name, content.encode())])
+                assert await posted(first, answered(question, "yes")) == 202
+                assert said_in(await events.take()) == "asks: yes"
+
+    async def test_letters_that_make_no_sense_change_nothing(self) -> None:
+        engine = Engine()
+        letters = [
+            b"",
+            b"\xff",
+            b"[]",
+            b"{}",
+            b'{"sender": "s", "letter": {"kind": "x"}}',
+            b'{"sender": 1, "letter": {"kind": "changed", "session": "k"}}',
+            b'{"sender": "s", "letter": {"kind": "changed", "session": 1}}',
+            b'{"sender": "s", "letter": {"kind": "acknowledged", "number": 99}}',
+            b'{"sender": "s", "letter": {"kind": "notified", "session": "k",'
+            b' "principal": null, "message": "{"}}',
+        ]
+        async with workers(ours(), engine=engine) as (one,):
+            session = await one.initialize()
+            name = engine.workers[0].name
+            await engine.workers[0].mail.send([(name, letter) for letter in letters])
+            assert text_in(await session.call("who")) == "None"
+
+
+def vars_of(letter: Any) -> JsonObject:
+    return {name: getattr(letter, name) for name in type(letter).__slots__}
+
+
+class TestNotifications:
+    async def test_a_cancellation_ends_the_handler_at_another_worker(self) -> None:
+        call = Tools()
+        async with workers(ours(call), ours()) as (one, two):
+            session = await one.initialize()
+            calling = asyncio.create_task(session.call("waits", 7))
+            await call.begun.wait()
+            cancel = notification("notifications/cancelled", requestId=7)
+            assert await posted(at(session, two), cancel) == 202
+            assert call.cancelled.is_set()
+            assert "result" not in (await calling).text
+
+    async def test_a_cancellation_of_what_is_here_is_nobody_elses_business(self) -> None:
+        call, engine = Tools(), Engine()
+        async with workers(ours(call), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            await known(session, two)
+            calling = asyncio.create_task(session.call("waits", 7))
+            await call.begun.wait()
+            engine.calls.clear()
+            cancel = notification("notifications/cancelled", requestId=7)
+            assert await posted(session, cancel) == 202
+            await calling
+            assert engine.calls == []
+
+    async def test_all_who_have_a_copy_hear_of_changed_roots(self) -> None:
+        heard: list[str] = []
+
+        def listening(name: str) -> Any:
+            async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
+                heard.append(name)
+
+            return ours(on_roots_list_changed=on_roots_list_changed)
+
+        async with workers(*map(listening, "abc")) as (one, two, three):
+            session = await one.initialize(roots={"listChanged": True})
+            _, second = await known(session, one, two)
+            changed = notification("notifications/roots/list_changed")
+            assert await posted(second, changed) == 202
+            await until(lambda: len(heard) == 2)
+            assert sorted(heard) == ["a", "b"]
+            assert await posted(at(session, three), changed) == 202
+            await until(lambda: len(heard) == 5)
+
+    async def test_what_nobody_handles_is_not_handed_on(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            await known(session, two)
+            engine.calls.clear()
+            for method in ("notifications/roots/list_changed", "notifications/unheard_of"):
+                assert await posted(session, notification(method)) == 202
+            assert engine.calls == []
+
+    async def test_a_handshake_may_be_completed_at_another_worker(self) -> None:
+        confirmed: list[str] = []
+
+        def listening(name: str) -> Any:
+            async def on_initialized(self: object, session: Session, params: object) -> None:
+                confirmed.append(name)
+
+            return ours(on_initialized=on_initialized)
+
+        servers = listening("a"), listening("b")
+        async with workers(*servers) as (one, two):
+            begun = await one.post(hello())
+            session = http.Session(one, OLD, begun.headers["mcp-session-id"], {})
+            session.headers = {"mcp-session-id": session.id}
+            (first,) = servers[0].sessions
+            assert await posted(at(session, two), INITIALIZED) == 202
+            # Where it began it is known, and what is not to be sent before goes out.
+            async with session.get() as events:
+                await servers[1].resource_updated(URI)
+                await servers[0].tools_list_changed()
+                await first.log("info", "hi")
+                assert (await events.take())["params"]["data"] == "hi"
+            assert confirmed == ["b"]
+
+
+class TestChoices:
+    async def test_what_was_answered_holds_wherever_the_client_asks_next(self) -> None:
+        async with workers(ours(), ours(), ours()) as sites:
+            session = await sites[0].initialize()
+            sessions = await known(session, *sites)
+            for number, level in enumerate(["error", "debug", "emergency", "info", "error"]):
+                chosen = request("logging/setLevel", level=level)
+                assert outcome(await sessions[number % 3].post(chosen)) == (200, None)
+                expected = {"error": ["high"], "emergency": []}.get(level, ["low", "high"])
+                for one in sessions:
+                    assert await logged(one) == expected
+
+    async def test_changes_at_several_workers_are_all_kept(self) -> None:
+        engine, servers = Engine(), [ours(), ours(), ours()]
+        async with workers(*servers, engine=engine) as sites:
+            session = await sites[0].initialize()
+            sessions = await known(session, *sites)
+            messages = [
+                request("logging/setLevel", 1, level="error"),
+                *(request("resources/subscribe", n, uri=f"file:///{n}") for n in range(2, 20)),
+            ]
+            outcomes = await asyncio.gather(
+                *(sessions[number % 3].post(message) for number, message in enumerate(messages))
+            )
+            assert set(map(outcome, outcomes)) == {(200, None)}
+            removals = [
+                sessions[n % 3].post(request("resources/unsubscribe", n, uri=f"file:///{n}"))
+                for n in range(10, 20)
+            ]
+            assert set(map(outcome, await asyncio.gather(*removals))) == {(200, None)}
+            for one in sessions:
+                assert await logged(one) == ["high"]
+            (key,) = [peers.key_of(session.id)]
+            stored = await engine.workers[0].inner.sessions.open(key, engine.workers[0].name)
+            record = json.loads(stored.record)
+            assert sorted(record["subscriptions"]) == sorted(f"file:///{n}" for n in range(2, 10))
+
+    async def test_a_change_is_answered_once_all_who_have_a_copy_know(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            await known(session, two)
+            reading = engine.hold("sessions.open")
+            chosen = request("logging/setLevel", level="error")
+            choosing = asyncio.create_task(session.post(chosen))
+            await until(lambda: engine.calls[-1] == "sessions.open")
+            await asyncio.sleep(0.02)
+            assert not choosing.done()
+            reading.set()
+            assert outcome(await choosing) == (200, None)
+
+    async def test_who_is_gone_keeps_nobody_waiting(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), ours(), engine=engine) as (one, two, three):
+            session = await one.initialize()
+            await known(session, two, three)
+            engine.workers[1].kill()
+            chosen = request("logging/setLevel", level="error")
+            assert outcome(await session.post(chosen)) == (200, None)
+            assert await logged(at(session, three)) == ["high"]
+
+    async def test_who_is_lost_meanwhile_keeps_nobody_waiting_longer_than_a_lease(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, lease=0.1) as (one, two):
+            session = await one.initialize()
+            await known(session, two)
+            engine.workers[1].deaf = True
+            choosing = asyncio.create_task(session.post(request("logging/setLevel", level="error")))
+            await until(lambda: engine.calls[-1] == "mail.send")
+            engine.workers[1].kill()
+            assert outcome(await choosing) == (200, None)
+
+    async def test_a_change_while_another_worker_opens_its_copy_is_not_missed(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            opening = engine.hold("sessions.open")
+            pinging = asyncio.create_task(posted(at(session, two), request("ping")))
+            await until(lambda: engine.calls[-1] == "sessions.open")
+            # It has read what was stored before, and will be told before it knows that.
+            chosen = asyncio.create_task(session.post(request("logging/setLevel", level="error")))
+            await until(lambda: "mail.send" in engine.calls)
+            opening.set()
+            assert await pinging == 200
+            assert outcome(await chosen) == (200, None)
+            assert await logged(at(session, two)) == ["high"]
+
+
+class TestCopies:
+    async def test_a_plain_call_asks_nothing_of_the_engine(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as sites:
+            session = await sites[0].initialize()
+            sessions = await known(session, *sites)
+            engine.calls.clear()
+            for one in sessions:
+                assert text_in(await one.call("who")) == "None"
+                assert outcome(await one.post(request("ping"))) == (200, None)
+            assert engine.calls == []
+
+    async def test_after_a_gap_a_copy_is_read_again_before_its_next_use(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, lease=0.05) as (one, two):
+            session = await one.initialize()
+            (second,) = await known(session, two)
+            engine.workers[1].deaf = True
+            chosen = request("logging/setLevel", level="error")
+            assert outcome(await session.post(chosen)) == (200, None)
+            engine.workers[1].deaf = False
+            engine.workers[1].receive(runtime("sharing.engine").GAP)
+            engine.calls.clear()
+            assert await logged(second) == ["high"]
+            assert engine.calls.count("sessions.open") == 1
+
+    async def test_a_worker_whose_lease_has_lapsed_trusts_no_copy(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, lease=0.05) as (one, two):
+            session = await one.initialize()
+            (second,) = await known(session, two)
+            engine.workers[1].lapsed = engine.workers[1].deaf = True
+            assert outcome(await session.post(request("logging/setLevel", level="error"))) == (
+                200,
+                None,
+            )
+            assert await logged(second) == ["high"]
+
+    async def test_streams_end_at_once_that_a_gap_has_hidden_the_end_of(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, lease=0.05) as (one, two):
+            session = await one.initialize()
+            async with session.get() as events:
+                engine.workers[0].deaf = True
+                assert (await at(session, two).delete()).status_code == 204
+                engine.workers[0].receive(runtime("sharing.engine").GAP)
+                assert await events.take() is None
+
+    async def test_a_session_goes_on_in_its_revision_at_any_worker(self) -> None:
+        for revision in HANDSHAKE[1:]:
+            with case(revision):
+                async with workers(ours(), ours(), revisions=pkg.REVISIONS) as (one, two):
+                    session = await one.initialize(revision)
+                    assert text_in(await at(session, two).call("who")) == "None"
+                    wrong = {"mcp-protocol-version": "2024-11-05"}
+                    refused = await at(session, two).post(request("ping"), wrong)
+                    assert refused.status_code == 400
+
+    async def test_what_the_client_declared_is_known_at_any_worker(self) -> None:
+        async with workers(ours(), ours()) as (one, two):
+            session = await one.initialize(sampling={})
+            async with at(session, two).calling("asks") as events:
+                assert (await events.take())["method"] == "sampling/createMessage"
+
+    async def test_a_worker_that_does_not_speak_its_revision_does_not_serve_it(self) -> None:
+        engine = Engine()
+        async with (
+            workers(ours(), engine=engine) as (one,),
+            workers(ours(revision="2025-06-18"), engine=engine) as (two,),
+        ):
+            session = await one.initialize()
+            other = at(session, two)
+            other.headers = {"mcp-session-id": session.id}
+            assert await posted(other, request("ping")) == 404
+            assert await posted(session, request("ping")) == 200
+
+    async def test_a_copy_that_has_to_make_room_goes_on_when_it_is_asked_for(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, max_sessions=1) as (one, two):
+            first = await one.initialize()
+            assert outcome(await first.post(request("logging/setLevel", level="error")))[0] == 200
+            second = await one.initialize()
+            for session in (first, second, first):
+                assert outcome(await session.post(request("ping"))) == (200, None)
+            assert await logged(first) == ["high"]
+            # And it hears again of what is changed elsewhere.
+            chosen = request("logging/setLevel", level="emergency")
+            assert outcome(await at(first, two).post(chosen)) == (200, None)
+            assert await logged(first) == []
+
+    async def test_each_worker_has_a_server_of_its_own_where_each_session_has(self) -> None:
+        async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
+            m = models(OLD)
+            self.calls = getattr(self, "calls", 0) + 1
+            return m.CallToolResult(content=[m.TextContent(text=str(self.calls))])
+
+        one_of_each = type(server(OLD, on_call_tool=count))
+        async with workers(one_of_each, one_of_each) as (one, two):
+            session = await one.initialize()
+            calls = [text_in(await at(session, site).call("x")) for site in (one, two, one, two)]
+            assert calls == ["1", "1", "2", "2"]
+
+
+class TestWhoseItIs:
+    async def test_it_is_that_of_its_client_at_every_worker(self) -> None:
+        verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})
+        guarded = pkg.Authentication(verify=verify)
+        ben = {"authorization": f"Bearer {'b' * 16}"}
+        async with workers(ours(), ours(), authentication=guarded) as (one, two):
+            session = await one.initialize(headers={"authorization": f"Bearer {'a' * 16}"})
+            second = at(session, two)
+            for _ in range(2):
+                # The second time, there is a copy.
+                assert (await second.post(request("ping"), ben)).status_code == 404
+                assert (await second.delete(ben)).status_code == 404
+                async with second.get(headers=ben) as events:
+                    assert events.response.status_code == 404
+                assert text_in(await second.call("who")) == "ada"
+
+    async def test_one_that_becomes_that_of_another_is_not_served(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine) as (one,):
+            session = await one.initialize()
+            await rewrite(engine, session, principal="eve")
+            engine.lose()
+            assert await posted(session, request("ping")) == 404
+
+    async def test_records_that_make_no_sense_are_unknown(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        wrong: list[JsonObject] = [
+            {"level": "loud"},
+            {"revision": 1},
+            {"revision": "1999-01-01"},
+            {"capabilities": []},
+            {"subscriptions": "file:///a"},
+            {"subscriptions": [f"file:///{n}" for n in range(2000)]},
+            {"confirmed": "yes"},
+        ]
+        for members in wrong:
+            with case(members):
+                engine = Engine()
+                async with workers(ours(), ours(), engine=engine) as (one, two):
+                    session = await one.initialize()
+                    await rewrite(engine, session, **members)
+                    caplog.clear()
+                    assert await posted(at(session, two), request("ping")) == 404
+                    (entry,) = [one for one in caplog.records if one.levelno == logging.WARNING]
+                    assert "is not served" in entry.getMessage()
+
+    async def test_no_id_reaches_the_engine(self) -> None:
+        engine, call = Engine(), Tools()
+        async with workers(ours(call), ours(), engine=engine) as (one, two):
+            session = await one.initialize(sampling={})
+            async with session.calling("asks") as events, at(session, two).get():
+                answer = answered(await events.take(), "yes")
+                assert await posted(at(session, two), answer) == 202
+                await events.all()
+            for site in (one, two):
+                chosen = request("logging/setLevel", level="error")
+                assert outcome(await at(session, site).post(chosen))[0] == 200
+            assert engine.mailed
+            told = b"".join(content for _, content in engine.mailed)
+            stored = repr([vars(engine.memory.sessions), vars(engine.memory.events)])
+            assert session.id.encode() not in told
+            assert session.id not in stored
+            assert peers.key_of(session.id) in stored
+
+
+async def rewrite(engine: Engine, session: http.Session, **members: Any) -> None:
+    """Change what is stored of a session, as nobody should."""
+    key, sessions = peers.key_of(session.id), engine.memory.sessions
+    stored = await sessions.open(key, "sother")
+    record = json.dumps({**json.loads(stored.record), **members}).encode()
+    assert await sessions.save(key, "sother", record, version=stored.version, lifetime=60)
+
+
+class TestEnds:
+    async def test_RJ08_one_that_was_ended_here_is_over_everywhere(self) -> None:
+        call = Tools()
+        async with workers(ours(call), ours(), ours()) as (one, two, three):
+            session = await one.initialize()
+            calling = asyncio.create_task(session.call("waits"))
+            await call.begun.wait()
+            async with session.get() as events:
+                assert (await at(session, two).delete()).status_code == 204
+                # Before it was answered, what others did for it has ended.
+                assert call.cancelled.is_set()
+                assert await events.take() is None
+            assert "result" not in (await calling).text
+            for site in (one, two, three):
+                assert await posted(at(session, site), request("ping")) == 404
+
+    async def test_RJ08_what_is_under_way_does_not_bring_it_back(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            writing = engine.hold("sessions.save")
+            chosen = request("logging/setLevel", level="error")
+            choosing = asyncio.create_task(session.post(chosen))
+            await until(lambda: engine.calls[-1] == "sessions.save")
+            ending = asyncio.create_task(at(session, two).delete())
+            await until(lambda: "sessions.end" in engine.calls)
+            writing.set()
+            assert (await ending).status_code == 204
+            await choosing
+            for site in (one, two):
+                assert await posted(at(session, site), request("ping")) == 404
+
+    async def test_a_change_of_one_that_has_ended_elsewhere_is_refused(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, lease=0.05) as (one, two):
+            session = await one.initialize()
+            engine.workers[0].deaf = True
+            assert (await at(session, two).delete()).status_code == 204
+            chosen = request("logging/setLevel", level="error")
+            assert (await session.post(chosen)).status_code == 404
+
+    async def test_sessions_go_on_elsewhere_when_a_worker_ends(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine) as (two,):
+            async with workers(ours(), engine=engine) as (one,):
+                session = await one.initialize()
+                chosen = request("logging/setLevel", level="error")
+                assert outcome(await session.post(chosen)) == (200, None)
+                async with session.get() as events:
+                    await one.app.close()
+                    assert await events.take() is None
+            engine.calls.clear()
+            assert await logged(at(session, two)) == ["high"]
+            # And nobody waits for the worker that has ended.
+            assert outcome(await at(session, two).post(chosen)) == (200, None)
+            assert "mail.send" not in engine.calls
+
+    async def test_one_that_is_used_does_not_lapse(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, session_lifetime=0.2) as (one, two):
+            used, idle = await one.initialize(), await one.initialize()
+            async with at(used, two).get():
+                await until(lambda: engine.calls.count("sessions.refresh") > 5)
+                while await posted(idle, request("tools/list")) != 404:
+                    # Each time it is asked for, it lives on.
+                    await asyncio.sleep(0.3)
+            assert await posted(used, request("ping")) == 200
+
+    async def test_one_that_is_used_elsewhere_goes_on_here_too(self) -> None:
+        engine, servers = Engine(), [ours(), ours()]
+        async with workers(*servers, engine=engine, session_lifetime=0.1) as (one, two):
+            session = await one.initialize()
+            async with at(session, two).get():
+                await until(lambda: "sessions.leave" in engine.calls)
+                assert await posted(session, request("ping")) == 200
+
+
+class TestEngineAway:
+    async def test_what_needs_it_is_refused_for_now_and_the_rest_goes_on(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize(sampling={})
+            other = await one.initialize()
+            (copied,) = await known(session, two)
+            engine.away = engine.leases_hold = True
+            refused = [
+                await one.post(hello()),
+                await session.post(request("logging/setLevel", level="error")),
+                await other.delete(),
+                await at(other, two).post(request("ping")),
+            ]
+            for response in refused:
+                assert response.status_code == 503
+                assert response.headers["retry-after"] == "1"
+            assert text_in(await copied.call("who")) == "None"
+            engine.away = False
+
+    async def test_it_goes_on_once_the_engine_is_back(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            await known(session, two)
+            engine.away = True
+            chosen = request("logging/setLevel", level="error")
+            assert (await session.post(chosen)).status_code == 503
+            assert (await session.post(request("ping"))).status_code == 503
+            assert (await session.delete()).status_code == 503
+            engine.away = False
+            assert outcome(await session.post(chosen)) == (200, None)
+            for site in (one, two):
+                assert await logged(at(session, site)) == ["high"]
+            assert (await session.delete()).status_code == 204
+            assert await posted(at(session, two), request("ping")) == 404

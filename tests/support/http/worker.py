@@ -1,17 +1,13 @@
 """An application for processes of their own: `support.http.worker:app`, under any ASGI server.
 
-With `WORKER_STORE` in the environment, the path of a file, sessions and events are kept there for
-all processes that have the same one. Run as a program, it is served by two workers of `run_http`.
+With `WORKER_REDIS` in the environment, the URL of a server, it is one of the workers that share
+what is there. Run as a program, it is served by two workers of `run_http`.
 """
 
 import asyncio
-import json
 import logging
 import os
-import sqlite3
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from mcp_revisions.v2025_11_25 import Session
@@ -25,48 +21,6 @@ from support.revisions import STATELESS
 from support.sessions.talking import models, pkg, server
 
 TOLD = frozenset({"notifications/message", "notifications/resources/updated"})
-
-
-class FileStore:
-    """Both stores in one file, which all processes open; small, and not quick."""
-
-    def __init__(self, path: str) -> None:
-        self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
-        self._db.execute("create table if not exists sessions (id primary key, record)")
-        self._db.execute(
-            "create table if not exists events (session, stream, number, message,"
-            " primary key (session, stream, number))"
-        )
-
-    async def save(self, id: str, record: pkg.SessionRecord, lifetime: float) -> None:
-        self._db.execute(
-            "insert or replace into sessions values (?, ?)", (id, json.dumps(asdict(record)))
-        )
-
-    async def load(self, id: str) -> pkg.SessionRecord | None:
-        found = self._db.execute("select record from sessions where id = ?", (id,)).fetchone()
-        return None if found is None else pkg.SessionRecord(**json.loads(found[0]))
-
-    async def delete(self, id: str) -> None:
-        self._db.execute("delete from sessions where id = ?", (id,))
-
-    async def append(self, session: str, stream: str, event: pkg.StoredEvent) -> None:
-        row = (session, stream, event.number, event.message)
-        self._db.execute("insert into events values (?, ?, ?, ?)", row)
-
-    async def after(
-        self, session: str, stream: str, number: int
-    ) -> Sequence[pkg.StoredEvent] | None:
-        rows = self._db.execute(
-            "select number, message from events where session = ? and stream = ?"
-            " and number >= ? order by number",
-            (session, stream, number),
-        ).fetchall()
-        known = rows and rows[0][0] <= max(number, 1)
-        return [pkg.StoredEvent(*row) for row in rows if row[0] > number] if known else None
-
-    async def forget(self, session: str) -> None:
-        self._db.execute("delete from events where session = ?", (session,))
 
 
 async def on_call_tool(self: Any, session: Session, params: CallToolRequestParams) -> object:
@@ -105,12 +59,12 @@ async def on_read_resource(
 
 def made() -> pkg.HttpApp:
     """The application."""
-    store = os.environ.get("WORKER_STORE")
-    kept = None if store is None else FileStore(store)
+    url = os.environ.get("WORKER_REDIS")
+    shared = None if url is None else pkg.Shared(engine=pkg.RedisEngine(url))
     ours = server(
         STATELESS, on_call_tool=on_call_tool, on_read_resource=on_read_resource, SENDS=TOLD
     )
-    http = pkg.HttpOptions(session_store=kept, events=kept)
+    http = pkg.HttpOptions(shared=shared)
     return pkg.http_app(ours, revisions=pkg.REVISIONS, http=http)
 
 

@@ -1,7 +1,7 @@
-"""An engine whose bus can fail, as tests tell it to."""
+"""An engine in memory that fails as tests tell it to, for several applications in one process."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -11,13 +11,21 @@ sharing = runtime("sharing.engine")
 
 
 class Engine:
-    """An engine in memory whose bus can be away, and which can lose what was published."""
+    """An engine that can be away, and which can lose what was sent."""
 
     def __init__(self) -> None:
-        self._memory = pkg.MemoryEngine()
+        self.memory = pkg.MemoryEngine()
         self.away = False
+        self.leases_hold = False
+        """Whether it is away so shortly that all leases are still good."""
         self.published: list[bytes] = []
-        self.receivers: list[Any] = []
+        self.calls: list[str] = []
+        """What was asked of it, such as `sessions.open`."""
+        self.mailed: list[tuple[str, bytes]] = []
+        self.held: dict[str, asyncio.Event] = {}
+        """Calls by name that are answered once the event is set."""
+        self.workers: list[Connection] = []
+        """In the order in which they connected."""
 
     def connect(
         self, worker: str, lease: float, receive: Any
@@ -28,33 +36,90 @@ class Engine:
     async def _connected(
         self, worker: str, lease: float, receive: Any
     ) -> AsyncGenerator["Connection", None]:
-        self.receivers.append(receive)
-        async with self._memory.connect(worker, lease, receive) as connection:
-            yield Connection(self, connection)
+        connection = Connection(self, worker, receive)
+        self.workers.append(connection)
+        async with self.memory.connect(worker, lease, connection.take) as inner:
+            connection.inner = inner
+            yield connection
+            if connection.killed:
+                # What is gone needs not be taken out any more.
+                self.memory.workers[worker] = connection.take
+
+    @property
+    def receivers(self) -> list[Callable[[Any], None]]:
+        """What takes in deliveries, of each worker."""
+        return [worker.receive for worker in self.workers]
 
     def lose(self) -> None:
+        """Tell all workers that something may have been lost."""
         for receive in self.receivers:
             receive(sharing.GAP)
+
+    def hold(self, call: str) -> asyncio.Event:
+        """Have calls wait until the event is set that is returned."""
+        self.held[call] = asyncio.Event()
+        return self.held[call]
 
 
 class Connection:
     """Its connection of one worker."""
 
-    def __init__(self, engine: Engine, inner: Any) -> None:
-        self._engine = engine
-        self._inner = inner
-        self.bus = self
+    inner: Any
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+    def __init__(self, engine: Engine, name: str, receive: Callable[[Any], None]) -> None:
+        self._engine = engine
+        self.name = name
+        self.receive = receive
+        self.deaf = False
+        """Whether nothing that is sent to it arrives."""
+        self.lapsed = False
+        self.killed = False
+        self.sessions = _Part(self, "sessions")
+        self.events = _Part(self, "events")
+        self.mail = _Part(self, "mail")
+        self.bus = _Part(self, "bus")
 
     @property
     def current(self) -> bool:
-        return not self._engine.away
+        away = self._engine.away and not self._engine.leases_hold
+        return not (away or self.lapsed or self.killed)
 
-    async def publish(self, changes: Sequence[bytes]) -> None:
+    def take(self, delivery: Any) -> None:
+        if not self.deaf:
+            self.receive(delivery)
+
+    def kill(self) -> None:
+        """Have all others see it as gone, whatever it does."""
+        self.killed = True
+        del self._engine.memory.workers[self.name]
+
+    async def call(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
+        name, engine = f"{part}.{method}", self._engine
+        engine.calls.append(name)
         await asyncio.sleep(0)
-        if self._engine.away:
+        self._check()
+        if name == "bus.publish":
+            engine.published += given[0]
+        elif name == "mail.send":
+            engine.mailed += given[0]
+        outcome = await getattr(getattr(self.inner, part), method)(*given, **named)
+        if name in engine.held:
+            await engine.held[name].wait()
+        self._check()
+        return outcome
+
+    def _check(self) -> None:
+        if self._engine.away or self.killed:
             raise pkg.EngineUnavailable
-        self._engine.published += changes
-        await self._inner.publish(changes)
+
+
+class _Part:
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection = connection
+        self._name = name
+
+    def __getattr__(self, method: str) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            return self._connection.call(self._name, method, given, named)
+
+        return call

@@ -1,0 +1,306 @@
+"""Servers of engines that tests start as processes, stop, and disturb.
+
+What is there for PostgreSQL is like what is there for Redis: `EngineServer` is what both can do.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+from support.missing import untested
+from support.ports import free_port
+
+_PATIENCE: Final = 30.0
+
+
+class EngineServer(Protocol):
+    """A server that engines connect to; each method returns when it has taken effect."""
+
+    @property
+    def url(self) -> str:
+        """What an engine is made with."""
+        ...
+
+    def start(self) -> None:
+        """Start it again, with what it has kept."""
+        ...
+
+    def stop(self, *, keep: bool = True) -> None:
+        """Stop it; without `keep` it has lost everything when it starts again."""
+        ...
+
+    def freeze(self) -> None:
+        """Let it be silent, with its connections open."""
+        ...
+
+    def thaw(self) -> None: ...
+
+    def disconnect(self) -> None:
+        """End all connections of others."""
+        ...
+
+
+def program(name: str, *places: Path) -> str:
+    """Return the path of a program; skip, saying so loudly, where it is not installed."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), *map(str, places)])
+    return shutil.which(name, path=path) or untested(name, "workers that share it as an engine")
+
+
+def ending_with_us(*command: str) -> list[str]:
+    """Return a command whose process ends with this one, also if this one is killed."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", *command] if setpriv else [*command]
+
+
+def wait_until_listening(port: int, process: "subprocess.Popen[bytes]") -> None:
+    """Return when somebody listens on a port, or fail when the process has ended."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        assert process.poll() is None, f"{process.args} ended with {process.returncode}"
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"nobody listens on {port} after {_PATIENCE} seconds")
+
+
+@dataclass
+class RedisServer:
+    """A redis-server in a folder of its own, without persistence until it is stopped."""
+
+    folder: Path
+    port: int = field(default_factory=free_port)
+    options: tuple[str, ...] = ()
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        options = [*("--port", str(self.port)), *("--bind", "127.0.0.1"), *("--save", "")]
+        server = ending_with_us(program("redis-server"), *options, *self.options)
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(server, cwd=self.folder, stdout=log, stderr=log)
+        wait_until_listening(self.port, self._process)
+        while b"LOADING" in self._raw("PING"):
+            time.sleep(0.01)
+
+    def stop(self, *, keep: bool = True) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if keep:
+            self.command("SAVE")
+        process.kill()
+        process.wait(_PATIENCE)
+        if not keep:
+            for kept in self.folder.glob("*.rdb"):
+                kept.unlink()
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def disconnect(self) -> None:
+        self.command("CLIENT", "KILL", "SKIPME", "yes")
+
+    def command(self, *arguments: str | int) -> Any:
+        """Return the answer to a command."""
+        from redis import Redis
+
+        with Redis(port=self.port) as client:
+            return client.execute_command(*arguments)
+
+    def _raw(self, line: str) -> bytes:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=_PATIENCE) as connection:
+            connection.sendall(f"{line}\r\n".encode())
+            return connection.recv(1000)
+
+
+@contextmanager
+def redis_running(*options: str) -> Generator[RedisServer, None, None]:
+    """A server for a while, by default one that several tests share by namespaces."""
+    with TemporaryDirectory(prefix="redis-") as folder:
+        server = RedisServer(Path(folder), options=options)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop(keep=False)
+
+
+class SlowProxy:
+    """Passes on what comes to a port, each piece late by `delay` seconds."""
+
+    def __init__(self, url: str) -> None:
+        self._to = urlsplit(url)
+        self.delay = 0.0
+        self.url = url
+        self.connections = 0
+
+    @asynccontextmanager
+    async def running(self) -> "AsyncGenerator[SlowProxy, None]":
+        """Listen on a port of its own, which is that of `url` meanwhile."""
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        place = self._to.netloc.replace(f":{self._to.port}", f":{port}")
+        self.url = urlunsplit(self._to._replace(netloc=place))
+        tasks = self._tasks = set[asyncio.Task[None]]()
+        try:
+            yield self
+        finally:
+            server.close()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        far_reader, far_writer = await asyncio.open_connection(self._to.hostname, self._to.port)
+        for one, other in ((reader, far_writer), (far_reader, writer)):
+            task = asyncio.create_task(self._pass_on(one, other))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(1 << 16):
+                await asyncio.sleep(self.delay)
+                writer.write(data)
+                await writer.drain()
+        except OSError:
+            return
+        finally:
+            writer.close()
+
+
+@dataclass
+class PostgresServer:
+    """A PostgreSQL server in a folder of its own, which does not wait for the disk."""
+
+    folder: Path
+    port: int = field(default_factory=free_port)
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres:secret@127.0.0.1:{self.port}/postgres"
+
+    def create(self) -> None:
+        """Make a new database in place of that of before."""
+        data = self.folder / "data"
+        shutil.rmtree(data, ignore_errors=True)
+        if os.getuid() == 0:
+            # PostgreSQL refuses to run as root.
+            shutil.chown(self.folder, "postgres", "postgres")
+        options = ["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"]
+        subprocess.run(
+            [*self._as_user("initdb"), *options, "--locale=C", f"--pgdata={data}"],
+            cwd=self.folder,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+
+    def start(self) -> None:
+        settings = {
+            "port": self.port,
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            "fsync": "off",
+            "max_connections": 200,
+        }
+        command = [*self._as_user("postgres"), "-D", str(self.folder / "data")]
+        command += [f"--{name}={value}" for name, value in settings.items()]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
+        wait_until_listening(self.port, self._process)
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            with suppress(Exception):
+                self.run("select 1")
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"PostgreSQL did not begin within {_PATIENCE} seconds")
+
+    def stop(self, *, keep: bool = True) -> None:
+        self._end(signal.SIGINT)
+        if not keep:
+            self.create()
+
+    def crash(self) -> None:
+        """End it without a chance to write anything."""
+        self._end(signal.SIGQUIT)
+
+    def _end(self, number: int) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            self._signal(signal.SIGCONT, process)
+            process.send_signal(number)
+            process.wait(_PATIENCE)
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP, self._process)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT, self._process)
+
+    def _signal(self, number: int, process: "subprocess.Popen[bytes] | None") -> None:
+        assert process is not None
+        # Each connection has a process, which goes on when the first one is stopped.
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii")
+        for pid in [process.pid, *map(int, children.split())]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def disconnect(self) -> None:
+        others = "from pg_stat_activity where backend_type = 'client backend'"
+        others += " and pid <> pg_backend_pid()"
+        for (pid,) in self.run(f"select pid {others} and pg_terminate_backend(pid)"):
+            while self.run(f"select {others} and pid = {pid}"):
+                time.sleep(0.005)
+
+    def run(self, statement: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement."""
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
+            cursor = connection.execute(statement.encode())
+            return [] if cursor.description is None else cursor.fetchall()
+
+    def _as_user(self, name: str) -> list[str]:
+        places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+        command = ending_with_us(program(name, *places))
+        if os.getuid() == 0:
+            user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
+            command[1:1] = user
+        return command
+
+
+@contextmanager
+def postgres_running() -> Generator[PostgresServer, None, None]:
+    """A server for a while, by default one that several tests share by schemas."""
+    with TemporaryDirectory(prefix="postgres-") as folder:
+        server = PostgresServer(Path(folder))
+        server.create()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
