@@ -256,6 +256,8 @@ class FollowedStream:
         if self._woken is not None:
             self._woken.set()
 
+    abort = let_go
+
     def detach(self, response: EventResponse) -> None:
         self.let_go()
 

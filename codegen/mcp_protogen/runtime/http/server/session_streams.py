@@ -246,7 +246,8 @@ class StandaloneStream(StreamSink):
             # It marks the place from which on all is heard, also where no event begins a response.
             priming = await self._append([b""])
             if priming is None:
-                self._let_go(listening)
+                # The session has ended elsewhere.
+                listening.end()
                 return
             start = max(min(delivered, priming - 1), priming - 1 - _KEPT)
             if start < priming - 1 and await log.read(start) is None:
@@ -274,8 +275,8 @@ class StandaloneStream(StreamSink):
                 self._lose()
                 return
             listening.gaps, listening.noted_at = gaps, now
-        if await delivery.catch_up():
-            self._let_go(listening)
+        if await delivery.catch_up() and self._listening is listening:
+            self._let_go()
 
     async def _note(self, listening: _Listening) -> bool:
         """Let others know how far this worker has come; return whether it is the owner still."""
@@ -287,11 +288,14 @@ class StandaloneStream(StreamSink):
 
     async def detach(self, response: EventResponse) -> None:
         """Let go of the response, if that is where the stream is."""
-        listening = self._listening
-        if listening is None or listening.response is not response:
+        if self._listening is not None and self._listening.response is response:
+            await self._note_last(self._let_go())
+
+    async def _note_last(self, listening: _Listening | None) -> None:
+        delivery = None if listening is None else listening.delivery
+        if listening is None or delivery is None or delivery.sent == listening.noted:
             return
-        self._let_go(listening)
-        if listening.delivery is not None and self._context.peers.shared:
+        if self._context.peers.shared:
             try:
                 await self._note(listening)
             except EngineUnavailable:
@@ -307,22 +311,23 @@ class StandaloneStream(StreamSink):
         self._let_go()
         self._own(False)
 
-    def _let_go(self, listening: _Listening | None = None) -> None:
-        """Complete the response there is; no other than that of `listening`, if it is given."""
-        if self._listening is None or listening not in (None, self._listening):
-            return
+    def _let_go(self) -> _Listening | None:
+        """Complete the response there is, and return what was known of it."""
         listening, self._listening = self._listening, None
-        if listening.delivery is not None:
-            self._delivered = max(self._delivered, listening.delivery.sent)
-        listening.end()
+        if listening is not None:
+            if listening.delivery is not None:
+                self._delivered = max(self._delivered, listening.delivery.sent)
+            listening.end()
+        return listening
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """Take in nothing more, and let go of the response."""
         self._closed = True
         if self._log is not None:
             self._log.closed = True
         if self._room is not None:
             self._room.ring()
-        self._let_go()
+        await self._note_last(self._let_go())
 
 
 @dataclass(eq=False, slots=True)
@@ -418,14 +423,11 @@ class SessionStreams:
         elif stream is not None:
             stream.let_go()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End all of them; what they said stays where it is stored."""
-        self.standalone.close()
         for stream in list(self._streams.values()):
-            if isinstance(stream, LoggedStream):
-                stream.abort()
-            else:
-                stream.let_go()
+            stream.abort()
+        await self.standalone.close()
 
     async def forget(self) -> None:
         """Delete what is stored of them, where nobody else knows the session."""
