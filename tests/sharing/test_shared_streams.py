@@ -17,6 +17,7 @@ from support.tables import case
 
 peers = runtime("http.server.peers")
 
+CHANGED = "notifications/tools/list_changed"
 MESSAGE = "notifications/message"
 
 # Long enough for nothing to happen only because time passes.
@@ -73,14 +74,18 @@ class Workers:
 
 @asynccontextmanager
 async def workers(
-    number: int = 2, revision: str = OLD, lease: float = LONG, **chosen: Any
+    number: int = 2,
+    revision: str = OLD,
+    lease: float = LONG,
+    sends: frozenset[str] = frozenset({MESSAGE}),
+    **chosen: Any,
 ) -> AsyncGenerator[Workers, None]:
     these = Workers(Engine())
     shared = pkg.Shared(engine=these.engine, lease=lease)
     async with AsyncExitStack() as stack:
         for _ in range(number):
             steps = Steps()
-            server = tools(revision, steps, SENDS=frozenset({MESSAGE}))
+            server = tools(revision, steps, SENDS=sends)
             app = serving(server, shared=shared, drain=0.05, **chosen)
             these.tools.append(steps)
             these.servers.append(server)
@@ -116,6 +121,16 @@ async def until(what: Any) -> None:
 async def engine_called(engine: Engine, call: str, times: int) -> None:
     """Wait until it was asked for that so many times."""
     await until(lambda: engine.calls.count(call) >= times)
+
+
+async def all_said(events: Events, last: object) -> list[Any]:
+    """All that is said up to the last of it, or to the end of the stream."""
+    came: list[Any] = []
+    while (message := await events.take()) is not None:
+        came.append(message["params"]["data"])
+        if came[-1] == last:
+            break
+    return came
 
 
 class TestRequests:
@@ -542,9 +557,10 @@ class TestStandalone:
             saying = await these.says(session, 2)
             async with session.get() as events:
                 await saying.log("info", "before")
-                assert await said(events) == "before"
-                delivers = these.engine.calls.count("sessions.deliver")
-                await until(lambda: these.engine.calls.count("sessions.deliver") > delivers)
+                event, what = await next_of(events)
+                assert what == "before"
+                record = these.engine.memory.sessions._sessions[peers.key_of(session.id)]
+                await until(lambda: record.delivered == number_of(event))
                 these.engine.workers[0].kill()
                 async with these.at(session, 1).get() as after:
                     await saying.log("info", "after")
@@ -610,6 +626,87 @@ class TestStandalone:
                         assert {await said(events), await said(events)} == {"there", "here"}
                         await saying[1].log("info", "last")
                         assert await said(events) == "last"
+
+    async def test_what_an_owner_that_closes_has_sent_is_not_sent_again(self) -> None:
+        for closes in (True, False):
+            with case(closes):
+                async with workers(3) as these:
+                    session = await these.sites[0].initialize()
+                    saying = await these.says(session, 2)
+                    async with session.get() as events:
+                        await saying.log("info", "before")
+                        assert await said(events) == "before"
+                        if closes:
+                            await these.sites[0].app.close()
+                            assert await events.take() is None
+                    await engine_called(these.engine, "sessions.deliver", 1)
+                    await saying.log("info", "after")
+                    async with these.at(session, 1).get() as events:
+                        assert await said(events) == "after"
+
+    async def test_what_is_published_is_sent_by_the_owner_alone(self) -> None:
+        async with workers(3, sends=frozenset({MESSAGE, CHANGED})) as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 2)
+            for worker in (1, 2, 0):
+                async with these.at(session, worker).get() as events:
+                    for server in these.servers:
+                        await server.tools_list_changed()
+                        assert (await events.take())["method"] == CHANGED
+                        await saying.log("info", "next")
+                        assert await said(events) == "next"
+
+    async def test_a_claim_of_which_nobody_heard_ends_the_stream_there_was(self) -> None:
+        for worker in (0, 1):
+            with case(worker):
+                async with workers(lease=SHORT) as these:
+                    engine = these.engine
+                    session = await these.sites[0].initialize()
+                    saying = await these.says(session, 1)
+                    async with session.get() as before:
+                        await saying.log("info", 1)
+                        assert await said(before) == 1
+                        engine.leases_hold, may = True, engine.hold("sessions.claim")
+                        claims = engine.calls.count("sessions.claim")
+
+                        async def claim(site: Site, whose: Session) -> int:
+                            async with site.get(whose.headers) as events:
+                                return events.response.status_code
+
+                        claiming = asyncio.create_task(claim(these.sites[worker], session))
+                        await engine_called(engine, "sessions.claim", claims + 1)
+                        engine.away = True
+                        may.set()
+                        assert await claiming == 503
+                        engine.away = False
+                        await saying.log("info", 2)
+                        while (what := await before.take()) is not None:
+                            assert what["params"]["data"] == 2
+                    async with session.get() as events:
+                        await saying.log("info", 3)
+                        while (what := await said(events)) != 3:
+                            assert what == 2
+
+    async def test_two_who_claim_at_once_are_one_after_the_other(self) -> None:
+        async with workers(3) as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 2)
+            may = these.engine.hold("sessions.claim")
+            async with AsyncExitStack() as stack:
+
+                async def opened(worker: int) -> Events:
+                    get = these.at(session, worker).get()
+                    return await stack.enter_async_context(get)
+
+                opening = [asyncio.create_task(opened(worker)) for worker in (0, 1, 1, 2, 0)]
+                await engine_called(these.engine, "sessions.claim", 5)
+                may.set()
+                streams = [await one for one in opening]
+                for number in range(20):
+                    await saying.log("info", number)
+                came = [asyncio.create_task(all_said(events, 19)) for events in streams]
+                done, _ = await asyncio.wait(came)
+                assert sorted(n for one in done for n in one.result()) == list(range(20))
 
     async def test_it_ends_with_its_session(self) -> None:
         async with workers() as these:
