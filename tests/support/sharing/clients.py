@@ -83,6 +83,8 @@ class World:
     workers: int
     witness: Witness
     random: Random
+    label: str
+    """What no call of another run has in its number."""
     publications: list[Publication] = field(default_factory=list[Publication])
     clients: "list[Client]" = field(default_factory=list["Client"])
 
@@ -97,6 +99,7 @@ class Client:
         self.session = ""
         self.over = False
         """Whether it has ended its session, or its session is lost."""
+        self.ended = False
         self.calls = 0
         self.subscribed: dict[str, float] = {}
         self.wanted: set[str] = set()
@@ -213,7 +216,8 @@ class Client:
     ) -> "Outcome":
         """Call the tool, and break the response after each so many events."""
         self.calls += 1
-        call = _Call(self, f"{self.name}-{self.calls}", steps, list(breaks), cancel)
+        number = f"{self.name}-{self.world.label}.{self.calls}"
+        call = _Call(self, number, steps, list(breaks), cancel)
         call.expected = [one for i, one in enumerate(call.expected) if i not in silent]
         for index, (name, *given) in enumerate(steps):
             if name == "later":
@@ -228,7 +232,7 @@ class Client:
             await others[0].tell(answered(question, "stolen"))
         await self.tell(answered(question, f"answer to {text}"))
         if random.random() < 0.2:
-            await self.tell(answered(question, "the second answer"))
+            await self.tell(answered(question, f"answer to {text}"))
 
     async def subscribe(self, uri: str) -> None:
         self.wanted.add(uri)
@@ -279,7 +283,7 @@ class Client:
             return
         call = asyncio.create_task(self.call([("log",), ("sleep", 1000.0)]))
         await asyncio.sleep(self.witness.lease / 10)
-        self.over = True
+        self.over = self.ended = True
         reply, worker = await self.ask("DELETE")
         await self._read(reply)
         self.witness.check(reply.status in (204, 404), f"DELETE: {reply.status} of {worker}")

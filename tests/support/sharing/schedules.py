@@ -53,10 +53,6 @@ class Site(Wires, Protocol):
         """Have a part of the calls to the engine made, and not answered."""
         ...
 
-    async def ready(self) -> bool:
-        """Whether all workers are there, and trust what they know."""
-        ...
-
 
 @dataclass(frozen=True)
 class Action:
@@ -154,7 +150,7 @@ class Run:
         self.schedule = schedule
         self.site = site
         self.witness = witness
-        self.world = World(site, WORKERS, witness, Random(schedule.seed))
+        self.world = World(site, WORKERS, witness, Random(schedule.seed), f"{schedule.seed}")
         self.clients = [Client(self.world, name) for name in NAMES[:2]]
         self.world.clients = self.clients
         self.listeners = [Listener(client) for client in self.clients]
@@ -174,9 +170,9 @@ class Run:
             while self._replacing:
                 await asyncio.wait(self._replacing)
             await self._settle()
-            await asyncio.gather(*(client.end() for client in self.clients if client.calls % 2))
+            await asyncio.gather(*(client.end() for client in self.clients))
             for client in self.clients:
-                if client.calls % 2:
+                if client.ended:
                     await client.see_it_ended()
         finally:
             self.stream.closing = True

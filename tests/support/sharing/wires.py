@@ -86,7 +86,12 @@ class Sockets:
         self._ports = ports
 
     async def ask(
-        self, worker: int, method: str, fields: Mapping[str, str], body: bytes
+        self,
+        worker: int,
+        method: str,
+        fields: Mapping[str, str],
+        body: bytes,
+        path: str = "/mcp",
     ) -> SocketReply:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self._ports[worker])
@@ -94,7 +99,7 @@ class Sockets:
             raise ConnectionRefusedError(str(error)) from None
         reply = SocketReply(reader, writer)
         try:
-            lines = [f"{method} /mcp HTTP/1.1", "host: localhost", "connection: close"]
+            lines = [f"{method} {path} HTTP/1.1", "host: localhost", "connection: close"]
             lines += [f"{name}: {value}" for name, value in fields.items()]
             lines += [f"content-length: {len(body)}", "", ""]
             writer.write("\r\n".join(lines).encode() + body)

@@ -143,6 +143,11 @@ def _envelopes() -> TypeAdapter[_Envelope]:
     return TypeAdapter(_Envelope)
 
 
+def _left_for(worker: str) -> str:
+    """Return the name of the stream of a session with letters for a worker; no client can ask."""
+    return f"{worker}?"
+
+
 @dataclass(eq=False, slots=True)
 class _Sent:
     """Letters that are to be acknowledged."""
@@ -317,13 +322,35 @@ class Peers:
         """
         return self.shared and not await self._mail([worker], letter)
 
+    def _envelope(self, letter: Letter, number: int | None = None) -> _Envelope:
+        return _Envelope(sender=self.name, letter=letter, number=number)
+
     async def _mail(
         self, workers: Sequence[str], letter: Letter, number: int | None = None
     ) -> frozenset[str]:
         """Send a letter to several workers; return those that are gone."""
-        envelope = _Envelope(sender=self.name, letter=letter, number=number)
-        content = _envelopes().dump_json(envelope)
+        content = _envelopes().dump_json(self._envelope(letter, number))
         return await self.engine.mail.send([(worker, content) for worker in workers])
+
+    async def leave(self, worker: str, letter: Answered | Notified) -> None:
+        """Store a letter for a worker that seems to be gone, which may only be late.
+
+        Raise `EngineUnavailable`.
+        """
+        content, number, refused = _envelopes().dump_json(self._envelope(letter)), 1, True
+        while refused:
+            appended = await self.append(letter.session, _left_for(worker), number, [content])
+            refused = not (appended.accepted or appended.ended)
+            number = appended.last + 1
+
+    async def read_left(self, key: str) -> None:
+        """Deal with the letters about a session that were stored for this worker.
+
+        Raise `EngineUnavailable`.
+        """
+        stored = await self.engine.events.read(key, _left_for(self.name), 0)
+        for event in () if stored is None else stored.events:
+            self._receive(Delivered(event.message))
 
     async def is_gone(self, worker: str) -> bool:
         """Return whether the lease of a worker has lapsed; raise `EngineUnavailable`."""

@@ -147,6 +147,8 @@ class SharedSessions(SessionRegistry):
             # Nobody may ask for it, and yet it has streams that end when it does.
             if session.under_way:
                 self._servers.tasks.start(self._renew(session))
+            if session.under_way or session.connection.endpoint.connection.awaits:
+                self._servers.tasks.start(self._read_left(session))
 
     async def _renew(self, session: HttpSession) -> None:
         copy = _copy_of(session)
@@ -156,6 +158,15 @@ class SharedSessions(SessionRegistry):
                     await self._read(session.id)
                 except EngineUnavailable:
                     copy.as_of = _UNSURE
+
+    async def _read_left(self, session: HttpSession) -> None:
+        """Find the messages of the client for which this worker was late."""
+        while not session.ended:
+            try:
+                await self._peers.read_left(_copy_of(session).key)
+                return
+            except EngineUnavailable:
+                await self._streams.pause()
 
     # How they begin and end.
 
@@ -315,10 +326,21 @@ class SharedSessions(SessionRegistry):
             return False
         key, worker = _copy_of(session).key, named[1]
         letter = Answered(session=key, principal=session.principal, message=text, fault=fault)
-        taken_in = await self._peers.tell([worker], letter)
-        if worker not in taken_in and not await self._peers.is_gone(worker):
+        if await self._hand([worker], letter):
             raise HttpRefusal.for_now("Who has asked does not take in the answer")
         return True
+
+    async def _hand(
+        self, workers: Collection[str], letter: Answered | Notified
+    ) -> Collection[str]:
+        """Hand a message to workers; return those that are there, and do not take it in."""
+        peers = self._peers
+        late = set(workers) - (await peers.tell(workers, letter)).keys()
+        for worker in late:
+            # Who is only late finds it; who is back already may have looked before.
+            await peers.leave(worker, letter)
+        back = [worker for worker in late if not await peers.is_gone(worker)]
+        return set(back) - (await peers.tell(back, letter)).keys()
 
     async def _tell_of(self, session: HttpSession, notification: Call) -> None:
         """Let the other workers know of a notification, if it can mean something to them."""
@@ -339,7 +361,7 @@ class SharedSessions(SessionRegistry):
         letter = Notified(session=copy.key, principal=session.principal, message=text)
         async with copy.changing:
             # Who has a copy at this moment is said where a record is written.
-            await self._peers.tell(await self._write(session), letter)
+            await self._hand(await self._write(session), letter)
 
     async def _on_notified(self, letter: Notified) -> None:
         self._take_in(letter.session, letter.principal, jsonrpc.read(letter.message))
