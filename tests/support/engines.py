@@ -194,3 +194,118 @@ class SlowProxy:
             return
         finally:
             writer.close()
+
+
+@dataclass
+class PostgresServer:
+    """A PostgreSQL server in a folder of its own, which does not wait for the disk."""
+
+    folder: Path
+    port: int = field(default_factory=free_port)
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres:secret@127.0.0.1:{self.port}/postgres"
+
+    def create(self) -> None:
+        """Make a new database in place of that of before."""
+        data = self.folder / "data"
+        shutil.rmtree(data, ignore_errors=True)
+        if os.getuid() == 0:
+            # PostgreSQL refuses to run as root.
+            shutil.chown(self.folder, "postgres", "postgres")
+        options = ["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"]
+        subprocess.run(
+            [*self._as_user("initdb"), *options, "--locale=C", f"--pgdata={data}"],
+            cwd=self.folder,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+
+    def start(self) -> None:
+        settings = {
+            "port": self.port,
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            "fsync": "off",
+            "max_connections": 200,
+        }
+        command = [*self._as_user("postgres"), "-D", str(self.folder / "data")]
+        command += [f"--{name}={value}" for name, value in settings.items()]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log)
+        wait_until_listening(self.port, self._process)
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            with suppress(Exception):
+                self.run("select 1")
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"PostgreSQL did not begin within {_PATIENCE} seconds")
+
+    def stop(self, *, keep: bool = True) -> None:
+        self._end(signal.SIGINT)
+        if not keep:
+            self.create()
+
+    def crash(self) -> None:
+        """End it without a chance to write anything."""
+        self._end(signal.SIGQUIT)
+
+    def _end(self, number: int) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            self._signal(signal.SIGCONT, process)
+            process.send_signal(number)
+            process.wait(_PATIENCE)
+
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP, self._process)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT, self._process)
+
+    def _signal(self, number: int, process: "subprocess.Popen[bytes] | None") -> None:
+        assert process is not None
+        # Each connection has a process, which goes on when the first one is stopped.
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii")
+        for pid in [process.pid, *map(int, children.split())]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def disconnect(self) -> None:
+        others = "from pg_stat_activity where backend_type = 'client backend'"
+        others += " and pid <> pg_backend_pid()"
+        for pid, _ in self.run(f"select pid, pg_terminate_backend(pid) {others}"):
+            while self.run(f"select {others} and pid = {pid}"):
+                time.sleep(0.005)
+
+    def run(self, statement: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement."""
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
+            cursor = connection.execute(statement.encode())
+            return [] if cursor.description is None else cursor.fetchall()
+
+    def _as_user(self, name: str) -> list[str]:
+        places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+        command = ending_with_us(program(name, *places))
+        if os.getuid() == 0:
+            user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
+            command[1:1] = user
+        return command
+
+
+@contextmanager
+def postgres_running() -> Generator[PostgresServer, None, None]:
+    """A server for a while, by default one that several tests share by schemas."""
+    with TemporaryDirectory(prefix="postgres-") as folder:
+        server = PostgresServer(Path(folder))
+        server.create()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
