@@ -136,8 +136,8 @@ CONTENTS: Final = (
         {
             "core": ("form_fields", "subscriptions"),
             "server": (
-                *("asked_forms", "base", "connection", "lifespan", "questions", "rounds"),
-                *("sealed_state", "serve", "strategies"),
+                *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
+                *("rounds", "sealed_state", "serve", "strategies"),
             ),
         },
         (

@@ -366,7 +366,7 @@ def test_mistakes_are_errors_that_say_what_to_do() -> None:
     made = shop()
     cases: list[tuple[Any, type[Exception], str]] = [
         (lambda: made.disable("rest"), LookupError, "there is nothing called rest; did you mean"),
-        (lambda: made.disable(), TypeError, "neither a name nor a tag"),
+        (lambda: made.disable(), TypeError, "give the name or a tag"),
         (lambda: made.disable(tags="t"), TypeError, "tags are one text: write tags={'t'}"),
         (
             lambda: made.enable("reset", principal=cast(Any, None)),

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_revisions._runtime.toolkit import remote_mounts
 from support.http.serving import booted
+from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
+from support.sessions.talking import CAPABILITIES, META, request, served
 from support.tables import case
 from support.toolkit.kits import mcp, pkg
 from support.toolkit.mounting import (
@@ -157,6 +160,63 @@ async def test_requests_without_a_session_share_one_for_each_principal() -> None
             assert await text_of(one, "weather_age") == "42 years"
         assert len(remote.sessions) == 2
         await served.close()
+        assert remote.sessions == ()
+
+
+def by(capability: str, id: int, method: str, **params: object) -> JsonObject:
+    """A request of a client that has one capability."""
+    return request(method, id, _meta={**META, CAPABILITIES: {capability: {}}}, **params)
+
+
+async def test_a_connection_makes_no_room_for_another_while_it_is_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remote_mounts, "_MOST", 1)
+    remote, begun, go = alone(OLD), asyncio.Event(), asyncio.Event()
+
+    async def slowly(call: Any, next: Any) -> Any:
+        if call.method == "tools/list":
+            begun.set()
+            await go.wait()
+        return await next(call)
+
+    remote.middleware = (slowly,)
+    uri, updated = "data://weather/now", "notifications/resources/updated"
+    touch = {"name": "weather_touch"}
+    async with served(above(OLD, remote)) as hand:
+        with case("a list"):
+            await hand.send(by("roots", 1, "tools/list"))
+            await begun.wait()
+            await hand.send(by("sampling", 2, "tools/call", **touch))
+            assert (await hand.take())["id"] == 2
+            go.set()
+            listed = await hand.take()
+            assert [one["name"] for one in listed["result"]["tools"]] == WEATHER["tools"]
+        with case("a listen stream"):
+            wanted = {"resourceSubscriptions": [uri]}
+            await hand.send(by("roots", 3, "subscriptions/listen", notifications=wanted))
+            assert (await hand.take())["params"]["notifications"] == wanted
+            for id, capability in ((4, "sampling"), (5, "elicitation")):
+                await hand.send(by(capability, id, "tools/call", **touch))
+                both = [await asyncio.wait_for(hand.take(), 10) for _ in range(2)]
+                assert {one.get("method", one.get("id")) for one in both} == {updated, id}
+        # The one of roots is listened to, and that of sampling has made room.
+        await left(remote, 2)
+
+
+async def test_who_waits_for_a_connection_hears_of_its_end_before_it_has_begun() -> None:
+    remote = alone(OLD)
+    top = above(OLD, remote)
+    async with in_memory(mcp.Client(), top):
+        (session,) = top.sessions
+        (mount,) = top.__mcp_runtime__.mounts
+        params = mcp.models.CallToolRequestParams(name="weather_touch")
+        answer = asyncio.create_task(mount.answer("tools/call", session, params))
+        # In the tick in which it is asked for, before the task that opens it has run.
+        connection = session.__mcp_runtime__.connection
+        asyncio.get_running_loop().call_soon(mount.disconnected, connection)
+        with pytest.raises(pkg.McpError, match="The client is gone"):
+            await asyncio.wait_for(answer, 10)
         assert remote.sessions == ()
 
 

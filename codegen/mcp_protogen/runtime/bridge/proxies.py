@@ -23,7 +23,8 @@ from ..core.subscriptions import is_change
 from ..messages.envelope import PROGRESS_TOKEN
 from ..rules import capabilities as gate
 from ..rules.handlers import Handlers
-from ..server.base import RequestContext, ServerRuntime, SessionBase
+from ..server.base import ServerRuntime, SessionBase
+from ..server.context import RequestContext
 from .carrying import ForwardingHandlers, Handler, off_stream
 from .forwarded_request import ForwardedRequest
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final, Generic, TypeAlias, TypeVar, Unpack, cast, overload
+from typing import Any, Final, Generic, TypeVar, Unpack, cast, overload
 
 from ..core.options import Options
 from ..core.revision import Revision
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers
 from ..translation.revision_view import RevisionViews
-from ..transports.base import Opener
+from ..transports.base import Opener, Program, Target
 from .base import ClientBase
 from .connect import USUAL, Connecting, ConnectOptions, RevisionModule, connected
 
@@ -24,10 +24,6 @@ C1 = TypeVar("C1", bound=ClientBase)
 C2 = TypeVar("C2", bound=ClientBase)
 C3 = TypeVar("C3", bound=ClientBase)
 Newest = TypeVar("Newest", bound=ClientBase, covariant=True)
-
-_Program: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
-Target: TypeAlias = _Program | Handlers | type[Handlers] | Opener
-"""A command line, a file, a URL, a server or its class, or what opens a connection."""
 
 _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 
@@ -145,13 +141,13 @@ class Connect(Connector[Newest]):
         if isinstance(target, str) and _URL.match(target):
             return self.part("open_http", target)
         if isinstance(given, (str, PathLike, Sequence)):
-            return self.part("stdio_client", _program(cast(_Program, given)))
+            return self.part("stdio_client", _program(cast(Program, given)))
         if not callable(given):
             raise TypeError(f"{given!r:.80} is no command, file, URL, server or opener")
         return cast(Opener, given)
 
 
-def _program(target: _Program) -> list[str]:
+def _program(target: Program) -> list[str]:
     if isinstance(target, str) and not Path(target).is_file():
         program = _words(target)
     elif isinstance(target, (str, PathLike)):

@@ -17,7 +17,7 @@ from .connection_errors import CHOSEN
 from .errors import RequestId
 from .json import is_object
 from .models.base import WireModel, declared, validator_of
-from .spec import Role
+from .spec import NotificationSpec, RequestSpec, Role
 
 _log: Final = getLogger(__name__)
 
@@ -142,16 +142,16 @@ async def through(middleware: Sequence[Middleware], last: CallNext, call: Method
 async def send_through(
     middleware: Sequence[Middleware],
     send: Callable[[Any], Awaitable[Any]],
-    make: Any,
+    spec: RequestSpec[Any, Any] | NotificationSpec[Any],
     params: Any,
     call: Callable[..., MethodCall],
 ) -> Any:
     """Return the result of what is sent through middleware, by `send`, with params or None.
 
-    `make` makes the params where there are none, and `call` the call that middleware sees.
+    `call` makes the call that middleware sees.
     """
     try:
-        given = make() if params is None else params
+        given = spec.params() if params is None else params
     except (TypeError, ValidationError):
         return await send(params)  # which says that it needs params
     ids: list[RequestId] = []
@@ -163,7 +163,7 @@ async def send_through(
         finally:
             _ids.reset(token)
 
-    made = call(params=given, meta=meta_of(given), is_sent=True, sent_ids=ids)
+    made = call(spec.method, params=given, meta=meta_of(given), is_sent=True, sent_ids=ids)
     return await through(middleware, sent, made)
 
 

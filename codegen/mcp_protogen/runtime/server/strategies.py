@@ -17,7 +17,7 @@ from ..core.models.base import WireModel
 from ..core.tasks import together
 from ..messages.method_table import MethodTable, Request
 from ..rpc.jobs import Job
-from .base import RequestContext
+from .context import RequestContext
 from .rounds import read_round
 
 Handler: TypeAlias = Callable[[Any, Any], Awaitable[Any]]

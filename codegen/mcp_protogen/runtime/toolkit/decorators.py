@@ -30,9 +30,9 @@ class DecoratorOptions(TypedDict, total=False):
     icons: Sequence[WireModel]
     meta: Mapping[str, Any]
     tags: Collection[str]
-    """Words of the server's own, by which `enable` and `disable` find its items."""
+    """Labels, by which `enable` and `disable` find items."""
     enabled: Enabled
-    """Whether it is there, or a function that says so of a session."""
+    """Whether it is offered, or a function of the session that decides it."""
     thread: bool
     """Whether a plain function runs in a thread; false for one that never waits for anything."""
 
@@ -69,9 +69,9 @@ _OPTIONS: Final[Mapping[str, Any]] = {
 
 
 class Mark(NamedTuple):
-    """What a decorator says of a function; the function itself says the rest.
+    """The options of a decorator; those of a resource have its `uri` too.
 
-    `kind` is tools, prompts or resources. The options of a resource have its `uri` too.
+    `kind` is tools, prompts or resources.
     """
 
     kind: str

@@ -136,7 +136,7 @@ def signature_of(function: Function, *, method: bool) -> Signature:
 
 
 def _parameter(
-    where: str, parameter: inspect.Parameter, annotation: Any, said: str | None
+    where: str, parameter: inspect.Parameter, annotation: Any, documented: str | None
 ) -> Parameter:
     found = Parameter(parameter.name, parameter.name, annotation, parameter.default)
     if _is_session(annotation):
@@ -153,7 +153,7 @@ def _parameter(
             f"{at_fault} its default inside the annotation, where Python does not use it"
         )
     own = info.description or FieldInfo.from_annotation(annotation).description
-    return replace(found, wire=alias, description=own or said)
+    return replace(found, wire=alias, description=own or documented)
 
 
 def _parameters(function: Function, method: bool) -> Iterator[inspect.Parameter]:
@@ -224,7 +224,7 @@ def _meant(pointer: str, arguments: Any, names: Collection[str]) -> str:
     name = pointer[1:].replace("~1", "/").replace("~0", "~")
     if "/" in pointer[1:] or name in names:
         return ""
-    # What the client has given, too, is not what this was meant to be.
+    # An argument that the client has given as well was not meant by this one.
     return closest(name, [one for one in names if one not in arguments])
 
 

@@ -25,7 +25,7 @@ from ..core.schema_validation import checker
 from ..rules.param_headers import BadAnnotation, mirrors_of
 from ..server.base import SessionBase
 from .completions import Completer, completers
-from .decorators import DecoratorOptions, Mark, Marked, ToolOptions, function_of, marks_of
+from .decorators import Mark, Marked, ToolOptions, function_of, marks_of
 from .dependencies import split, with_dependencies
 from .functions import (
     Arguments,
@@ -42,7 +42,6 @@ from .media import Media
 from .results import UnfitResult, output_of
 from .revision_models import RevisionModels, fields_of, models_in, several, text_block
 from .uri_templates import UriTemplate
-from .visibility import Enabled
 
 _log: Final = getLogger(__name__)
 
@@ -82,12 +81,17 @@ class Item(ABC):
         self.models = models
         signature = signature_of(marked.function, method=marked.is_method)
         self.signature, filled = split(signature)
-        self.options = marked.mark.options
-        self.tags, self.enabled = _shown(self.options, self.signature.where)
+        self.options, where = marked.mark.options, signature.where
+        tags, self.enabled = self.options.get("tags", ()), self.options.get("enabled", True)
+        if isinstance(tags, str):
+            raise TypeError(f"{where}: tags are one text: write tags={{{tags!r}}}")
+        if not isinstance(self.enabled, bool) and not callable(self.enabled):
+            raise TypeError(f"{where}: enabled is True, False or a function of the session")
+        self.tags = frozenset(tags)
         # Where arguments have no descriptions of their own, the docstring is left as it is.
         is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
-        said = getdoc(marked.function) if is_whole else self.signature.description
-        self.description = self.options.get("description") or said or None
+        documented = getdoc(marked.function) if is_whole else self.signature.description
+        self.description = self.options.get("description") or documented or None
         self._marked = marked
         # A wrapper of a coroutine function most often returns its coroutine, and waits for nothing.
         is_plain = not iscoroutinefunction(unwrap(marked.function))
@@ -144,15 +148,6 @@ class Item(ABC):
             returned = function(**given)
         may_wait = type(returned) not in _PLAIN and isawaitable(returned)
         return await returned if may_wait else returned
-
-
-def _shown(options: DecoratorOptions, where: str) -> tuple[frozenset[str], Enabled]:
-    tags, enabled = options.get("tags", ()), options.get("enabled", True)
-    if isinstance(tags, str):
-        raise TypeError(f"{where}: tags are one text: write tags={{{tags!r}}}")
-    if not isinstance(enabled, bool) and not callable(enabled):
-        raise TypeError(f"{where}: enabled is True, False or a function of the session")
-    return frozenset(tags), enabled
 
 
 def _known(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
@@ -297,12 +292,9 @@ class Prompt(_Completed):
         self.listed = self.entry(name=self.key, arguments=arguments or None)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
+        """Return messages or suggestions; raise `InvalidParams` for arguments that do not fit."""
         if method == COMPLETE:
             return await self.complete(server, params)
-        return await self.get(server, session, params)
-
-    async def get(self, server: object, session: SessionBase, params: Any) -> Any:
-        """Return the messages; raise `InvalidParams` for arguments that do not fit."""
         try:
             given = self.texts.read(params.arguments or {})
         except BadArguments as error:

@@ -5,25 +5,20 @@ completions by decorated functions. A handler that a subclass overrides comes fi
 `super()` for the rest.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, Unpack, overload
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, overload
 
 from ..core.json import JSONObject
 from ..rules.handlers import Handlers, runtime_of
 from ..server.base import ServerBase, SessionBase
-from ..transports.base import Opener
+from ..transports.base import Target
 from .decorators import PromptOptions, ResourceOptions, ToolOptions
-from .items import COMPLETE, FIELDS, Lists, check, marked_in, register
-from .mounts import Prefix, asked
-from .offers import OFFERED, THREADS, Switched, ToolkitRuntime
+from .items import COMPLETE, Lists, check, marked_in, register
+from .mounts import Prefix
+from .offers import OFFERED, THREADS, ToolkitRuntime
 from .revision_models import LISTS, revision_models
-from .schemas import tools_as_seen
 from .threads import Threads
-
-_Program: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
-Target: TypeAlias = _Program | Handlers | type[Handlers] | Opener
-"""What `connect` takes."""
+from .visibility import Selection
 
 SEPARATOR: Final = "_"
 
@@ -114,13 +109,12 @@ class Toolkit:
         self.__mcp_runtime__.remove("resources", uri)
 
     def tool_schemas(self, revision: str | None = None) -> list[JSONObject]:
-        """Return the tools as a client of a revision sees them, as plain JSON, sorted by name.
+        """Return the tools that every client of a revision sees, as plain JSON, sorted by name.
 
-        They are those that are there for everybody, also in mounted servers, if these are not
-        remote. Without a revision, it is that of the server. Raise `LookupError` for a revision
-        that the package does not have.
+        Those of mounted servers are among them, if these are not remote. Without a revision, it is
+        that of the server. Raise `LookupError` for one that the package does not have.
         """
-        return tools_as_seen(self, revision)
+        return self.__mcp_runtime__.tool_schemas(revision)
 
     @overload
     def mount(self, other: "Toolkit", /) -> None: ...
@@ -129,12 +123,12 @@ class Toolkit:
     @overload
     def mount(self, prefix: str, /, *, connect_to: Target, separator: str = ...) -> None: ...
     def mount(self, *given: Any, connect_to: Any = None, separator: str = SEPARATOR) -> None:
-        """Offer what another server has, now and later: its tools and prompts as `prefix_name`.
+        """Offer what another server has, now and later, under names with a prefix.
 
-        Its resources are `scheme://prefix/rest`. Without a prefix, names and URIs stay. It is a
-        server object of the same package, or what `connect` takes, to which each client gets a
-        connection when it first needs one. Requests are answered by the mounted server, with its
-        own middleware, `lifespan`, threads and dependencies.
+        Tools and prompts become `prefix_name`, and resources `scheme://prefix/rest`. The server is
+        an object of the same package, or the target of a connection, of which each client gets one
+        when it first needs it. It answers requests with its own middleware, `lifespan`, threads and
+        dependencies.
 
         Raise `ValueError` if a name would be there twice, or servers would be in each other,
         `TypeError` for what is no such server, `RuntimeError` for one that has to be entered before
@@ -154,18 +148,17 @@ class Toolkit:
         session: SessionBase | None = None,
         principal: str = "",
     ) -> None:
-        """Offer tools, prompts and resources, by name or URI or by tag, to all or to some.
+        """Offer tools, prompts and resources, by name or URI or by tag.
 
-        That is the client of one session, or those of a principal. What is said of a session goes
-        before what is said of a principal, that before what is said for all, and all of it before
-        `enabled=` of the item; otherwise what is said last counts. Clients are notified whose lists
-        may change.
+        That is for all clients, for that of one session, or for those of a principal. A switch for
+        a session counts before one for its principal, then one for all, then `enabled=` of the
+        item; of two for the same clients, the last one counts. Clients whose lists may change are
+        notified.
 
         Raise `LookupError` for a name that nothing has, `TypeError` for a principal that is None,
-        and `LocalError` for a session that is none: over HTTP, requests of 2026-07-28 have nothing
-        in common.
+        and `LocalError` for a request of 2026-07-28 over HTTP, which belongs to no session.
         """
-        self.__mcp_runtime__.switch(True, Switched(names, tags, session, principal))
+        self.__mcp_runtime__.switch(True, Selection(names, tags, session, principal))
 
     def disable(
         self,
@@ -178,7 +171,7 @@ class Toolkit:
 
         To call one is then like calling an unknown name.
         """
-        self.__mcp_runtime__.switch(False, Switched(names, tags, session, principal))
+        self.__mcp_runtime__.switch(False, Selection(names, tags, session, principal))
 
     @property
     def __mcp_runtime__(self) -> "ToolkitRuntime":
@@ -187,22 +180,19 @@ class Toolkit:
     async def on_list_tools(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("tools", session, params)
 
-    async def on_call_tool(self, session: Any, params: Any) -> Any:
+    # As calls are frequent, what answers them is awaited without a step in between.
+    def on_call_tool(self, session: Any, params: Any) -> Any:
         runtime = self.__mcp_runtime__
         tool = runtime.lists["tools"].get(params.name)
         if tool is None:
-            return await runtime.answer("tools/call", session, params)
-        return await tool.answer(self, session, "tools/call", params)
+            return runtime.answer("tools/call", session, params)
+        return tool.answer(self, session, "tools/call", params)
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("prompts", session, params)
 
     async def on_get_prompt(self, session: Any, params: Any) -> Any:
-        runtime = self.__mcp_runtime__
-        prompt = runtime.lists["prompts"].get(params.name)
-        if prompt is None:
-            return await runtime.answer("prompts/get", session, params)
-        return await prompt.get(self, session, params)
+        return await self.__mcp_runtime__.answer("prompts/get", session, params)
 
     async def on_list_resources(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("resources", session, params)
@@ -221,10 +211,4 @@ class Toolkit:
         return await runtime.answer("resources/read", session, params)
 
     async def on_complete(self, session: Any, params: Any) -> Any:
-        runtime = self.__mcp_runtime__
-        kind, key = asked(COMPLETE, params)
-        for field in FIELDS[kind]:
-            item = runtime.lists[field].get(key)
-            if item is not None:
-                return await item.complete(self, params)
-        return await runtime.answer(COMPLETE, session, params)
+        return await self.__mcp_runtime__.answer(COMPLETE, session, params)

@@ -1,23 +1,24 @@
-"""Which items of a server are there, for all clients, for one session, or for a principal.
+"""Which items of a server are enabled: for all clients, for one session, or for a principal.
 
-What goes before what is said in `Toolkit.enable`.
+`Toolkit.enable` says which of several switches counts.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection
 from inspect import isawaitable
 from logging import getLogger
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
 
-from ..server.base import OpenConnection, SessionBase
+from ..server.base import SessionBase
+from ..server.context import OpenConnection
 
 Enabled: TypeAlias = bool | Callable[[Any], bool | Awaitable[bool]]
-"""Whether an item is there, or a function that says so of a session."""
+"""Whether an item is enabled, or a function of the session that decides it."""
 
 _log: Final = getLogger(__name__)
 
 
 class Named(Protocol):
-    """What is on offer under a name or URI, with its tags."""
+    """An item under a name or URI, with its tags."""
 
     @property
     def key(self) -> str: ...
@@ -27,57 +28,78 @@ class Named(Protocol):
     def enabled(self) -> Enabled: ...
 
 
-class Rules:
-    """What was switched on or off, by name or tag."""
+class Selection(NamedTuple):
+    """Items by name or tag, and the clients to switch them for: all, if none are given."""
+
+    names: tuple[str, ...]
+    tags: Collection[str]
+    session: SessionBase | None
+    principal: str
+
+    def check(self) -> None:
+        if isinstance(self.tags, str):
+            raise TypeError(f"tags are one text: write tags={{{self.tags!r}}}")
+        if not self.names and not self.tags:
+            raise TypeError("give the name or a tag of an item")
+        if cast(Any, self.principal) is None or (self.principal and self.session is not None):
+            # `session.principal` is None for a client that has none, which must not mean all.
+            raise TypeError("give a session, or a principal that is not None")
+
+    def has(self, key: str, tags: Collection[str]) -> bool:
+        return key in self.names or any(tag in tags for tag in self.tags)
+
+
+class Switches:
+    """What was switched on or off, by name or tag; the last switch of an item counts."""
 
     def __init__(self) -> None:
-        self.said: dict[tuple[str, bool], bool] = {}
+        self._switches: dict[tuple[str, bool], bool] = {}
         """By name or tag, and whether it is a tag."""
 
-    def say(self, words: Collection[str], on: bool, *, are_tags: bool) -> None:
-        for word in words:
-            # The last one stands last.
-            self.said.pop((word, are_tags), None)
-            self.said[word, are_tags] = on
+    def set(self, selection: Selection, on: bool) -> None:
+        names, tags = selection.names, selection.tags
+        for key in (*((name, False) for name in names), *((tag, True) for tag in tags)):
+            # A dictionary leaves a key that it has in its place.
+            self._switches.pop(key, None)
+            self._switches[key] = on
 
     def of(self, item: Named) -> bool | None:
-        for (word, is_tag), on in reversed(self.said.items()):
-            if word in item.tags if is_tag else word == item.key:
+        for (text, is_tag), on in reversed(self._switches.items()):
+            if text in item.tags if is_tag else text == item.key:
                 return on
         return None
 
 
 class Visibility:
-    """All that was said of one server."""
+    """All switches of one server."""
 
     def __init__(self) -> None:
-        self.everybody = Rules()
-        self.principals: dict[str, Rules] = {}
-        self.sessions: dict[OpenConnection, Rules] = {}
+        self.everybody = Switches()
+        self.principals: dict[str, Switches] = {}
+        self.sessions: dict[OpenConnection, Switches] = {}
 
     def fixed(self, item: Named) -> bool | None:
-        """Return whether an item is there for everybody or nobody; None if that depends."""
-        some: Iterator[Rules] = iter((*self.principals.values(), *self.sessions.values()))
-        if any(rules.of(item) is not None for rules in some):
-            return None
-        said = self.everybody.of(item)
-        if said is not None:
-            return said
-        return item.enabled if isinstance(item.enabled, bool) else None
+        """Return whether an item is enabled, if that is so for all clients; None if it depends."""
+        for some in (self.principals, self.sessions):
+            if any(switches.of(item) is not None for switches in some.values()):
+                return None
+        on = self.everybody.of(item)
+        if on is None and isinstance(item.enabled, bool):
+            return item.enabled
+        return on
 
     async def shows(self, item: Named, session: SessionBase) -> bool:
         context = session.__mcp_runtime__
         own = self.sessions.get(context.connection), self.principals.get(context.principal or "")
-        for rules in (*own, self.everybody):
-            said = None if rules is None else rules.of(item)
-            if said is not None:
-                return said
+        for switches in (*own, self.everybody):
+            on = None if switches is None else switches.of(item)
+            if on is not None:
+                return on
         if isinstance(item.enabled, bool):
             return item.enabled
         try:
-            shown = item.enabled(session)
-            return bool(await shown if isawaitable(shown) else shown)
+            enabled = item.enabled(session)
+            return bool(await enabled if isawaitable(enabled) else enabled)
         except Exception:
-            # What nobody allows is not shown.
-            _log.exception("whether %s is enabled is not known, so it is not", item.key)
+            _log.exception("the function that enables %s failed, so it is not shown", item.key)
             return False

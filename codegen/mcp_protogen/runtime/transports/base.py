@@ -7,9 +7,11 @@ Transports"; 2026-07-28, basic/transports, "Custom Transports").
 
 from asyncio import sleep
 from collections.abc import Awaitable, Callable, Sequence
+from os import PathLike
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..core.errors import RemoteError, RequestId
+from ..rules.handlers import Handlers
 
 # After so many messages that came together, others get a turn: handlers, and who sends answers.
 _AT_ONCE: Final = 100
@@ -81,6 +83,10 @@ class ExchangingTransport(Protocol):
 
 Opener: TypeAlias = Callable[[], Awaitable[Transport]]
 """A function that makes a new connection to the same peer each time; raises `Disconnected`."""
+
+Program: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
+Target: TypeAlias = Program | Handlers | type[Handlers] | Opener
+"""A command line, a file, a URL, a server or its class, or what opens a connection."""
 
 
 class Intake(Protocol):

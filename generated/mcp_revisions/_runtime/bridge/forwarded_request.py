@@ -14,7 +14,7 @@ from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, INVALID_REQUEST, LocalError, McpError, RemoteError
 from ..core.options import Progress
 from ..core.spec import RequestSpec
-from ..server.base import RequestContext
+from ..server.context import RequestContext
 
 _log: Final = getLogger(__name__)
 

@@ -239,8 +239,7 @@ class ClientRuntime(HandlerSet):
         async def sent(changed: Any) -> Any:
             return await send(spec, changed, *options)
 
-        call = partial(self._call, spec.method)
-        return await send_through(middleware, sent, spec.params, params, call)
+        return await send_through(middleware, sent, spec, params, self._call)
 
     def _call(self, method: str, **members: Any) -> MethodCall:
         return MethodCall(

@@ -40,7 +40,8 @@ from ..rpc.send_queue import MessageSink
 from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
-from .base import RequestContext, ServerBase
+from .base import ServerBase
+from .context import RequestContext
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 
@@ -370,6 +371,18 @@ _SUBSCRIBE: Final = "resources/subscribe"
 _UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 
+async def subscription(
+    handlers: Mapping[str, Callable[..., Awaitable[Any]]], method: str, session: Any, uri: str
+) -> None:
+    """Subscribe to a resource, or unsubscribe from it, as `method` says, if it is handled."""
+    handler = handlers.get(method)
+    if handler is not None:
+        spec = session.__mcp_runtime__.table.requests.get(method)
+        # The server's revision may have no params that name a resource.
+        params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
+        await handler(session, params(uri=uri))
+
+
 class ListenStreams:
     """The open listen streams of a connection, and the resources that they stand for.
 
@@ -390,10 +403,17 @@ class ListenStreams:
 
         Raise `McpError` or `InvalidParams` for one too many, or too large.
         """
+        connection = self._connection
+        connection.register()
+        context = RequestContext(connection, meta=request.meta)
+        with connection.server.__mcp_runtime__.listening(context):
+            await self._keep_open(request)
+        result: type[WireModel] = request.spec.results[0]
+        meta = {SUBSCRIPTION_ID: request.id}
+        return result.from_wire({"resultType": "complete", "_meta": meta})
+
+    async def _keep_open(self, request: Request[Any]) -> None:
         id, endpoint = request.id, self._connection.endpoint
-        self._connection.register()
-        context = RequestContext(self._connection, meta=request.meta)
-        self._connection.server.__mcp_runtime__.listening(context)
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
         wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
@@ -413,8 +433,6 @@ class ListenStreams:
             del self._ends[id]
             if self._watched:
                 endpoint.tasks.start(self._unwatch())
-        result: type[WireModel] = request.spec.results[0]
-        return result.from_wire({"resultType": "complete", "_meta": meta})
 
     async def _watch(self, wanted: Filter) -> Filter:
         handled = _SUBSCRIBE in self._connection.handlers
@@ -434,12 +452,8 @@ class ListenStreams:
             await self._call(_UNSUBSCRIBE, uri)
 
     async def _call(self, method: str, uri: str) -> None:
-        handler = self._connection.handlers.get(method)
-        if handler is not None:
-            spec = self._connection.server.TABLE.requests.get(method)
-            # The server's revision may have no params that name a resource.
-            params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
-            await handler(self._connection.session(), params(uri=uri))
+        connection = self._connection
+        await subscription(connection.handlers, method, connection.session(), uri)
 
     def close(self) -> None:
         endpoint = self._connection.endpoint

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, get_args, get_origin
 from .decorators import Completions, function_of
 from .functions import Parameter, arms, named
 
-# What one result may have ("Completion Results").
+# The most values of one result ("Completion Results").
 _MOST: Final = 100
 
 

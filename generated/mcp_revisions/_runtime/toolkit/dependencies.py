@@ -2,8 +2,8 @@
 
 What a call needs is found when the function is registered. In a call, each function runs once,
 after those that it needs itself; generators go on in the opposite order when the call is over.
-Plain functions run in threads. What can runs on the event loop first, so that a plain tool and the
-plain functions that it needs have one thread for the whole call.
+Plain functions run in threads. What runs on the event loop comes first where it can, so that a
+plain tool and the plain functions that it needs have one thread for the whole call.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping

@@ -100,4 +100,5 @@ def _entries(lines: list[str], pattern: re.Pattern[str]) -> dict[str, str]:
             text.append(line)
         elif line:
             return {}
-    return {name: said for name, text in found.items() if (said := cleandoc("\n".join(text)))}
+    cleaned = {name: cleandoc("\n".join(text)) for name, text in found.items()}
+    return {name: text for name, text in cleaned.items() if text}

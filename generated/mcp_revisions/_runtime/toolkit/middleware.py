@@ -42,8 +42,8 @@ class Timing:
         finally:
             if self._logger.isEnabledFor(self._level):
                 about = "" if call.target is None else f" {call.target!r:.100}"
-                said = call.method, about, outcome or "ok", monotonic() - begun
-                self._logger.log(self._level, "%s%s: %s in %.6f s", *said)
+                values = call.method, about, outcome or "ok", monotonic() - begun
+                self._logger.log(self._level, "%s%s: %s in %.6f s", *values)
 
 
 def _principal(call: MethodCall) -> Hashable:

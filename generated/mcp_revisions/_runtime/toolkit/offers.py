@@ -2,24 +2,28 @@
 
 from asyncio import gather
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
+from operator import itemgetter
 from threading import Lock
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from ..core.errors import InvalidParams, LocalError
+from ..core.json import JSONObject
 from ..core.pagination import page
 from ..core.tasks import is_running
 from ..rules.handlers import Handlers
-from ..server.base import OpenConnection, RequestContext, ServerBase, ServerRuntime, SessionBase
+from ..server.base import ServerBase, ServerRuntime, SessionBase
+from ..server.context import OpenConnection, RequestContext
+from ..translation.revision_view import RevisionViews
 from .decorators import Marked, marks_of, new_mark
 from .functions import closest
 from .items import COMPLETE, FIELDS, Item, Lists, check, check_name, not_found, register
+from .links import MountedConnection
 from .mounts import (
     SUBSCRIPTIONS,
     LocalMount,
-    MountedConnection,
     Offered,
     Prefix,
     asked,
@@ -30,11 +34,11 @@ from .mounts import (
 from .remote_mounts import RemoteMount
 from .revision_models import LISTS, revision_models
 from .threads import Threads
-from .visibility import Rules, Visibility
+from .visibility import Selection, Switches, Visibility
 
 OFFERED: Final = "_toolkit_lists"
 THREADS: Final = "_toolkit_threads"
-"""Where a class has its items, and its threads."""
+"""The attributes of a class that hold its items and its threads."""
 
 _READS_MARKS: Final = "__mcp_reads_marks__"
 _LOG: Final = "notifications/message"
@@ -42,24 +46,6 @@ _UPDATED: Final = "notifications/resources/updated"
 
 # Changes are seldom, and one may concern several servers.
 _LOCK: Final = Lock()
-
-
-class Switched(NamedTuple):
-    """What is enabled or disabled, and for whom; for all, if nobody is named."""
-
-    names: tuple[str, ...]
-    tags: Collection[str]
-    session: SessionBase | None
-    principal: str
-
-    def check(self) -> None:
-        if isinstance(self.tags, str):
-            raise TypeError(f"tags are one text: write tags={{{self.tags!r}}}")
-        if not self.names and not self.tags:
-            raise TypeError("neither a name nor a tag says what is meant")
-        if cast(Any, self.principal) is None or (self.principal and self.session is not None):
-            # `session.principal` is None for a client that has none, which must not mean all.
-            raise TypeError("give a session, or a principal that is not None")
 
 
 class ToolkitRuntime(ServerRuntime):
@@ -80,7 +66,7 @@ class ToolkitRuntime(ServerRuntime):
         self._declared = frozenset[str]()
         self._lock = Lock()
 
-    # What comes and goes.
+    # Changes.
 
     def add(self, kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
         """Add a function as `options` say, or else as its own marks do."""
@@ -102,7 +88,7 @@ class ToolkitRuntime(ServerRuntime):
 
     @contextmanager
     def _changing(self, kind: str) -> Generator[Lists, None, None]:
-        # What is made of a function may take long, or import modules: no other server waits for it.
+        # Registering may take long, or import modules: other servers do not wait for it.
         with self._lock:
             before = self.registered
             lists = {field: dict(items) for field, items in before.items()}
@@ -122,11 +108,11 @@ class ToolkitRuntime(ServerRuntime):
         mount = self._mounted(prefix, server, target)
         with _LOCK:
             for other in self.mounts:
-                if prefix.meets(other.prefix):
+                if prefix.overlaps(other.prefix):
                     both = f"{prefix.text!r} and {other.prefix.text!r}"
                     wrong = f"what is mounted as {both} could have the same names"
                     raise ValueError(f"{wrong}: give another prefix or separator")
-            if mount.is_early and self._is_served():
+            if mount.only_before_serving and self._is_served():
                 why = "it has to be entered, or connected to, with the server that it is mounted in"
                 raise RuntimeError(f"mount({prefix.text!r}): {why}: mount it before that is served")
             before, self.mounts = self.mounts, (*self.mounts, mount)
@@ -148,7 +134,7 @@ class ToolkitRuntime(ServerRuntime):
         if server is None:
             # Where the package was made without the part, this says so.
             made = import_module(package)
-            return RemoteMount(own, prefix, made.Bridge, made.connect.opener(target))
+            return RemoteMount(own, prefix, made.Bridge.proxy, made.connect.opener(target))
         where, called = f"mount({prefix.text!r})", name_of(server)
         if isinstance(server, type):
             raise TypeError(f"{where}: {called} is a class, and a server is mounted: {called}()")
@@ -179,7 +165,7 @@ class ToolkitRuntime(ServerRuntime):
             yield from above._roots()
 
     def names(self, field: str) -> dict[str, str]:
-        """Return the names or URIs that are known, and which server has each."""
+        """Return the known names or URIs, each with the name of the server that has it."""
         found = dict.fromkeys(self.registered[field], name_of(self.owner))
         for mount in self.mounts:
             for key, whose in mount.names(field).items():
@@ -193,31 +179,32 @@ class ToolkitRuntime(ServerRuntime):
                 found[key] = whose
         return found
 
-    def switch(self, on: bool, said: Switched) -> None:
+    def switch(self, on: bool, selection: Selection) -> None:
         """Enable or disable items; see `Toolkit.enable`."""
-        said.check()
+        selection.check()
+        session, principal = selection.session, selection.principal
         to: Collection[OpenConnection] | None = None
         with _LOCK:
             known = {key for field in LISTS for key in self.names(field)}
-            for name in said.names:
+            for name in selection.names:
                 if name not in known and not self._may_have(name):
                     raise LookupError(f"there is nothing called {name}{closest(name, known)}")
-            rules = self.visibility.everybody
-            if said.session is not None:
-                connection = said.session.__mcp_runtime__.connection
+            switches = self.visibility.everybody
+            if session is not None:
+                connection = session.__mcp_runtime__.connection
                 while connection not in self.connections:
                     if not isinstance(connection, MountedConnection):
                         why = "requests of this client have nothing in common: say principal=…"
                         raise LocalError(f"session: {why}")
                     connection = connection.outer
-                rules, to = self.visibility.sessions.setdefault(connection, Rules()), [connection]
-            elif said.principal:
-                rules = self.visibility.principals.setdefault(said.principal, Rules())
-                to = [one for one in self.connections if one.endpoint.principal == said.principal]
-            rules.say(said.names, on, are_tags=False)
-            rules.say(said.tags, on, are_tags=True)
+                to = [connection]
+                switches = self.visibility.sessions.setdefault(connection, Switches())
+            elif principal:
+                to = [one for one in self.connections if one.endpoint.principal == principal]
+                switches = self.visibility.principals.setdefault(principal, Switches())
+            switches.set(selection, on)
             self.lists = self._for_everybody()
-        self._announce_changes(self._concerned(said, known), to)
+        self._announce_changes(self._kinds_of(selection, known), to)
 
     def _may_have(self, key: str) -> bool:
         return any(
@@ -225,13 +212,14 @@ class ToolkitRuntime(ServerRuntime):
             for kind in FIELDS
         )
 
-    def _concerned(self, said: Switched, known: set[str]) -> Iterator[str]:
+    def _kinds_of(self, selection: Selection, known: set[str]) -> Iterator[str]:
+        """Yield the kinds that selected items are of, or may be if no list has them."""
         for kind, fields in FIELDS.items():
-            names = {key: self.tags(field, key) for field in fields for key in self.names(field)}
-            if any(
-                key in said.names or any(tag in tags for tag in said.tags)
-                for key, tags in names.items()
-            ) or not known.issuperset(said.names):
+            if not known.issuperset(selection.names) or any(
+                selection.has(key, self.tags(field, key))
+                for field in fields
+                for key in self.names(field)
+            ):
                 yield kind
 
     def _for_everybody(self) -> Lists:
@@ -243,7 +231,7 @@ class ToolkitRuntime(ServerRuntime):
         if all(len(lists[field]) == len(registered[field]) for field in LISTS):
             return registered
         if any(len(lists[field]) < len(registered[field]) for field in FIELDS["resources"]):
-            # A URI may be that of several, of which the first counts that a client may see.
+            # A URI may belong to several resources: the first one that a client may see answers.
             lists |= {field: {} for field in FIELDS["resources"]}
         return lists
 
@@ -269,7 +257,7 @@ class ToolkitRuntime(ServerRuntime):
         for above in self.mounted_in:
             above.count(method)
 
-    # What is asked.
+    # Requests.
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
         if self.lists is self.registered and not self.mounts:
@@ -280,22 +268,42 @@ class ToolkitRuntime(ServerRuntime):
         result = self.models.result(LISTS[field])
         return result(**{field: cut.items}, next_cursor=cut.next_cursor)
 
+    def tool_schemas(self, revision: str | None) -> list[JSONObject]:
+        """Return the tools as JSON; see `Toolkit.tool_schemas`."""
+        owner, own, listing = self.owner, self.owner.TABLE.revision, LISTS["tools"]
+        entries = [tool.listed for tool in self.lists["tools"].values()]
+        listed: JSONObject = self.models.result(listing)(tools=entries).to_wire()
+        found: list[JSONObject] = listed["tools"]
+        for mount in self.mounts:
+            for tool in mount.runtime.tool_schemas(own) if isinstance(mount, LocalMount) else ():
+                name = mount.prefix.key("tools", tool["name"])
+                item = Offered(mount, name, mount.tags("tools", tool["name"]))
+                if self.visibility.fixed(item):
+                    found.append({**tool, "name": name})
+        found.sort(key=itemgetter("name"))
+        if revision not in (None, own):
+            package = import_module(package_of(type(owner)))
+            package.load(revision)  # which says which there are
+            views = RevisionViews({own: owner}, package.REVISIONS)
+            found = views[revision].table.carry_out(listing, "result", listed)["tools"]
+        return found
+
     async def _entries(self, field: str, session: SessionBase) -> list[Any]:
-        """Return what is listed for a session, of this server and of those mounted in it."""
+        """Return the list for a session, with the entries of mounted servers."""
         shows = self.visibility.shows
         items = self.registered[field]
         entries = [item.listed for item in items.values() if await shows(item, session)]
         taken = set(items)
         for listed in await gather(*(one.entries(field, session) for one in self.mounts)):
             for item, entry in listed:
-                # A remote server may get a name that is there already.
+                # A remote server may add a name that is taken.
                 if item.key not in taken and await shows(item, session):
                     taken.add(item.key)
                     entries.append(entry)
         return entries
 
     async def keys(self, field: str, session: SessionBase) -> list[str]:
-        """Return the names or URIs that are known to be there for a session."""
+        """Return the known names or URIs of what a session has."""
         shows, items = self.visibility.shows, self.registered[field].values()
         found = [item.key for item in items if await shows(item, session)]
         for mount in self.mounts:
@@ -305,9 +313,9 @@ class ToolkitRuntime(ServerRuntime):
         return found
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
-        """Answer a request about an item, whoever has it; raise if there is none for a session."""
+        """Answer a request about an item; raise `McpError` if the session has no such item."""
         kind, key = asked(method, params)
-        found = await self.find(method, kind, key, session)
+        found = self.lists[kind].get(key) or await self.find(method, kind, key, session)
         if found is not None:
             return await found.answer(self.owner, session, method, params)
         if method == "resources/read":
@@ -322,13 +330,13 @@ class ToolkitRuntime(ServerRuntime):
     async def find(
         self, method: str, kind: str, key: str, session: SessionBase
     ) -> Item | Offered | None:
-        """Return what a request of a session is about; None if there is no such item for it."""
+        """Return the item that a request is about; None if the session has none."""
         shows = self.visibility.shows
         for item in self._own(method, kind, key):
             if await shows(item, session):
                 return item
         is_taken = any(key in self.registered[field] for field in FIELDS[kind])
-        # As in the list, such a name is not that of a remote server.
+        # As in the list, a name of its own hides that of a remote server.
         for mount in () if is_taken else self.mounts:
             found = await mount.find(method, kind, key, session)
             if found is not None and await shows(found, session):
@@ -364,7 +372,7 @@ class ToolkitRuntime(ServerRuntime):
         spec = session.__mcp_runtime__.spoken.requests.get(method)
         return None if spec is None else spec.results[0]()
 
-    # What it is, together with what is mounted in it.
+    # The server together with those mounted in it.
 
     def parts(self) -> Iterator[ServerBase[Any]]:
         yield from super().parts()
@@ -384,9 +392,12 @@ class ToolkitRuntime(ServerRuntime):
             if self.visibility.sessions.pop(connection, None) is not None:
                 self.lists = self._for_everybody()
 
-    def listening(self, context: RequestContext) -> None:
-        for mount in self.mounts:
-            mount.listening(context)
+    @contextmanager
+    def listening(self, context: RequestContext) -> Generator[None, None, None]:
+        with ExitStack() as stack:
+            for mount in self.mounts:
+                stack.enter_context(mount.listening(context))
+            yield
 
     def offers(self, field: str) -> bool:
         return bool(self.registered[field]) or any(mount.offers(field) for mount in self.mounts)

@@ -1,46 +1,46 @@
 """Servers that are reached by a connection and mounted: one connection for each client.
 
 A client of the handshake era, or on a pipe, gets a connection of its own. Over HTTP, requests of
-the stateless era stand by themselves: those of one principal, whose client can do the same, share
-one. Each is made when it is first needed, and made anew when it has broken.
+the stateless era share one if they have the same principal and the same capabilities. Each is made
+when it is first needed, and made anew when it has broken.
 """
 
 from asyncio import CancelledError, Event, Future, Task, create_task, get_running_loop, shield, wait
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
 from logging import getLogger
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..core.errors import INTERNAL_ERROR, McpError, ProtocolError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import declared
 from ..core.options import Options
-from ..server.base import OpenConnection, RequestContext, ServerBase, SessionBase
+from ..server.base import ServerBase, SessionBase
+from ..server.context import OpenConnection, RequestContext
 from ..transports.base import Opener
-from .mounts import Link, Mount, MountedConnection, Offered, Prefix, is_private
+from .links import Link, MountedConnection
+from .mounts import Mount, Offered, Prefix
 
 _log: Final = getLogger(__name__)
 
-# The shared connections of one server, of which the one unused for longest makes room.
+# The most shared connections; the one idle for longest makes room for another.
 _MOST: Final = 100
 
+_GONE: Final = "The client is gone"
+
 _Key: TypeAlias = tuple[str | None, bytes]
-"""The principal, and what its client can do."""
+"""The principal, and the capabilities of its client."""
 
 
-class Bridge(Protocol):
-    """The `Bridge` of the package."""
-
-    def proxy(
-        self,
-        revision: str,
-        declared: JSONObject,
-        info: JSONObject | None,
-        opener: Opener,
-        options: Options,
-    ) -> AbstractAsyncContextManager[Any]:
-        """Connect to a server, and return one of the revision in its place."""
-        ...
+Proxy: TypeAlias = Callable[
+    [str, JSONObject, JSONObject | None, Opener, Options], AbstractAsyncContextManager[Any]
+]
+"""Connects to a server, and returns one of a revision in its place; `Bridge.proxy`."""
 
 
 class _Remote:
@@ -48,60 +48,34 @@ class _Remote:
 
     __slots__ = ("over", "ready", "used", "work")
 
+    work: Task[None]
+
     def __init__(self) -> None:
         self.ready: Future[Link] = get_running_loop().create_future()
-        # Nobody may be left to hear of a failure.
+        # asyncio would report a failure that nobody waits for.
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
         self.over = Event()
         self.used = 0
-        """The number of requests that use it."""
-        self.work: Task[None] | None = None
+        """The number of requests and listen streams that use it."""
 
     def end(self) -> None:
         """End it, in order if it is open."""
         self.over.set()
-        if not self.ready.done() and self.work is not None:
+        if not self.ready.done():
+            # A task that is cancelled before its first step runs nothing, and no `finally`.
+            self.ready.set_exception(McpError(INTERNAL_ERROR, _GONE))
             self.work.cancel()
 
 
 class RemoteMount(Mount):
-    """A server to connect to; whatever it has is asked of it."""
+    """A server to connect to, which is asked for all that it has."""
 
     def __init__(
-        self, above: ServerBase[Any], prefix: Prefix, bridge: Bridge, opener: Opener
+        self, above: ServerBase[Any], prefix: Prefix, proxy: Proxy, opener: Opener
     ) -> None:
         super().__init__(above, prefix)
-        self._bridge, self._opener = bridge, opener
+        self._proxy, self._opener = proxy, opener
         self._remotes: dict[OpenConnection, dict[_Key, _Remote]] = {}
-
-    def parts(self) -> Iterable[ServerBase[Any]]:
-        return ()
-
-    def offers(self, field: str) -> bool:
-        return True
-
-    def completes(self) -> bool:
-        return True
-
-    def owns(self, uri: str) -> bool:
-        return is_private(uri)
-
-    def tags(self, field: str, own: str) -> Collection[str]:
-        return ()
-
-    @property
-    def subscribes(self) -> bool:
-        return True
-
-    @property
-    def is_early(self) -> bool:
-        return True
-
-    def names(self, field: str) -> Mapping[str, str]:
-        return {}
-
-    def may_have(self, kind: str, key: str) -> bool:
-        return self.prefix.own(kind, key) is not None
 
     def connected(self, connection: OpenConnection) -> None:
         pass
@@ -110,12 +84,24 @@ class RemoteMount(Mount):
         for remote in self._remotes.pop(connection, {}).values():
             remote.end()
 
-    def listening(self, context: RequestContext) -> None:
-        # What it reports is heard from now on.
-        self._remote(context)
+    def listening(self, context: RequestContext) -> AbstractContextManager[object]:
+        # From now on, its notifications reach the client.
+        return self._used(context)
 
-    async def link(self, outer: RequestContext) -> Link:
-        return await shield(self._remote(outer).ready)
+    @asynccontextmanager
+    async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
+        with self._used(outer) as remote:
+            yield await shield(remote.ready)
+
+    @contextmanager
+    def _used(self, outer: RequestContext) -> Generator[_Remote, None, None]:
+        """Yield the connection for the client of a request, which stays open until the end."""
+        remote = self._remote(outer)
+        remote.used += 1
+        try:
+            yield remote
+        finally:
+            remote.used -= 1
 
     def _remote(self, outer: RequestContext) -> _Remote:
         connection = outer.connection
@@ -130,8 +116,8 @@ class RemoteMount(Mount):
         remote = remotes.pop(key, None)
         if remote is None:
             if connection.endpoint.broken is not None:
-                # What is opened now, nothing would close.
-                raise McpError(INTERNAL_ERROR, "The client is gone")
+                # Nothing would close what is opened now.
+                raise McpError(INTERNAL_ERROR, _GONE)
             idle = (one for one, remote in remotes.items() if not remote.used)
             if len(remotes) >= _MOST and (oldest := next(idle, None)) is not None:
                 remotes.pop(oldest).end()
@@ -144,7 +130,6 @@ class RemoteMount(Mount):
 
     async def _hold(self, connection: OpenConnection, key: _Key, remote: _Remote) -> None:
         """Wait for the end of a connection; when this is cancelled, end it."""
-        assert remote.work is not None
         try:
             await wait([remote.work])
         except CancelledError:
@@ -157,14 +142,14 @@ class RemoteMount(Mount):
 
     async def _connect(self, remote: _Remote, outer: RequestContext) -> None:
         name, above = self.prefix.text, self.above.TABLE.revision
-        said, info = dict(outer.peer_declared()), outer.peer_info()
-        called = None if info is None else dict(info)
+        capabilities, info = dict(outer.peer_declared()), outer.peer_info()
+        own = None if info is None else dict(info)
         connection, options = outer.connection, outer.endpoint.options
         try:
-            opening = self._bridge.proxy(above, said, called, self._opener, options)
+            opening = self._proxy(above, capabilities, own, self._opener, options)
             async with opening as server:
                 runtime = server.__mcp_runtime__
-                mounted = MountedConnection(server, connection, self.prefix, server.TABLE)
+                mounted = MountedConnection(server, connection, self.full_uri, server.TABLE)
                 runtime.connected(mounted)
                 gone = create_task(runtime.until_gone())
                 gone.add_done_callback(lambda _: remote.over.set())
@@ -182,33 +167,25 @@ class RemoteMount(Mount):
                 remote.ready.set_exception(McpError(INTERNAL_ERROR, why))
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
-        outer = session.__mcp_runtime__
-        remote, meta = self._remote(outer), declared(params, "meta")
+        outer, meta = session.__mcp_runtime__, declared(params, "meta")
         if outer.spoken.era.remembers_client and not self.above.TABLE.era.remembers_client:
-            # What the client has asked for once is asked for in each request.
+            # The level that the client has set once is part of each request there.
             meta = meta.model_copy(update={"log_level": outer.connection.level})
             params = params.model_copy(update={"meta": meta})
-        remote.used += 1
-        try:
-            return await super().answer(method, session, params)
-        finally:
-            remote.used -= 1
-
-    async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
-        return Offered(self, key) if self.may_have(kind, key) else None
-
-    async def keys(self, field: str, session: SessionBase) -> list[str]:
-        return []
+        return await super().answer(method, session, params)
 
     async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
-        """Return what it lists; nothing, and a line in the log, if it cannot be asked."""
-        outer = session.__mcp_runtime__
+        """Return what it lists; log a failure, and return nothing then."""
         try:
-            link = await self.link(outer)
-            kind = "resources" if field.startswith("resource") else field
-            if kind not in link.connection.server.__mcp_runtime__.declaration():
-                return []
             return await super().entries(field, session)
         except ProtocolError as error:
             _log.warning("what the server of %s has is not listed: %s", self.prefix.text, error)
             return []
+
+    async def _listed(
+        self, link: Link, field: str, outer: RequestContext
+    ) -> list[tuple[Offered, Any]]:
+        kind = "resources" if field.startswith("resource") else field
+        if kind not in link.connection.server.__mcp_runtime__.declaration():
+            return []
+        return await super()._listed(link, field, outer)

@@ -55,7 +55,7 @@ class Scope:
         """The context variables of all that runs in threads."""
         self._lock = Lock()
         self._turn: object | None = None
-        """What is to run in a thread, or does."""
+        """The work that a thread does, or is about to do."""
         self._is_running = False
         self._is_abandoned = False
         """Whether the call has ended, and a thread sees to the rest."""
@@ -86,7 +86,7 @@ class Scope:
         with self._lock:
             self._is_abandoned = self._is_running
             if not self._is_running:
-                # What has not begun never does.
+                # Work that has not begun must not begin any more.
                 self._turn = None
         for threaded, managers in reversed(self._groups.copy()):
             while managers and not threaded:
@@ -192,7 +192,7 @@ def _carry(context: Context) -> None:
 
 
 def _exit(managers: list[Any], failed: BaseException | None) -> BaseException | None:
-    # One that catches a failure hides it from no other: a transaction must not be committed then.
+    # A generator that catches a failure does not hide it from others: they must not commit then.
     while managers:
         try:
             managers.pop().__exit__(*_described(failed))

@@ -1,0 +1,424 @@
+"""The context of a request: what the runtime knows of it, and of the client that sent it.
+
+It belongs to one request, or to a connection as a whole. Handlers see it as a session. Progress and
+log entries are bound to the request: they stop when it is answered or cancelled.
+"""
+
+from asyncio import (
+    CancelledError,
+    Task,
+    current_task,
+    get_running_loop,
+    run_coroutine_threadsafe,
+)
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import CancelledError as FutureCancelledError
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
+
+from pydantic_core import PydanticSerializationError
+
+from ..connection import PROGRESS
+from ..core import forms
+from ..core.connection_errors import Disconnected
+from ..core.errors import (
+    METHOD_NOT_FOUND,
+    InvalidParams,
+    LocalError,
+    MissingCapability,
+    RequestId,
+    Untranslatable,
+)
+from ..core.http_request import HttpRequest
+from ..core.json import JSONObject, is_object
+from ..core.middleware import MethodCall, Middleware, Network, send_through, undeclared_meta
+from ..core.models.base import WireModel
+from ..core.options import CallOptions
+from ..core.spec import NotificationSpec, RequestSpec
+from ..core.subscriptions import Level, passes
+from ..core.tasks import is_running
+from ..messages.envelope import (
+    CLIENT_INFO,
+    LOG_LEVEL,
+    PROGRESS_TOKEN,
+    client_capabilities,
+    members,
+)
+from ..messages.jsonrpc import LONGEST
+from ..messages.method_table import MethodTable, Request
+from ..rpc.endpoint import Endpoint
+from ..rpc.jobs import Reply
+from ..rpc.send_queue import MessageSink
+from ..rules import capabilities
+from .rounds import Asking, Inputs, Once, Rounds, ask
+from .sealed_state import StateSeal, binding
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+_NO_TASKS: Final = frozenset[Task[Any]]()
+_MESSAGE: Final = "notifications/message"
+
+
+class _Runtime(Protocol):
+    @property
+    def changes(self) -> Mapping[str, int]: ...
+    @property
+    def state(self) -> Any: ...
+    def warn_undeclared(self, method: str) -> None: ...
+
+
+class _Server(Protocol):
+    """A server, as the contexts of its requests see it."""
+
+    SESSION: ClassVar[type[Any]]
+    TABLE: ClassVar[MethodTable]
+
+    @property
+    def __mcp_runtime__(self) -> _Runtime: ...
+
+
+class OpenConnection(Protocol):
+    """A connection as its server, and the contexts of its requests, see it."""
+
+    endpoint: Endpoint
+    seal: StateSeal
+    audience: str
+    """The server that a state is sealed for."""
+
+    @property
+    def server(self) -> _Server: ...
+
+    @property
+    def level(self) -> str:
+        """The least severe log entries that the client has asked for, in the handshake era."""
+        ...
+
+    @property
+    def middleware(self) -> Sequence[Middleware]: ...
+
+    @property
+    def network(self) -> Network | None: ...
+
+    def session(self) -> Any: ...
+
+    async def publish(self, method: str, uri: str | None, /) -> None:
+        """Send the notification of a change to a client that wants it."""
+        ...
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class _Reports:
+    """The progress that was reported to a client, and what was held back since."""
+
+    at: float = float("-inf")
+    done: float = float("-inf")
+    held: Any = None
+    complete: bool = False
+
+
+class RequestContext:
+    """A request and the client behind it.
+
+    `raw` are its params, and `meta` is their `_meta`, as they came.
+    """
+
+    __slots__ = (
+        "_in_threads",
+        "_once",
+        "_reply",
+        "_request",
+        "begun",
+        "connection",
+        "handled_by",
+        "inputs",
+        "meta",
+        "raw",
+        "reports",
+    )
+
+    def __init__(
+        self,
+        connection: OpenConnection,
+        request: Request[Any] | None = None,
+        reply: Reply | None = None,
+        meta: Mapping[str, Any] = _NOTHING,
+    ) -> None:
+        self.connection = connection
+        self._request = request
+        self._reply = reply
+        self.raw = _NOTHING if request is None else request.raw
+        self.meta = meta if request is None else request.meta
+        # What most requests never need is not made for each of them.
+        self.reports: _Reports | None = None
+        self._once: Once | None = None
+        self.handled_by: Task[Any] | None = None
+        """The task of the handler, where its questions are sent in the results of the request."""
+        self.inputs: Inputs | None = None
+        self.begun: Rounds | None = None
+        """The questions of the request, if there have been any."""
+        self._in_threads: frozenset[Task[Any]] | None = _NO_TASKS
+
+    def session(self) -> Any:
+        return self.connection.server.SESSION(self)
+
+    # What is known.
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.connection.endpoint
+
+    @property
+    def table(self) -> MethodTable:
+        """The messages of the server's own revision."""
+        return self.connection.server.TABLE
+
+    @property
+    def changes(self) -> int:
+        """The number of changes that the server has published."""
+        return sum(self.connection.server.__mcp_runtime__.changes.values())
+
+    @property
+    def spoken(self) -> MethodTable:
+        """The messages of the revision that the client speaks."""
+        return self.endpoint.connection.table
+
+    @property
+    def request_id(self) -> RequestId | None:
+        return None if self._request is None else self._request.id
+
+    @property
+    def principal(self) -> str | None:
+        own = None if self._reply is None else self._reply.principal
+        return self.endpoint.principal if own is None else own
+
+    @property
+    def http_request(self) -> HttpRequest | None:
+        return None if self._reply is None else self._reply.http_request
+
+    @property
+    def network(self) -> Network | None:
+        return self.connection.network
+
+    def peer_declared(self) -> Mapping[str, Any]:
+        spoken = self.spoken
+        if spoken.era.remembers_client:
+            return self.endpoint.connection.declared["client"]
+        return spoken.inward("ClientCapabilities", dict(client_capabilities(self.meta)))
+
+    def peer_info(self) -> Mapping[str, Any] | None:
+        spoken = self.spoken
+        if spoken.era.remembers_client:
+            return self.endpoint.connection.identity.get("client")
+        info = self.meta.get(CLIENT_INFO)
+        return spoken.inward("Implementation", info) if is_object(info) else None
+
+    def _is_awaited(self) -> bool:
+        request, reply = self._request, self._reply
+        return request is not None and reply is not None and reply.awaits(request.id)
+
+    # What is reported to the client.
+
+    async def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        token = self.meta.get(PROGRESS_TOKEN)
+        # A token that is too long would come back with each report.
+        if token is None or not self._is_awaited() or len(str(token)) > LONGEST:
+            return
+        reports = self.reports = self.reports or _Reports()
+        if done <= reports.done:
+            return
+        values = {"progress_token": token, "progress": done, "total": total}
+        params = self.table.notifications[PROGRESS].params
+        # Progress has no message in the first revision.
+        if "message" in params.model_fields:
+            values["message"] = message
+        due = reports.at + self.endpoint.options.progress_interval
+        # Made here, so that what is wrong with it is raised at once, even if it has to wait.
+        reports.held, reports.done = params(**values), done
+        completes = not reports.complete and total is not None and done >= total
+        reports.complete |= completes
+        if completes or get_running_loop().time() >= due:
+            await self._report()
+
+    async def report(self) -> None:
+        """Send what was held back of the progress, whatever comes of that."""
+        try:
+            await self._report()
+        except Disconnected:
+            self.endpoint.log.info("nobody is left to report progress to")
+        except LocalError as error:
+            self.endpoint.log.warning("progress was not reported: %s", error)
+
+    async def _report(self) -> None:
+        reports = self.reports
+        if reports is None or reports.held is None or not self._is_awaited():
+            return
+        params, reports.held = reports.held, None
+        reports.at = get_running_loop().time()
+        await self.notify(self.table.notifications[PROGRESS], params)
+
+    async def log(self, level: Level, data: Any, logger: str | None) -> None:
+        threshold: object = self.connection.level
+        if not self.spoken.era.remembers_client:
+            threshold = self.meta.get(LOG_LEVEL) if self._is_awaited() else None
+        if not isinstance(threshold, str) or not passes(level, threshold):
+            return
+        spec = self.table.notifications[_MESSAGE]
+        try:
+            await self.notify(spec, spec.params(level=level, data=data, logger=logger))
+        except MissingCapability:
+            self.connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
+        except Disconnected:
+            self.endpoint.log.info("nobody is left to send a log entry to")
+        except (LocalError, PydanticSerializationError) as error:
+            self.endpoint.log.warning("a log entry was not sent: %s", error)
+
+    @property
+    def _beside(self) -> MessageSink | None:
+        """The sink of what belongs to the request (2025-11-25, basic/transports)."""
+        return None if self._reply is None else self._reply.beside
+
+    async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
+        await self.endpoint.notify(spec, params, via=self._beside)
+
+    async def close_stream(self) -> None:
+        if self._reply is not None and self.spoken.rules.polling:
+            await self._reply.release()
+
+    # What a function waits for that runs in a thread.
+
+    def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
+        if is_running():
+            work.close()
+            raise LocalError("from_thread is for threads; here, await the coroutine")
+        if self._in_threads is None:
+            # The request is over, and what served it may be gone.
+            work.close()
+            raise CancelledError
+        guarded = self._for_thread(work)
+        try:
+            waiting = run_coroutine_threadsafe(guarded, self.endpoint.jobs.loop)
+        except RuntimeError:
+            # The loop is closed, and nothing will ever run these.
+            guarded.close()
+            work.close()
+            raise
+        try:
+            return waiting.result()
+        except FutureCancelledError:
+            raise CancelledError from None
+
+    async def _for_thread(self, work: Coroutine[Any, Any, T]) -> T:
+        task = current_task()
+        if self._in_threads is None or task is None:
+            work.close()
+            raise CancelledError
+        self._in_threads |= {task}
+        try:
+            return await work
+        finally:
+            self._in_threads = self._in_threads and self._in_threads - {task}
+
+    def let_go_of_threads(self) -> None:
+        """End what functions in threads wait for; they cannot be ended themselves."""
+        waiting, self._in_threads = self._in_threads, None
+        for task in waiting or ():
+            task.cancel()
+
+    # What the client is asked.
+
+    @property
+    def rounds(self) -> Rounds | None:
+        task, endpoint = self.handled_by, self.endpoint
+        if self.begun is None and task is not None:
+            self.begun = Rounds(task, endpoint.options.max_rounds, endpoint.tasks)
+        return self.begun
+
+    async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        """Ask the client, and hold the answer to a form to it; see `Peer.request`."""
+        answer: Any = await self.put(spec, params, options)
+        plain: type[WireModel] = spec.results[0]
+        if spec.method != forms.ELICIT or not isinstance(answer, plain):
+            return cast(R, answer)  # a task, too, in which the form is still to be filled in
+        asked: JSONObject = cast(Any, params).to_wire()
+        shown = self.shown(spec.method, asked)
+        kept = forms.as_asked(answer.to_wire(), asked, shown)
+        faults = forms.faults_of(kept, asked, "/result")
+        if faults:
+            raise InvalidParams("Invalid answers", faults)
+        return cast(R, plain.from_wire(kept))
+
+    def shown(self, method: str, params: JSONObject) -> JSONObject:
+        """Return the params of a question as the client gets them."""
+        return self.spoken.carry_out(method, "params", params)
+
+    async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        """Ask the client, and do not check the answer to a form."""
+        spoken = self.spoken
+        if spoken.rules.server_requests:
+            middleware, via = self.connection.middleware, self._beside
+            if not middleware:
+                return await self.endpoint.request(spec, params, options, via)
+
+            async def send(changed: Any) -> R:
+                added, meta = undeclared_meta(changed), None
+                if added:
+                    # Beside the others, because translation would drop what no class declares.
+                    meta, changed = members(added), changed.model_copy()
+                    del changed.model_extra["_meta"]
+                return await self.endpoint.request(spec, changed, options, via, meta)
+
+            answered: R = await send_through(middleware, send, spec, params, self.call)
+            return answered
+        if spec.method == "ping":
+            # A client that has just made a request is there.
+            alive: R = spec.results[0]()
+            return alive
+        capabilities.check(spec, "server", params, {"client": self.peer_declared(), "server": {}})
+        if self.rounds is None:
+            why = f"{spoken.revision} has no requests of a server, and nothing to answer with one"
+            raise Untranslatable("", why, code=METHOD_NOT_FOUND)
+        answer = await self.rounds.answer_to(spoken.write_question(spec, params))
+        return spoken.read_response(spec, answer)
+
+    def call(self, method: str, **given: Any) -> MethodCall:
+        """Return what middleware sees of a message."""
+        return MethodCall(
+            method=method,
+            revision=self.spoken.revision,
+            session=self.session(),
+            principal=self.principal,
+            **given,
+        )
+
+    async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
+        if self._once is None:
+            rounds = self.rounds
+            self._once = Once(self.endpoint.tasks) if rounds is None else rounds.once
+        return await self._once.do(key, work)
+
+    def asking(self) -> Asking:
+        """Return who asks, for which request; raise `LocalError` without one."""
+        request, spoken, connection = self._request, self.spoken, self.connection
+        if request is None:
+            raise LocalError("only the answer to a request can ask for input")
+        bound = binding(request.spec.method, request.raw, self.principal, connection.audience)
+        # Where servers have requests of their own, their questions are of their own revision.
+        specs = self.table if spoken.rules.server_requests else spoken
+        declared = (
+            self.endpoint.connection.declared["client"]
+            if spoken.era.remembers_client
+            else client_capabilities(request.meta)
+        )
+        return Asking(connection.seal, bound, specs.input_requests, declared)
+
+    def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
+        """Return the members of a result that asks the client; see `rounds.ask`."""
+        questions = {key: one.to_wire() for key, one in requests.items()}
+        memo = None if self.rounds is None else self.rounds.memo(own=False)
+        sealed = ask(questions, state, self.asking(), memo)
+        return {"input_requests": dict(requests) or None, "request_state": sealed}
