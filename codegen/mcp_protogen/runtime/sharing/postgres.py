@@ -407,8 +407,8 @@ class PostgresConnection:
                     await self.call(_PART, worker=self._worker)
             finally:
                 self._most = 0
-                for turn in self._idle:
-                    turn.set_result(None)
+                while self._idle:
+                    self._idle.pop().set_result(None)
                 await _finish(self._lanes)
 
     async def call(self, statement: str, **values: object) -> list[Row]:
@@ -416,8 +416,8 @@ class PostgresConnection:
 
         Raise `EngineUnavailable`, or `ValueError` for values that no database can have.
         """
-        if self._database.away is not None:
-            raise EngineUnavailable(self._database.away)
+        if self._database.away is not None or not self._most:
+            raise EngineUnavailable(self._database.away or "the connection has been left")
         rows: Future[list[Row]] = get_running_loop().create_future()
         self._start(_Call(statement, values, rows))
         try:
@@ -637,7 +637,7 @@ class PostgresEvents:
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         if not _is_text(stream):
             return None
-        rows = await self._call(_READ, key=key, stream=stream, after=min(after, _FAR))
+        rows = await self._call(_READ, key=key, stream=stream, after=max(min(after, _FAR), -1))
         session_ended, last, ended = rows[0][:3] if rows else (False, -1, False)
         if session_ended or last < 0 or after >= last:
             last = 0 if session_ended else max(last, 0)
@@ -916,7 +916,8 @@ def _set_error(outcome: "Future[Any]", error: Exception) -> None:
 async def _finish(tasks: Sequence["asyncio.Task[None]"]) -> None:
     """Wait for tasks, most of which end by themselves; cancel those that try to connect."""
     try:
-        await asyncio.wait(tasks, timeout=0.2)
+        if tasks:
+            await asyncio.wait(tasks, timeout=0.2)
     finally:
         for task in tasks:
             task.cancel()
