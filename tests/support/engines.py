@@ -88,6 +88,8 @@ class RedisServer:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
+        if self._process is not None:
+            return
         options = [*("--port", str(self.port)), *("--bind", "127.0.0.1"), *("--save", "")]
         server = ending_with_us(program("redis-server"), *options, *self.options)
         with (self.folder / "log").open("ab") as log:
@@ -97,16 +99,19 @@ class RedisServer:
             time.sleep(0.01)
 
     def stop(self, *, keep: bool = True) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        if keep:
+        if keep and self._process is not None:
             self.command("SAVE")
-        process.kill()
-        process.wait(_PATIENCE)
+        self.crash()
         if not keep:
             for kept in self.folder.glob("*.rdb"):
                 kept.unlink()
+
+    def crash(self) -> None:
+        """End it without a chance to write anything."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait(_PATIENCE)
 
     def freeze(self) -> None:
         self._signal(signal.SIGSTOP)
