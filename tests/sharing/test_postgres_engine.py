@@ -32,7 +32,10 @@ def schema() -> str:
 
 @pytest.fixture
 def make(postgres_server: PostgresServer, schema: str) -> Make:
-    return lambda **options: PostgresEngine(postgres_server.url, schema=schema, **options)
+    def engine(**options: Any) -> PostgresEngine:
+        return PostgresEngine(postgres_server.url, schema=schema, **options)
+
+    return engine
 
 
 @pytest.fixture

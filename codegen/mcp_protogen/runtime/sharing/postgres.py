@@ -400,7 +400,7 @@ class PostgresConnection:
             cleaning.cancel()
             try:
                 # Nobody may renew the lease that is given back here.
-                self._database.cut_all()
+                self._database.abort()
                 sending = (self._letters.sending, self._changes.sending)
                 await _finish([listening, cleaning, *filter(None, sending)])
                 with suppress(EngineUnavailable):
@@ -522,7 +522,9 @@ class _Joined(Generic[_Item, _Outcome]):
     What is added while something is on its way goes out next, in one call.
     """
 
-    def __init__(self, send: Callable[[Sequence[_Item]], Awaitable[_Outcome]], timeout: float):
+    def __init__(
+        self, send: Callable[[Sequence[_Item]], Awaitable[_Outcome]], timeout: float
+    ) -> None:
         self._send = send
         self._timeout = timeout
         self._added: list[tuple[Sequence[_Item], Future[_Outcome]]] = []
@@ -737,7 +739,7 @@ class _Database:
     async def _bounded(
         self, connection: Any, statement: str, values: Mapping[str, object] | None
     ) -> Any:
-        timer = get_running_loop().call_later(self._engine.timeout, _cut, connection)
+        timer = get_running_loop().call_later(self._engine.timeout, _abort, connection)
         try:
             return await connection.execute(statement, values, binary=values is not None)
         finally:
@@ -748,9 +750,9 @@ class _Database:
             self._connections.discard(connection)
             await connection.close()
 
-    def cut_all(self) -> None:
+    def abort(self) -> None:
         for connection in self._connections:
-            _cut(connection)
+            _abort(connection)
 
     def harmless(self, error: BaseException) -> str:
         """Return what an error says, without the password."""
@@ -892,7 +894,7 @@ def _is_open(connection: Any) -> bool:
     return False
 
 
-def _cut(connection: Any) -> None:
+def _abort(connection: Any) -> None:
     """End a connection so that whoever waits for it learns it at once."""
     if not connection.closed:
         # The other end may have done so already.
