@@ -410,6 +410,7 @@ class PostgresConnection:
                 while self._idle:
                     self._idle.pop().set_result(None)
                 await _finish(self._lanes)
+                await self._database.close_all()
 
     async def call(self, statement: str, **values: object) -> list[Row]:
         """Return the rows of a statement.
@@ -417,7 +418,7 @@ class PostgresConnection:
         Raise `EngineUnavailable`, or `ValueError` for values that no database can have.
         """
         if self._database.away is not None or not self._most:
-            raise EngineUnavailable(self._database.away or "the connection has been left")
+            raise EngineUnavailable(self._database.away or "this connection is closed")
         rows: Future[list[Row]] = get_running_loop().create_future()
         self._start(_Call(statement, values, rows))
         try:
@@ -443,7 +444,6 @@ class PostgresConnection:
             if not call.rows.done():
                 connection = await self._make(call, connection)
             call = self._calls.popleft() if self._calls else await self._next()
-        await self._database.close(connection)
 
     async def _next(self) -> _Call | None:
         if not self._most:
@@ -749,6 +749,10 @@ class _Database:
         if connection is not None:
             self._connections.discard(connection)
             await connection.close()
+
+    async def close_all(self) -> None:
+        for connection in [*self._connections]:
+            await self.close(connection)
 
     def abort(self) -> None:
         for connection in self._connections:
