@@ -140,7 +140,8 @@ class RedisServer:
         """Return the answer to a command."""
         from redis import Redis
 
-        with Redis(port=self.port) as client:
+        client: Any = Redis(port=self.port)
+        with client:
             return client.execute_command(*arguments)
 
     def _raw(self, line: str) -> bytes:
