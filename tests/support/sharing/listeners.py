@@ -72,7 +72,8 @@ class Listener:
             if reply.status == 404:
                 client._gone(404, "GET")
             else:
-                self.witness.check(self.witness.forgotten, f"{where}: {reply.status}")
+                excused = self.witness.forgotten or client.over
+                self.witness.check(excused, f"{where}: {reply.status}")
                 client.over = True
             return
         opened = Opened(worker, self.witness.now)

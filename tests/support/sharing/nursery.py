@@ -6,6 +6,7 @@ its output is something that has happened in a worker.
 
 import asyncio
 import json
+import logging
 import mmap
 import os
 import signal
@@ -239,6 +240,9 @@ async def _serve(
 
     from support.sharing.schedules import NAMES
     from support.sharing.scripted import Hooks, app_of
+
+    if os.environ.get("NURSERY_LOG"):
+        logging.basicConfig(level=logging.INFO, format=f"%(asctime)s worker {place}: %(message)s")
 
     def die(when: str) -> None:
         _say("note", "dies", place)

@@ -155,7 +155,7 @@ class Run:
         self.world.clients = self.clients
         self.listeners = [Listener(client) for client in self.clients]
         self.stream = ListenStream(self.world, NAMES[2], [f"file:///{i}" for i in range(3)])
-        self._published = 0
+        self._engine = asyncio.Lock()
         self._replacing: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -200,7 +200,6 @@ class Run:
         elif action.name == "break_off":
             listener.break_off()
         elif action.name == "publish":
-            self._published += 1
             await client.publish(given[0])
         elif action.name == "level":
             await client.choose_level(given[0])
@@ -215,8 +214,16 @@ class Run:
     # What goes wrong.
 
     async def _go_wrong(self, fault: Fault) -> None:
+        await asyncio.sleep(fault.at * self.witness.lease)
+        if fault.worker is None:
+            # There is one engine, which is mended before it breaks again.
+            async with self._engine:
+                await self._trouble(fault)
+        else:
+            await self._trouble(fault)
+
+    async def _trouble(self, fault: Fault) -> None:
         lease, site = self.witness.lease, self.site
-        await asyncio.sleep(fault.at * lease)
         trouble = self.witness.begin(fault.name, fault.worker)
         if fault.name == "kill":
             assert fault.worker is not None
