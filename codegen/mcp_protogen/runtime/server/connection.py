@@ -41,7 +41,7 @@ from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
-from .context import Relay, RequestContext
+from .context import Relay, RequestContext, Switched
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 
@@ -169,6 +169,7 @@ class ServerConnection:
         "level",
         "seal",
         "server",
+        "settle",
         "state",
     )
 
@@ -196,6 +197,8 @@ class ServerConnection:
         self.endpoint = Endpoint(connection, sink, state.tasks, state.options, serve, notified)
         self.level: str = "debug"
         self.is_owner = True
+        self.settle: Callable[[], Awaitable[None]] | None = None
+        """Awaited before a client hears of a change: it may ask a process that has to know."""
         self.handlers = bound_server.handlers
         # Most connections, of which there may be many, need neither.
         self._listeners: Listeners | None = None
@@ -229,6 +232,10 @@ class ServerConnection:
     @property
     def subscriptions(self) -> frozenset[str]:
         return frozenset() if self._listeners is None else self._listeners.uris
+
+    @property
+    def switched(self) -> Switched:
+        return self.server.__mcp_runtime__.switched(self)
 
     @property
     def middleware(self) -> tuple[Middleware, ...]:
@@ -353,6 +360,8 @@ class ServerConnection:
             # Whoever publishes reaches many, and is not held up by one who does not read.
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
+        if self.settle is not None:
+            await self.settle()
         params = None if uri is None else spec.params(uri=uri)
         if connection.table.era.has_listen_streams:
             for id in self.listeners.matching(method, uri):

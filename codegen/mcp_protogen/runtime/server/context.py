@@ -15,7 +15,7 @@ from asyncio import (
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelledError
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic_core import PydanticSerializationError
 
@@ -79,6 +79,13 @@ class _Server(Protocol):
 
     @property
     def __mcp_runtime__(self) -> _Runtime: ...
+
+
+Switched: TypeAlias = tuple[tuple[str, str, bool, bool], ...]
+"""What was switched for one session, in that order.
+
+Each is the prefixes of the server, a name or tag, whether it is a tag, and whether it is on.
+"""
 
 
 class Relay(Protocol):
