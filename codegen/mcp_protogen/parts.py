@@ -212,13 +212,6 @@ CONTENTS: Final = (
             ),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
-            (
-                "http.server.stores",
-                (
-                    *("EventStore", "MemoryEventStore", "SessionRecord", "SessionStore"),
-                    "StoredEvent",
-                ),
-            ),
             ("sharing.engine", ("EngineUnavailable", "Shared")),
             ("sharing.memory", ("MemoryEngine",)),
         ),

@@ -40,7 +40,7 @@ SPACES: Final = [
     *(NAME, *REVISIONS, *(f"{one}.models" for one in REVISIONS)),
     # Methods are also named without what they belong to.
     *(f"{one}:{cls}" for one in REVISIONS for cls in ("App", "Client", "Session")),
-    *(f"{NAME}:{cls}" for cls in ("EventStore", "ProtectedResource", "SessionStore", "Transport")),
+    *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "Transport")),
     *("asyncio", "enum", "pathlib", "pydantic", "typing"),
     *("starlette.applications", "starlette.routing"),
 ]

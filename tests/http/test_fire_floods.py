@@ -215,18 +215,19 @@ async def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_p
 
 
 async def test_the_events_of_many_streams_are_kept_up_to_a_bound() -> None:
-    module = runtime("http.server.stores")
-    store = module.MemoryEventStore(max_events=10, max_bytes=100_000)
-    async with attacked(events=store) as site:
+    engine = pkg.MemoryEngine(max_events=10, max_bytes=100_000)
+    store = engine.events
+    async with attacked(shared=pkg.Shared(engine=engine)) as site:
         mine = await site.session()
         for number in range(100):
             data = call("flood", number, times=20, size=1000)
             assert (await site.ask(http(data, **mine))).status == 200
-        kept = [event for events in store._streams.values() for event in events]
+        streams = [one for session in store._sessions.values() for one in session.values()]
+        kept = [event for one in streams for event in one.events]
         assert 0 < sum(len(event.message) for event in kept) <= 100_000
         assert store._bytes <= 100_000
         await site.ask(http(b"", "DELETE", **mine))
-        assert not store._streams and not store._of_session and not store._bytes
+        assert not store._sessions and not store._order and not store._bytes
         await site.is_fine()
 
 

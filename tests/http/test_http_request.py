@@ -196,7 +196,8 @@ class TestStatuses:
 
     async def test_a_rate_limit_is_429_with_the_time_to_wait(self) -> None:
         for own in (OLD, STATELESS):
-            chosen: list[JsonObject] = [{}, {"session_store": Records()}, {"sessions": False}]
+            shared = pkg.Shared(engine=pkg.MemoryEngine())
+            chosen: list[JsonObject] = [{}, {"shared": shared}, {"sessions": False}]
             for options in chosen:
                 with case((own, options)):
                     limit = RateLimit(0.1, 1, methods={"tools/call"})
@@ -274,22 +275,6 @@ class TestStatuses:
                     call = request("tools/call", name=name)
                     answer = await site.post(call, {"mcp-protocol-version": OLD})
                     assert outcome(answer) == (200, -32603)
-
-
-class Records:
-    """A store of sessions."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Any] = {}
-
-    async def save(self, id: str, record: Any, lifetime: float) -> None:
-        self._kept[id] = record
-
-    async def load(self, id: str) -> Any:
-        return self._kept.get(id)
-
-    async def delete(self, id: str) -> None:
-        del self._kept[id]
 
 
 async def twice(site: Site, own: str, sessions: bool = True, **_: object) -> list[Any]:

@@ -219,9 +219,10 @@ from mcp_revisions import (
     Bridge,
     HttpApp,
     HttpOptions,
-    MemoryEventStore,
+    MemoryEngine,
     Principal,
     Reconnection,
+    Shared,
     connect_http,
     http_app,
     static_tokens,
@@ -243,7 +244,7 @@ class Slow(mcp.Server):
 
 OPTIONS = HttpOptions(
     allowed_hosts=["mcp.example.com"],
-    events=MemoryEventStore(max_events=10),
+    shared=Shared(engine=MemoryEngine(max_events=10)),
     authentication=Authentication(verify=static_tokens({"t" * 16: Principal("ada")})),
 )
 app = http_app(Slow, revisions=REVISIONS, http=OPTIONS)
