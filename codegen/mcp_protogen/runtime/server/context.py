@@ -96,7 +96,7 @@ class Relay(Protocol):
 
     @property
     def engine(self) -> object:
-        """What the processes share; two relays with the same one lead to the same processes."""
+        """Return what the processes share: with the same one, two relays lead to the same."""
         ...
 
     async def publish(self, change: PublishedChange, /) -> None: ...
