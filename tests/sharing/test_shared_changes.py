@@ -11,7 +11,7 @@ from support.http.fire import quiet, until
 from support.http.serving import Events, Session, Site, outcome, serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import models, pkg, request, runtime, tools
-from support.sharing.faults import Engine
+from support.sharing.faults import Engine, shared_by
 from support.tables import case
 
 TOOLS = "notifications/tools/list_changed"
@@ -34,7 +34,7 @@ def ours(revision: str = STATELESS, **members: Any) -> Any:
 @asynccontextmanager
 async def workers(engine: object, *servers: Any, **chosen: Any) -> AsyncGenerator[list[Site], None]:
     """Applications as in processes of their own, one for each of the servers."""
-    shared = pkg.Shared(engine=engine)
+    shared = shared_by(engine)
     async with AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(serving(one, pkg.REVISIONS, shared=shared, **chosen))
@@ -103,10 +103,8 @@ async def test_a_server_of_two_applications_publishes_once_for_each_engine() -> 
 
 
 async def test_what_another_server_publishes_is_not_heard() -> None:
-    class Other(type(ours())):  # type: ignore[misc]
-        """A server of another name."""
-
-    servers = ours(), Other()
+    other: Any = type("Other", (type(ours()),), {})
+    servers = ours(), other()
     async with (
         workers(Engine(), *servers) as (one, two),
         one.listening(toolsListChanged=True) as first,
@@ -168,7 +166,7 @@ async def test_what_a_mounted_server_publishes_is_heard_under_its_prefix() -> No
 
 
 async def test_a_server_of_one_session_publishes_to_that_alone() -> None:
-    kind = type(ours())
+    kind: Any = type(ours())
     async with workers(Engine(), kind, kind) as (one, two):
         sessions = [await site.initialize() for site in (one, one, two)]
         async with AsyncExitStack() as stack:
@@ -408,3 +406,18 @@ async def test_switches_of_two_workers_come_together() -> None:
             merged = chosen(*own).onto(chosen(*base), chosen(*stored))
             assert merged == chosen(*expected)
             assert merged.onto(merged, merged) == merged
+
+
+async def test_who_takes_over_from_a_worker_that_is_gone_cues_the_client() -> None:
+    servers = ours(), ours()
+    async with workers(Engine(), *servers) as (one, two):
+        session = await one.initialize()
+        there = Session(two, session.revision, session.id, {})
+        async with there.get() as events:
+            # The worker before was there, and has sent all.
+            assert await events.nothing()
+        await two.app.close()
+        # Nobody is the owner now, who would send it.
+        await servers[0].tools_list_changed()
+        async with session.get() as events:
+            assert TOOLS in await heard(events, 3)

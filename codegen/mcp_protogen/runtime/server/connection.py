@@ -6,6 +6,7 @@ of a client are kept whoever answers: what a handler adds is its own decision to
 
 from asyncio import Future, current_task, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from time import monotonic
@@ -375,11 +376,12 @@ class ServerConnection:
         """Tell the client that all may have changed of what it wants to know."""
         declared = self.endpoint.connection.declared["server"]
         wanted = Filter(frozenset(LIST_CHANGES), self.subscriptions).honoured(declared)
-        for method in LIST_CHANGES:
-            if method in wanted.lists:
-                await self.publish(method, None)
-        for uri in sorted(wanted.uris):
-            await self.publish(RESOURCE_UPDATED, uri)
+        with suppress(Disconnected):
+            for method in LIST_CHANGES:
+                if method in wanted.lists:
+                    await self.publish(method, None)
+            for uri in sorted(wanted.uris):
+                await self.publish(RESOURCE_UPDATED, uri)
 
     def abort(self, error: Disconnected) -> None:
         """Begin to end: calls fail with `error`, and listen streams get their results."""

@@ -6,14 +6,12 @@ a cue for everything. What waits while the engine is away is little, and is neve
 
 from asyncio import Future, Task, get_running_loop, shield, sleep, timeout, wait
 from collections.abc import Collection, Iterator
-from contextlib import suppress
 from functools import cache
 from logging import getLogger
 from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...core.connection_errors import Disconnected
 from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
 from ...core.tasks import Tasks, call_in
 from ...core.throttle import Throttle
@@ -191,9 +189,4 @@ class ChangeRelay:
             for method in (*LIST_CHANGES, RESOURCE_UPDATED):
                 runtime.count(method)
             for connection in self._own(runtime):
-                self._tasks.start(_cued(cast(ServerConnection, connection)))
-
-
-async def _cued(connection: ServerConnection) -> None:
-    with suppress(Disconnected):
-        await connection.cue()
+                self._tasks.start(cast(ServerConnection, connection).cue())

@@ -89,6 +89,8 @@ class StandaloneStream(StreamSink):
     """Whether responses begin with an event without a message."""
     on_owned: Callable[[bool], None] | None = None
     """Called when this worker has become the owner, or is it no more."""
+    on_missed: Callable[[], None] | None = None
+    """Called when there was no owner for a time, who would have sent what was published."""
     _epoch: int = 0
     """The number of the latest claim of this worker."""
     _delivered: int = 0
@@ -233,11 +235,15 @@ class StandaloneStream(StreamSink):
     async def _handed_over(self, before: StoredSession) -> int:
         """Have the owner before let go; return the number of the last event that was sent."""
         peers, delivered = self._context.peers, max(self._delivered, before.delivered)
-        if before.owner is not None:
-            letter = Claimed(session=self.log.key, epoch=self._epoch)
-            said = (await peers.tell([before.owner], letter)).get(before.owner, {})
-            if isinstance(sent := said.get("delivered"), int):
+        if before.owner == peers.name:
+            return delivered
+        owners = [before.owner] if before.owner else []
+        answers = await peers.tell(owners, Claimed(session=self.log.key, epoch=self._epoch))
+        for answer in answers.values():
+            if isinstance(sent := answer.get("delivered"), int):
                 delivered = max(delivered, sent)
+        if not answers and self.on_missed is not None:
+            self.on_missed()
         return delivered
 
     async def _begin(self, listening: _Listening, delivered: int) -> None:

@@ -133,9 +133,11 @@ class SharedSessions(SessionRegistry):
     def _adopt(self, session: HttpSession) -> None:
         key = key_of(session.id)
         session.copy = SessionCopy(key, session.choices, 0, self._gaps)
-        session.streams.standalone.on_owned = session.own
+        standalone, connection = session.streams.standalone, session.connection
+        standalone.on_owned = session.own
+        standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
         self._by_key[key] = session
-        session.connection.settle = partial(self._settle, session)
+        connection.settle = partial(self._settle, session)
         if self._servers.of_each and self._servers.relay is not None:
             self._servers.relay.add(session.connection.server, key)
 
