@@ -23,7 +23,7 @@ from mcp_protogen.runtime.sharing.postgres import PostgresEngine
 from mcp_protogen.runtime.sharing.redis import RedisEngine
 from support import tables
 from support.engines import SlowProxy
-from support.sharing import SharedEngine, Worker, until, working
+from support.sharing.workers import SharedEngine, Worker, until, working
 
 LIFETIME = 60.0
 NOBODY = frozenset[str]()
