@@ -56,9 +56,8 @@ class MemoryEngine:
 class MemoryConnection:
     """The connection of a worker, which is the engine itself."""
 
-    current: Final = True
-
     def __init__(self, engine: MemoryEngine) -> None:
+        self.current: Final = True
         self._workers = engine.workers
         self.sessions: Final = engine.sessions
         self.events: Final = engine.events
@@ -258,7 +257,7 @@ class MemoryEvents:
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         kept = self._sessions.get(key, {}).get(stream)
         last = 0 if kept is None else max(kept.last, 0)
-        if kept is None or after >= last:
+        if kept is None or kept.last < 0 or after >= last:
             ended = key in self._ended or (kept is not None and kept.ended)
             return Events((), ended) if after <= last else None
         if not kept.events or (kept.events[0].number > max(after + 1, 1)):
