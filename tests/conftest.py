@@ -16,7 +16,7 @@ from support.coroutines import run
 from support.running import Ran, Run
 
 if TYPE_CHECKING:
-    from support.engines import RedisServer
+    from support.engines import PostgresServer, RedisServer
     from support.update.specifications import Spec
 
 
@@ -102,6 +102,15 @@ def redis_server() -> Generator["RedisServer", None, None]:
     from support.engines import redis_running
 
     with redis_running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Generator["PostgresServer", None, None]:
+    """A PostgreSQL of this process, which tests share by schemas, and leave running."""
+    from support.engines import postgres_running
+
+    with postgres_running() as server:
         yield server
 
 

@@ -13,11 +13,14 @@ import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from fcntl import LOCK_SH, flock
+from glob import glob
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
+from support.folders import ROOT
 from support.missing import untested
 from support.ports import free_port
 
@@ -51,9 +54,16 @@ class EngineServer(Protocol):
         ...
 
 
-def program(name: str, *places: Path) -> str:
-    """Return the path of a program; skip, saying so loudly, where it is not installed."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), *map(str, places)])
+def program(name: str, places: str = "/nowhere") -> str:
+    """Return the path of a program, by default or in `places`; skip, saying so, if it is missing.
+
+    Waits for `.ci/run`, which may be installing it.
+    """
+    installing = ROOT / "build" / "engines.lock"
+    if installing.exists():
+        with installing.open() as lock:
+            flock(lock, LOCK_SH)
+    path = os.pathsep.join([os.environ.get("PATH", ""), *sorted(glob(places), reverse=True)])
     return shutil.which(name, path=path) or untested(name, "workers that share it as an engine")
 
 
@@ -88,6 +98,8 @@ class RedisServer:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
+        if self._process is not None:
+            return
         options = [*("--port", str(self.port)), *("--bind", "127.0.0.1"), *("--save", "")]
         server = ending_with_us(program("redis-server"), *options, *self.options)
         with (self.folder / "log").open("ab") as log:
@@ -97,16 +109,19 @@ class RedisServer:
             time.sleep(0.01)
 
     def stop(self, *, keep: bool = True) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        if keep:
+        if keep and self._process is not None:
             self.command("SAVE")
-        process.kill()
-        process.wait(_PATIENCE)
+        self.crash()
         if not keep:
             for kept in self.folder.glob("*.rdb"):
                 kept.unlink()
+
+    def crash(self) -> None:
+        """End it without a chance to write anything."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait(_PATIENCE)
 
     def freeze(self) -> None:
         self._signal(signal.SIGSTOP)
@@ -219,6 +234,8 @@ class PostgresServer:
         )
 
     def start(self) -> None:
+        if self._process is not None:
+            return
         settings = {
             "port": self.port,
             "listen_addresses": "127.0.0.1",
@@ -272,21 +289,22 @@ class PostgresServer:
     def disconnect(self) -> None:
         others = "from pg_stat_activity where backend_type = 'client backend'"
         others += " and pid <> pg_backend_pid()"
-        for (pid,) in self.run(f"select pid {others} and pg_terminate_backend(pid)"):
+        for pid, _ in self.run(f"select pid, pg_terminate_backend(pid) {others}"):
             while self.run(f"select {others} and pid = {pid}"):
                 time.sleep(0.005)
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement."""
+        """Return the rows of the last of some statements."""
         import psycopg
 
         with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
             cursor = connection.execute(statement.encode())
+            while cursor.nextset():
+                pass
             return [] if cursor.description is None else cursor.fetchall()
 
     def _as_user(self, name: str) -> list[str]:
-        places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-        command = ending_with_us(program(name, *places))
+        command = ending_with_us(program(name, "/usr/lib/postgresql/*/bin"))
         if os.getuid() == 0:
             user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
             command[1:1] = user

@@ -257,7 +257,7 @@ class MemoryEvents:
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         kept = self._sessions.get(key, {}).get(stream)
         last = 0 if kept is None else max(kept.last, 0)
-        if kept is None or after >= last:
+        if kept is None or kept.last < 0 or after >= last:
             ended = key in self._ended or (kept is not None and kept.ended)
             return Events((), ended) if after <= last else None
         if not kept.events or (kept.events[0].number > max(after + 1, 1)):

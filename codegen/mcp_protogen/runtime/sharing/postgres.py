@@ -7,8 +7,17 @@ one before, has lost them. Then the lease of each worker is gone, too, and it ge
 """
 
 import asyncio
-from asyncio import Future, Queue, get_running_loop
-from collections.abc import AsyncGenerator, Collection, Generator, Mapping, Sequence
+from asyncio import Future, get_running_loop
+from collections import deque
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Collection,
+    Generator,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -16,7 +25,7 @@ from importlib import import_module
 from logging import getLogger
 from random import uniform
 from socket import MSG_PEEK, SHUT_RDWR, socket
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from .engine import (
@@ -37,8 +46,8 @@ _log: Final = getLogger(__name__)
 
 Row: TypeAlias = tuple[Any, ...]
 
-LAYOUT: Final = 1
-"""The number of these tables, which changes with them."""
+LAYOUT: Final = "mcp tables, layout 1"
+"""The comment on the first of these tables, which changes with them."""
 
 _TABLES: Final = """\
 create table if not exists {schema}.sessions (
@@ -88,18 +97,27 @@ create unlogged table if not exists {schema}.changes (
     content bytea not null,
     published_at timestamptz not null
 );
-create table if not exists {schema}.layout (number integer primary key);
-insert into {schema}.layout values ({layout}) on conflict do nothing;
+comment on table {schema}.sessions is '{layout}';
 """
 # Of several that begin at once, the others wait here, and then find it all made.
-_ONE_AT_A_TIME: Final = "select pg_advisory_xact_lock(hashtext('mcp tables'));\n"
+_ONE_AT_A_TIME: Final = "select pg_advisory_xact_lock(7168880);\n"
+
+_PREPARE: Final = """
+select set_config('search_path', %(path)s, false),
+    set_config('statement_timeout', %(timeout)s, false),
+    set_config('default_transaction_isolation', 'read committed', false),
+    obj_description(to_regclass(%(table)s), 'pg_class')"""
 
 # Sessions. One that has lapsed is as good as gone, whether or not it was deleted already.
 
 _LIVE: Final = "key = %(key)s and lapses_at > clock_timestamp()"
 _GOOD: Final = f"{_LIVE} and version > 0 and not ended"
 _LATER: Final = "clock_timestamp() + %(lifetime)s::float8 * interval '1 second'"
-_COPIES: Final = "array_append(array_remove(copies, %(worker)s::text), %(worker)s::text)"
+# When there are many, those are left out that are gone: who has come back opens it again.
+_COPIES: Final = """array_append(array_remove(
+    case when cardinality(copies) < 8 then copies
+    else array(select name from workers where name = any(copies)) end,
+    %(worker)s::text), %(worker)s::text)"""
 _STORED: Final = "record, version, owner, epoch, delivered"
 
 _OPEN: Final = f"update sessions set copies = {_COPIES} where {_GOOD} returning {_STORED}"
@@ -138,8 +156,7 @@ with ended as (
 select copies from ended"""
 _CLAIM: Final = f"""
 with before as (select key, {_STORED} from sessions where {_GOOD} for no key update)
-update sessions as s set owner = %(worker)s::text, epoch = s.epoch + 1,
-    copies = array_append(array_remove(s.copies, %(worker)s::text), %(worker)s::text)
+update sessions as s set owner = %(worker)s::text, epoch = s.epoch + 1, copies = {_COPIES}
 from before where s.key = before.key
 returning before.record, before.version, before.owner, before.epoch, before.delivered"""
 _DELIVER: Final = f"""
@@ -153,7 +170,7 @@ with written as (
     insert into streams as s (session, name, last, ended, followers)
     select %(key)s, %(stream)s, %(last)s::bigint, %(end)s, '{{}}'
     where exists (select from sessions where {_LIVE} and not ended)
-    and (%(number)s::bigint <= 1
+    and (%(number)s::bigint in (0, 1)
         or exists (select from streams where session = %(key)s and name = %(stream)s))
     on conflict (session, name) do update
         set last = greatest(s.last, excluded.last), ended = excluded.ended
@@ -227,7 +244,9 @@ _ROUND: Final = f"""
 with renewed as (
     update workers set lapses_at = {_LEASED}
     where name = %(worker)s and lapses_at > clock_timestamp() returning name
-), forgotten as (delete from letters where id = any(%(read)s::bigint[]))
+), forgotten as (
+    delete from letters where worker = %(worker)s and id = any(%(read)s::bigint[])
+)
 select 0 as kind, 0 as id, null::bytea from renewed
 union all select 1, last, null from bus
 union all (select 2, id, content from letters
@@ -259,6 +278,9 @@ _LONGEST: Final = 1e9
 _FAR: Final = 1 << 62
 # Streams may be written and followed before their session is known.
 _STUB_LIFETIME: Final = 3600.0
+_ATTEMPTS: Final = 10
+_LATE: Final = "PostgreSQL did not answer within {:g} seconds"
+_CHANGING: Final = "others change the same stream all the time, or its lifetime is too short"
 _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0
 
 
@@ -345,12 +367,16 @@ class PostgresConnection:
     ) -> None:
         self._database: Final = _Database(engine, psycopg)
         self._timeout: Final = engine.timeout
-        self._lanes: Final = engine.connections
-        self._calls: Final = Queue[_Call | None]()
+        self._most = engine.connections
+        self._lanes: Final = list[asyncio.Task[None]]()
+        # Those that wait for the next call, and calls that wait for one of them.
+        self._idle: Final = list[Future[_Call | None]]()
+        self._calls: Final = deque[_Call]()
         self._worker: Final = worker
         self._lease: Final = Lease(lease)
         self._listener: Final = _Listener(self._database, worker, self._lease, receive)
-        self._sending: Final = asyncio.Lock()
+        self._letters: Final = _Joined(self._send, engine.timeout)
+        self._changes: Final = _Joined(self._publish, engine.timeout)
         self._channel: Final = self._database.channel
         self.sessions: Final = PostgresSessions(self)
         self.events: Final = PostgresEvents(self, engine.max_events)
@@ -364,62 +390,84 @@ class PostgresConnection:
     @asynccontextmanager
     async def running(self) -> "AsyncGenerator[PostgresConnection, None]":
         """Return when it is connected, or the engine has turned out to be away."""
-        lanes = [asyncio.create_task(self._serve()) for _ in range(self._lanes)]
         listening = asyncio.create_task(self._listener.run())
         cleaning = asyncio.create_task(self._clean())
         try:
             await self._listener.tried.wait()
             yield self
         finally:
-            cleaning.cancel()
             self._database.ended.set()
+            cleaning.cancel()
             try:
-                await asyncio.gather(cleaning, return_exceptions=True)
+                # Nobody may renew the lease that is given back here.
+                self._database.abort()
+                sending = (self._letters.sending, self._changes.sending)
+                await _finish([listening, cleaning, *filter(None, sending)])
                 with suppress(EngineUnavailable):
                     await self.call(_PART, worker=self._worker)
             finally:
-                for _ in lanes:
-                    self._calls.put_nowait(None)
-                self._database.cut_all()
-                await _finish([listening, *lanes])
+                self._most = 0
+                while self._idle:
+                    self._idle.pop().set_result(None)
+                await _finish(self._lanes)
+                await self._database.close_all()
 
     async def call(self, statement: str, **values: object) -> list[Row]:
         """Return the rows of a statement.
 
         Raise `EngineUnavailable`, or `ValueError` for values that no database can have.
         """
-        if self._database.away is not None:
-            raise EngineUnavailable(self._database.away)
+        if self._database.away is not None or not self._most:
+            raise EngineUnavailable(self._database.away or "this connection is closed")
         rows: Future[list[Row]] = get_running_loop().create_future()
-        self._calls.put_nowait(_Call(statement, values, rows))
+        self._start(_Call(statement, values, rows))
         try:
             async with asyncio.timeout(self._timeout):
                 return await rows
         except TimeoutError:
-            message = f"PostgreSQL did not answer within {self._timeout:g} seconds"
-            raise EngineUnavailable(message) from None
+            raise EngineUnavailable(_LATE.format(self._timeout)) from None
 
-    async def _serve(self) -> None:
+    def _start(self, call: _Call) -> None:
+        if self._idle:
+            # The one that was used last has a connection that is good, and its plans.
+            self._idle.pop().set_result(call)
+        elif len(self._lanes) < self._most:
+            self._lanes.append(asyncio.create_task(self._serve(call)))
+        else:
+            self._calls.append(call)
+
+    async def _serve(self, call: _Call | None) -> None:
         """Make calls, one after the other, on a connection of its own."""
         connection: Any = None
-        while (call := await self._calls.get()) is not None:
+        while call is not None:
             # Nobody waits for those any more that were cancelled, or have waited for too long.
-            if call.rows.done():
-                continue
-            try:
-                if connection is None or not _is_open(connection):
-                    connection = await self._database.connected(connection)
-                rows = await self._database.ask(connection, call.statement, call.values)
-            except (ValueError, self._database.errors.DataError) as error:
-                _set_error(call.rows, ValueError(self._database.harmless(error)))
-            except Exception as error:
-                _set_error(call.rows, EngineUnavailable(self._database.harmless(error)))
-                await self._database.close(connection)
-                connection = None
-            else:
-                if not call.rows.done():
-                    call.rows.set_result(rows)
-        await self._database.close(connection)
+            if not call.rows.done():
+                connection = await self._make(call, connection)
+            call = self._calls.popleft() if self._calls else await self._next()
+
+    async def _next(self) -> _Call | None:
+        if not self._most:
+            return None
+        turn: Future[_Call | None] = get_running_loop().create_future()
+        self._idle.append(turn)
+        return await turn
+
+    async def _make(self, call: _Call, connection: Any) -> Any:
+        """Make a call on a connection, or on a new one; return it if it is good."""
+        try:
+            if connection is None or not _is_open(connection):
+                connection = await self._database.connected(connection)
+            rows = await self._database.ask(connection, call.statement, call.values)
+        except (ValueError, self._database.errors.DataError) as error:
+            _set_error(call.rows, ValueError(self._database.harmless(error)))
+        except Exception as error:
+            _set_error(call.rows, EngineUnavailable(self._database.harmless(error)))
+            await self._database.close(connection)
+            return None
+        else:
+            if not call.rows.done():
+                call.rows.set_result(rows)
+        return connection
 
     async def _clean(self) -> None:
         """Delete what has lapsed, now and then, and little at a time."""
@@ -435,27 +483,78 @@ class PostgresConnection:
         return bool(rows[0][0] == _SESSIONS_AT_ONCE)
 
     async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        good = [letter for letter in letters if _is_text(letter[0])]
+        there = await self._letters.add(good) if good else frozenset[str]()
+        return frozenset(name for name, _ in letters) - there
+
+    async def _send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        """Return those that have got letters."""
         names = list(dict.fromkeys(name for name, _ in letters))
-        # They arrive in the order of their calls, though these have several connections.
-        async with self._sending:
-            rows = await self.call(
-                _SEND,
-                names=names,
-                channels=[self._channel(name) for name in names],
-                to=[name for name, _ in letters],
-                contents=[content for _, content in letters],
-            )
-        return frozenset(names) - {row[0] for row in rows}
+        rows = await self.call(
+            _SEND,
+            names=names,
+            channels=[self._channel(name) for name in names],
+            to=[name for name, _ in letters],
+            contents=[content for _, content in letters],
+        )
+        return frozenset(row[0] for row in rows)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
-        return frozenset(row[0] for row in await self.call(_ALIVE, names=list(workers)))
+        names = [name for name in workers if _is_text(name)]
+        return frozenset(row[0] for row in await self.call(_ALIVE, names=names))
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         if changes:
-            channel = self._channel("")
-            values = {"number": len(changes), "contents": list(changes), "channel": channel}
-            async with self._sending:
-                await self.call(_PUBLISH, **values)
+            await self._changes.add(changes)
+
+    async def _publish(self, changes: Sequence[bytes]) -> None:
+        values = {"contents": list(changes), "channel": self._channel("")}
+        await self.call(_PUBLISH, number=len(changes), **values)
+
+
+_Item = TypeVar("_Item")
+_Outcome = TypeVar("_Outcome")
+
+
+class _Joined(Generic[_Item, _Outcome]):
+    """Sends what is added in its order, though calls have several connections.
+
+    What is added while something is on its way goes out next, in one call.
+    """
+
+    def __init__(
+        self, send: Callable[[Sequence[_Item]], Awaitable[_Outcome]], timeout: float
+    ) -> None:
+        self._send = send
+        self._timeout = timeout
+        self._added: list[tuple[Sequence[_Item], Future[_Outcome]]] = []
+        self.sending: asyncio.Task[None] | None = None
+
+    async def add(self, items: Sequence[_Item]) -> _Outcome:
+        """Return the outcome of the call that has sent them."""
+        outcome: Future[_Outcome] = get_running_loop().create_future()
+        self._added.append((items, outcome))
+        if self.sending is None:
+            self.sending = asyncio.create_task(self._send_all())
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await outcome
+        except TimeoutError:
+            raise EngineUnavailable(_LATE.format(self._timeout)) from None
+
+    async def _send_all(self) -> None:
+        while added := [(items, outcome) for items, outcome in self._added if not outcome.done()]:
+            self._added = []
+            try:
+                sent = await self._send([item for items, _ in added for item in items])
+            except (EngineUnavailable, ValueError) as error:
+                for _, outcome in added:
+                    _set_error(outcome, type(error)(*error.args))
+            else:
+                for _, outcome in added:
+                    if not outcome.done():
+                        outcome.set_result(sent)
+        self._added, self.sending = [], None
 
 
 class PostgresSessions:
@@ -477,7 +576,8 @@ class PostgresSessions:
         return Saved(rows[0][0], frozenset(rows[0][1]) - {worker}) if rows else None
 
     async def refresh(self, keys: Collection[str], lifetime: float) -> None:
-        await self._call(_REFRESH, keys=list(keys), lifetime=min(lifetime, _LONGEST))
+        if keys:
+            await self._call(_REFRESH, keys=list(keys), lifetime=min(lifetime, _LONGEST))
 
     async def leave(self, key: str, worker: str) -> None:
         await self._call(_LEAVE, key=key, worker=worker)
@@ -520,7 +620,7 @@ class PostgresEvents:
             "messages": list(messages),
             "max_events": self._max_events,
         }
-        while True:
+        for _ in range(_ATTEMPTS):
             rows = await self._call(_APPEND, key=key, stream=stream, **values)
             if rows:
                 return Appended(True, max(last, 0), end, frozenset(rows[0][0]))
@@ -534,9 +634,12 @@ class PostgresEvents:
             if ended or not (last_stored + 1 == number or (last_stored < 0 and number == 1)):
                 last_stored = 0 if session_ended else max(last_stored, 0)
                 return Appended(False, last_stored, ended, frozenset(followers or ()))
+        raise EngineUnavailable(_CHANGING)
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
-        rows = await self._call(_READ, key=key, stream=stream, after=min(after, _FAR))
+        if not _is_text(stream):
+            return None
+        rows = await self._call(_READ, key=key, stream=stream, after=max(min(after, _FAR), -1))
         session_ended, last, ended = rows[0][:3] if rows else (False, -1, False)
         if session_ended or last < 0 or after >= last:
             last = 0 if session_ended else max(last, 0)
@@ -546,8 +649,11 @@ class PostgresEvents:
         return Events(events, ended) if known else None
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
-        while not await self._call(_FOLLOW, key=key, stream=stream, worker=worker):
+        for _ in range(_ATTEMPTS):
+            if await self._call(_FOLLOW, key=key, stream=stream, worker=worker):
+                return
             await self._prepare(key, _STUB_LIFETIME)
+        raise EngineUnavailable(_CHANGING)
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
         await self._call(_UNFOLLOW, key=key, stream=stream, worker=worker)
@@ -579,35 +685,38 @@ class _Database:
         """Return a new connection to a database that has the tables, in place of one before."""
         await self.close(earlier)
         timeout = self._engine.timeout
-        async with asyncio.timeout(timeout):
-            connection = await self._psycopg.AsyncConnection.connect(
-                self._engine.url, autocommit=True
-            )
+        options = {"autocommit": True, "fallback_application_name": "mcp"}
+        try:
+            async with asyncio.timeout(timeout):
+                connect = self._psycopg.AsyncConnection.connect
+                connection = await connect(self._engine.url, **options)
+        except TimeoutError:
+            raise EngineUnavailable(f"no connection within {timeout:g} seconds") from None
         self._connections.add(connection)
         try:
-            await self.ask(
-                connection,
-                "select set_config('search_path', %(path)s, false),"
-                " set_config('statement_timeout', %(timeout)s, false),"
-                " set_config('default_transaction_isolation', 'read committed', false)",
-                {"path": self._engine.quoted, "timeout": str(max(int(timeout * 1000), 1))},
-            )
-            await self._check_tables(connection)
+            await self._prepare(connection)
         except BaseException:
             await self.close(connection)
             raise
         return connection
 
-    async def _check_tables(self, connection: Any) -> None:
+    async def _prepare(self, connection: Any) -> None:
+        engine = self._engine
+        values = {"path": engine.quoted, "timeout": str(max(int(engine.timeout * 1000), 1))}
         try:
-            layouts = await self.ask(connection, "select number from layout", {})
-        except self._psycopg.errors.UndefinedTable:
-            await self._make_tables(connection)
-            return
-        if (LAYOUT,) not in layouts:
-            raise EngineUnavailable(
-                f"the tables in the schema {self._engine.schema} are of another version"
+            rows = await self.ask(
+                connection, _PREPARE, {**values, "table": f"{engine.quoted}.sessions"}
             )
+            if rows[0][-1] is None:
+                await self._make_tables(connection)
+        except self._psycopg.errors.InsufficientPrivilege:
+            raise EngineUnavailable(
+                f"this role may not use, or not make, the tables in the schema {engine.schema}: "
+                "run what PostgresEngine.schema_sql() returns as one that may"
+            ) from None
+        if rows[0][-1] not in (LAYOUT, None):
+            message = f"the tables in the schema {engine.schema} are of another version"
+            raise EngineUnavailable(message)
 
     async def _make_tables(self, connection: Any) -> None:
         engine = self._engine
@@ -617,13 +726,7 @@ class _Database:
         if there[0][0]:
             # A role that may make tables in a schema need not be one that may make schemas.
             script = f"begin;\n{_ONE_AT_A_TIME}{engine.tables}commit;\n"
-        try:
-            await self._bounded(connection, script, None)
-        except self._psycopg.errors.InsufficientPrivilege:
-            raise EngineUnavailable(
-                f"this role may not make the tables in the schema {engine.schema}: "
-                "run what PostgresEngine.schema_sql() returns as one that may"
-            ) from None
+        await self._bounded(connection, script, None)
 
     async def ask(self, connection: Any, statement: str, values: Mapping[str, object]) -> list[Row]:
         """Return the rows of a statement, which has an end: the connection is cut if it takes long.
@@ -636,7 +739,7 @@ class _Database:
     async def _bounded(
         self, connection: Any, statement: str, values: Mapping[str, object] | None
     ) -> Any:
-        timer = get_running_loop().call_later(self._engine.timeout, _cut, connection)
+        timer = get_running_loop().call_later(self._engine.timeout, _abort, connection)
         try:
             return await connection.execute(statement, values, binary=values is not None)
         finally:
@@ -647,9 +750,13 @@ class _Database:
             self._connections.discard(connection)
             await connection.close()
 
-    def cut_all(self) -> None:
+    async def close_all(self) -> None:
+        for connection in [*self._connections]:
+            await self.close(connection)
+
+    def abort(self) -> None:
         for connection in self._connections:
-            _cut(connection)
+            _abort(connection)
 
     def harmless(self, error: BaseException) -> str:
         """Return what an error says, without the password."""
@@ -722,7 +829,7 @@ class _Listener:
         """Renew the lease and take in what has come; return whether there is more."""
         began = now()
         rows = await self._asked(connection)
-        if rows[:1] == [] or rows[0][0] != 0:
+        if not rows or rows[0][0] != 0:
             # It has lapsed, or the row is gone, and with it what there was to read.
             values = {"worker": self._worker, "lease": self._lease.seconds}
             await self._database.ask(connection, _JOIN, values)
@@ -791,7 +898,7 @@ def _is_open(connection: Any) -> bool:
     return False
 
 
-def _cut(connection: Any) -> None:
+def _abort(connection: Any) -> None:
     """End a connection so that whoever waits for it learns it at once."""
     if not connection.closed:
         # The other end may have done so already.
@@ -799,15 +906,24 @@ def _cut(connection: Any) -> None:
             end.shutdown(SHUT_RDWR)
 
 
-def _set_error(rows: "Future[list[Row]]", error: Exception) -> None:
-    if not rows.done():
-        rows.set_exception(error)
+def _is_text(name: str) -> bool:
+    """Return whether a database can have a name, which may be what somebody made up."""
+    try:
+        return b"\0" not in name.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _set_error(outcome: "Future[Any]", error: Exception) -> None:
+    if not outcome.done():
+        outcome.set_exception(error)
 
 
 async def _finish(tasks: Sequence["asyncio.Task[None]"]) -> None:
     """Wait for tasks, most of which end by themselves; cancel those that try to connect."""
     try:
-        await asyncio.wait(tasks, timeout=0.2)
+        if tasks:
+            await asyncio.wait(tasks, timeout=0.2)
     finally:
         for task in tasks:
             task.cancel()

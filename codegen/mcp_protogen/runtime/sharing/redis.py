@@ -23,7 +23,7 @@ redis-py is imported when an engine is made: programs without it need not have i
 
 import asyncio
 from asyncio import Future, Task, create_task, get_running_loop
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from hashlib import sha1
 from importlib import import_module
@@ -55,7 +55,7 @@ _Connection: TypeAlias = Any
 # The most entries of a box and of the bus: who is further behind has missed some.
 _MOST_LETTERS: Final = 10_000
 # The most entries that are read in one go.
-_MOST_AT_ONCE: Final = 500
+_MOST_AT_ONCE: Final = 200
 # Seconds that boxes and the bus stay when nobody renews a lease, at least.
 _QUIET: Final = 3600.0
 # The longest pause between attempts to connect, in seconds; and the first.
@@ -112,19 +112,17 @@ class RedisEngine:
     def make_connection(self) -> _Connection:
         """Return a connection of redis-py that is not open yet."""
         module = _redis("redis.asyncio.connection")
-        try:
-            options = module.parse_url(self._url)
-        except ValueError:
-            # What was wrong may be a part of the password.
-            message = "url is none of redis://, rediss:// or unix:// that redis-py can read"
-            raise ValueError(message) from None
-        for option in ("max_connections", "timeout"):
-            options.pop(option, None)
         # What fails is said, and not done again unseen; replies are raw, and of one form.
         ours: dict[str, Any] = {"retry_on_timeout": False, "socket_timeout": None}
         ours |= {"health_check_interval": 0, "decode_responses": False, "protocol": 2}
         ours |= {"socket_connect_timeout": self.timeout}
-        return options.pop("connection_class", module.Connection)(**options | ours)
+        try:
+            options = module.parse_url(self._url) | ours
+            return options.pop("connection_class", module.Connection)(**options)
+        except (TypeError, ValueError):
+            # What was wrong may be a part of the password.
+            message = "url is none of redis://, rediss:// or unix:// with options that redis-py has"
+            raise ValueError(message) from None
 
 
 class _Script(NamedTuple):
@@ -307,16 +305,18 @@ end
 return {accepted and 1 or 0, math.max(known.last, 0), ended and 1 or 0, known.followers}
 """)
 
-# ARGV: after
+# ARGV: after, the most events
 _READ: Final = _script(_EVENTS + """
 local after, at_end = tonumber(ARGV[1]), ended and 1 or 0
 local newest = math.max(known.last, 0)
 if after > newest then return false end
-if after == newest or known.last < 0 then return {at_end, 0, {}} end
+if after == newest or known.last < 0 then return {at_end, 0, {}, 0} end
 local first = known.last - redis.call('LLEN', KEYS[2]) + 2
 local from = math.max(after + 1, first)
 if first > math.max(after + 1, 1) or from > known.last then return false end
-return {at_end, from, redis.call('LRANGE', KEYS[2], from - first + 1, -1)}
+local place = from - first + 1
+local found = redis.call('LRANGE', KEYS[2], place, place + ARGV[2] - 1)
+return {at_end, from, found, known.last}
 """)
 
 # ARGV: stream, milliseconds, worker
@@ -396,24 +396,29 @@ class _Command(NamedTuple):
 class _Line:
     """A connection to the server that is opened when it is used, and again after it has failed."""
 
-    def __init__(
-        self, engine: RedisEngine, opened: Callable[[bytes | None], Awaitable[None]]
-    ) -> None:
+    def __init__(self, engine: RedisEngine) -> None:
         self._engine = engine
-        self._opened = opened
         self._connection: _Connection = None
         self._errors: Final = _redis("redis.exceptions")
         self._closed_until = 0.0
         self.pause = 0.0
         """The seconds after a failure in which nobody tries to connect again."""
+        self.process: bytes | None = None
+        """What the process of the server calls itself to which this was connected last."""
 
-    async def run(self, commands: Sequence[_Command], patience: float = 0.0) -> list[Any]:
+    @property
+    def is_open(self) -> bool:
+        return self._connection is not None and bool(self._connection.is_connected)
+
+    async def run(
+        self, commands: Sequence[_Command], *, patience: float = 0.0, opening: bool = True
+    ) -> list[Any]:
         """Send commands together; return a reply to each, which may be an `EngineUnavailable`.
 
         Raise `EngineUnavailable` if they are not answered in `patience` seconds and the timeout.
         """
         errors = self._errors
-        if now() < self._closed_until:
+        if now() < self._closed_until or not (opening or self.is_open):
             raise EngineUnavailable("Redis is away")
         try:
             async with asyncio.timeout(self._engine.timeout + patience):
@@ -430,26 +435,19 @@ class _Line:
             await self.close()
         return replies
 
-    async def one(
-        self, script: _Script | None, *arguments: _Argument, patience: float = 0.0
-    ) -> Any:
-        """Return the reply to one call; raise `EngineUnavailable`."""
-        (reply,) = await self.run([_Command(script, arguments)], patience)
-        if isinstance(reply, EngineUnavailable):
-            raise reply
-        return reply
-
     async def _open(self) -> None:
-        """Connect if necessary, and tell what the process of the server is called, if it says."""
-        if self._connection is not None and self._connection.is_connected:
+        if self.is_open:
             return
-        self._connection = self._engine.make_connection()
-        await self._connection.connect()
+        connection = self._connection = self._engine.make_connection()
+        await connection.connect()
+        if connection is not self._connection:
+            # It was closed meanwhile.
+            await connection.disconnect(nowait=True)
         about, role = await self._exchange([("INFO", "server"), ("INFO", "replication")])
         if isinstance(role, bytes) and b"role:slave" in role:
             raise self._errors.ReadOnlyError
         lines = about.splitlines() if isinstance(about, bytes) else []
-        await self._opened(next((line for line in lines if line.startswith(b"run_id:")), None))
+        self.process = next((line for line in lines if line.startswith(b"run_id:")), None)
 
     async def _run(self, commands: Sequence[_Command]) -> list[Any]:
         replies = await self._exchange([_by_digest(command) for command in commands])
@@ -464,6 +462,9 @@ class _Line:
         return replies
 
     async def _exchange(self, commands: Sequence[tuple[_Argument, ...]]) -> list[Any]:
+        if not self.is_open:
+            # Others may close it, and redis-py would open it again without looking where.
+            raise self._errors.ConnectionError("the connection was closed")
         connection = self._connection
         await connection.send_packed_command(connection.pack_commands(commands))
         replies: list[Any] = []
@@ -521,9 +522,10 @@ class _Calls:
     Those that are made meanwhile go out together, too, when these have been answered.
     """
 
-    def __init__(self, line: _Line, timeout: float) -> None:
-        self.line: Final = line
-        self._timeout = timeout
+    def __init__(self, engine: RedisEngine, listener: "_Listener") -> None:
+        self.line: Final = _Line(engine)
+        self._listener = listener
+        self._timeout = engine.timeout
         self._waiting: list[tuple[_Command, Future[Any]]] = []
         self._task: Task[None] | None = None
 
@@ -548,6 +550,7 @@ class _Calls:
             self._waiting.clear()
             try:
                 replies = await self.line.run([command for command, _ in calls])
+                await self._listener.compare(self.line)
             except EngineUnavailable as error:
                 replies = [EngineUnavailable(*error.args) for _ in calls]
             for (_, waiter), reply in zip(calls, replies, strict=True):
@@ -580,7 +583,7 @@ class RedisConnection:
 
     def __init__(self, engine: RedisEngine, worker: str, lease: Lease, receive: Receive) -> None:
         self._listener = _Listener(engine, worker, lease, receive)
-        self._calls = _Calls(_Line(engine, self._listener.compare), engine.timeout)
+        self._calls = _Calls(engine, self._listener)
         self._lease = lease
         self.mail: Final = RedisWorkers(self._calls, engine.namespace)
         self.bus: Final = self.mail
@@ -622,15 +625,15 @@ class _Listener:
         self._held = f"{workers}:lease:{worker}".encode()
         self._lease = lease
         self._receive = receive
-        self.line: Final = _Line(engine, self._opened)
+        self.line: Final = _Line(engine)
         self.tried: Final = asyncio.Event()
         """The server has been reached, or has not."""
         self.entered = False
         """From now on something may be missed."""
-        # The numbers of the last entries that were read.
+        # The numbers of the last entries that were read, and of which process of the server.
         self._read: dict[bytes, int] = {}
         self._process: bytes | None = None
-        self._missed = False
+        self._at_once = _MOST_AT_ONCE
         self._away = False
 
     @property
@@ -638,42 +641,51 @@ class _Listener:
         return self._held, self._box
 
     async def listen(self, calls: _Calls) -> None:
-        while True:
-            try:
-                # Also after it has connected again: before that nobody knows what was missed.
+        try:
+            while True:
+                await self._listen(calls)
+        finally:
+            self.tried.set()
+
+    async def _listen(self, calls: _Calls) -> None:
+        """Connect and hear until that fails; return when it may be tried again."""
+        try:
+            await self._renew(calls, connecting=True)
+            while True:
+                while wait := self._lease.wait:
+                    await self._hear(wait)
                 await self._renew(calls)
-                while self._lease.wait:
-                    await self._hear()
-            except EngineUnavailable as error:
-                self.tried.set()
-                if not self._away:
-                    self._away = True
-                    _log.warning("%s", error)
-                if not calls.busy:
-                    # It was to the same server; a call should not be the first to find out.
-                    await calls.line.close()
-                await asyncio.sleep(self.line.pause or _LONGEST_PAUSE)
+        except EngineUnavailable as error:
+            self.tried.set()
+            if not self._away:
+                self._away = True
+                _log.warning("%s", error)
+        # What was too much is read in smaller pieces.
+        self._at_once = max(self._at_once // 8, 1)
+        if not calls.busy:
+            # It was to the same server; a call should not be the first to find out.
+            await calls.line.close()
+        await asyncio.sleep(self.line.pause or _LONGEST_PAUSE)
 
-    async def _opened(self, process: bytes | None) -> None:
-        """Note that there is a new connection: another process may not have all that was sent."""
-        self._missed |= process is None or process != self._process
-        self._process = process
-
-    async def compare(self, process: bytes | None) -> None:
-        """Connect anew if calls go to another process than this listens to."""
-        if self._process not in (process, None):
+    async def compare(self, line: _Line) -> None:
+        """Connect anew if calls go to another process of a server than this listens to."""
+        if None not in (line.process, self._process) and line.process != self._process:
             await self.line.close()
 
-    async def _renew(self, calls: _Calls) -> None:
+    async def _renew(self, calls: _Calls, *, connecting: bool = False) -> None:
         asked, boxes = now(), (self._box, self._bus)
-        lease = _milliseconds(self._lease.seconds)
-        numbers = lease, _milliseconds(_QUIET), _MOST_LETTERS, self._read.get(self._box, 0)
-        had, *newest = map(int, await self.line.one(_RENEW, 3, self._held, *boxes, *numbers))
-        missed = self._missed or not had or not self._lease.current
+        limits = _milliseconds(self._lease.seconds), _milliseconds(_QUIET), _MOST_LETTERS
+        arguments = 3, self._held, *boxes, *limits, self._read.get(self._box, 0)
+        reply = await self._run(_Command(_RENEW, arguments), opening=connecting)
+        had, *newest = map(int, reply)
+        process, before = self.line.process, self._process
+        # Another process may not have all that this one had.
+        missed = connecting and (process is None or process != before)
+        missed |= not had or not self._lease.current
         for box, number in zip(boxes, newest, strict=True):
             if number < self._read.setdefault(box, number):
                 self._read[box], missed = number, True
-        self._missed = False
+        self._process = process
         if missed and self.entered:
             self._receive(GAP)
         self._lease.renew(asked)
@@ -681,16 +693,19 @@ class _Listener:
         if self._away:
             self._away = False
             _log.warning("Redis is back")
+        if connecting and calls.line.process != process:
+            await calls.line.close()
         calls.line.reopen()
         # So that a connection that is seldom used stays open, and is to the same server.
         calls.put(None, "PING").add_done_callback(_ignore)
 
-    async def _hear(self) -> None:
-        wait = self._lease.wait
+    async def _hear(self, wait: float) -> None:
         keys = self._bus, self._box
         places = (f"{self._read[key]}-0" for key in keys)
-        options = "COUNT", _MOST_AT_ONCE, "BLOCK", _milliseconds(wait), "STREAMS"
-        found = await self.line.one(None, "XREAD", *options, *keys, *places, patience=wait)
+        options = "COUNT", self._at_once, "BLOCK", _milliseconds(wait), "STREAMS"
+        command = _Command(None, ("XREAD", *options, *keys, *places))
+        found = await self._run(command, patience=wait, opening=False)
+        self._at_once = min(2 * self._at_once, _MOST_AT_ONCE)
         for key, entries in found or ():
             kind = Change if key == self._bus else Letter
             for entry, (field, content, *_) in entries:
@@ -700,6 +715,12 @@ class _Listener:
                 self._read[key] = number
                 if field == b"c":
                     self._receive(kind(content))
+
+    async def _run(self, command: _Command, *, patience: float = 0.0, opening: bool) -> Any:
+        (reply,) = await self.line.run([command], patience=patience, opening=opening)
+        if isinstance(reply, EngineUnavailable):
+            raise reply
+        return reply
 
 
 def _ignore(reply: Future[Any]) -> None:
@@ -793,11 +814,11 @@ class RedisSessions:
 
 def _stored(found: Sequence[Any]) -> StoredSession:
     record, version, owner, epoch, delivered = found
-    return StoredSession(record, version, owner.decode() or None, epoch, delivered)
+    return StoredSession(record, version, owner.decode(errors="replace") or None, epoch, delivered)
 
 
 def _names(workers: Iterable[bytes]) -> frozenset[str]:
-    return frozenset(worker.decode() for worker in workers)
+    return frozenset(worker.decode(errors="replace") for worker in workers)
 
 
 class RedisEvents:
@@ -824,11 +845,16 @@ class RedisEvents:
         return Appended(bool(accepted), last, bool(ended), _names(followers))
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
-        found = await self._run(_READ, key, stream, after)
-        if found is None:
-            return None
-        ended, first, messages = found
-        return Events([Event(first + i, one) for i, one in enumerate(messages)], bool(ended))
+        events = list[Event]()
+        while True:
+            found = await self._run(_READ, key, stream, after, _MOST_AT_ONCE)
+            if found is None:
+                return None
+            ended, first, messages, last = found
+            events += [Event(first + i, one) for i, one in enumerate(messages)]
+            if not messages or events[-1].number >= last:
+                return Events(events, bool(ended))
+            after = events[-1].number
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
         await self._run(_FOLLOW, key, stream, stream, _milliseconds(_QUIET), worker)

@@ -1,0 +1,344 @@
+"""What only an engine in Redis does: its keys, its round trips, and troubles of its server."""
+
+import asyncio
+import logging
+import re
+import subprocess
+import sys
+from collections.abc import Generator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.sharing import redis as module
+from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredSession
+from mcp_protogen.runtime.sharing.redis import RedisEngine
+from support import tables
+from support.engines import RedisServer, SlowProxy, program, redis_running
+from support.folders import environment
+from support.ports import free_port
+from support.sharing import Worker, until, working
+
+LIFETIME = 60.0
+
+_numbers = count()
+
+
+@pytest.fixture
+def place() -> str:
+    """A namespace for one test."""
+    return f"redis{next(_numbers)}"
+
+
+@pytest.fixture
+def engine(redis_server: RedisServer, place: str) -> RedisEngine:
+    return RedisEngine(redis_server.url, namespace=place)
+
+
+async def begun(worker: Worker, key: str = "key") -> None:
+    sessions = worker.connection.sessions
+    assert await sessions.save(key, worker.name, b"new", version=0, lifetime=LIFETIME)
+
+
+async def used(*workers: Worker) -> None:
+    """Use all that an engine has."""
+    for worker in workers:
+        key = f"key-of-{worker.name}"
+        await begun(worker, key)
+        events = worker.connection.events
+        await events.append(key, "~", 1, [b"x"], lifetime=LIFETIME)
+        await events.append(key, "s1", 0, [b"x"], lifetime=LIFETIME, end=True)
+        await events.follow(key, "s2", worker.name)
+        await begun(worker, f"ended-by-{worker.name}")
+        await worker.connection.sessions.end(f"ended-by-{worker.name}", LIFETIME)
+        await worker.connection.mail.send([(one.name, b"letter") for one in workers])
+        await worker.connection.bus.publish([b"change"])
+    await until(lambda: all(len(worker.letters) == len(workers) for worker in workers))
+
+
+def keys_in(server: RedisServer, place: str) -> list[str]:
+    return [key.decode() for key in server.command("KEYS", f"{place}:*")]
+
+
+async def test_every_key_lapses_and_has_one_of_two_hash_tags(
+    engine: RedisEngine, redis_server: RedisServer, place: str
+) -> None:
+    async with working(engine, "a", "b") as workers:
+        await used(*workers)
+        keys = keys_in(redis_server, place)
+        tags = {key: re.findall(r"\{(.+?)\}", key) for key in keys}
+        assert {len(found) for found in tags.values()} == {1}
+        sessions = {f"{of}-{name}" for of in ("key-of", "ended-by") for name in "ab"}
+        assert {tag for found in tags.values() for tag in found} == {"workers", *sessions}
+        for key in keys:
+            with tables.case(key):
+                assert 0 < redis_server.command("PTTL", key) <= 3_600_000
+        for name in "ab":
+            names = [key for key in keys if f"ended-by-{name}" in key]
+            assert names == [f"{place}:{{ended-by-{name}}}"]
+    # What belongs to workers goes with them; the others only know the bus.
+    left = {key for key in keys_in(redis_server, place) if "{workers}" in key}
+    assert left == {f"{place}:{{workers}}:bus"}
+
+
+async def test_calls_of_one_turn_go_out_together(
+    engine: RedisEngine, redis_server: RedisServer
+) -> None:
+    def numbers() -> tuple[int, int]:
+        calls = redis_server.command("INFO", "commandstats")["cmdstat_evalsha"]["calls"]
+        return redis_server.command("INFO", "stats")["total_reads_processed"], calls
+
+    async with working(engine, "a", "b") as (a, b):
+        mail, sessions = a.connection.mail, a.connection.sessions
+        # From now on the server knows the scripts.
+        await mail.send([("b", b"first")])
+        await sessions.refresh(["key"], LIFETIME)
+        reads, calls = numbers()
+        await asyncio.gather(*(mail.send([("b", str(i).encode())]) for i in range(300)))
+        await sessions.refresh([f"key{i}" for i in range(1200)], LIFETIME)
+        reads_now, calls_now = numbers()
+        assert calls_now - calls >= 1500
+        # The server reads 16 KiB at once; what it is asked by this test counts, too.
+        assert reads_now - reads < 60
+        await until(lambda: len(b.letters) == 301)
+
+
+async def test_a_worker_has_two_connections(engine: RedisEngine, redis_server: RedisServer) -> None:
+    def connections() -> int:
+        return int(redis_server.command("CLIENT", "LIST").count(b" addr="))
+
+    before = connections()
+    async with working(engine, "a", "b") as workers:
+        await used(*workers)
+        await asyncio.gather(*(begun(workers[0], f"k{number}") for number in range(300)))
+        assert connections() - before == 4
+
+
+async def test_scripts_that_the_server_forgot_are_sent_again(
+    engine: RedisEngine, redis_server: RedisServer
+) -> None:
+    async with working(engine, "a", "b") as (a, b):
+        await begun(a)
+        for number in range(3):
+            redis_server.command("SCRIPT", "FLUSH")
+            mail = a.connection.mail
+            sent = [str(100 * number + i).encode() for i in range(20)]
+            await asyncio.gather(*(mail.send([("b", one)]) for one in sent))
+            await until(lambda: len(b.letters) == 20 * (number + 1))  # noqa: B023
+            assert b.letters[-20:] == sent
+        assert b.gaps == 0
+
+
+async def test_a_server_that_pauses_its_clients_is_away_for_so_long(
+    redis_server: RedisServer, place: str
+) -> None:
+    async with working(RedisEngine(redis_server.url, namespace=place, timeout=0.2), "a") as a:
+        await begun(a)
+        redis_server.command("CLIENT", "PAUSE", 700, "ALL")
+        with pytest.raises(EngineUnavailable):
+            await a.connection.sessions.open("key", "a")
+        while True:
+            try:
+                assert await a.connection.sessions.open("key", "a") is not None
+                break
+            except EngineUnavailable:
+                await asyncio.sleep(0.02)
+        await a.connection.mail.send([("a", b"x")])
+        await until(lambda: a.letters)
+
+
+async def test_entries_that_are_gone_are_a_gap(
+    redis_server: RedisServer, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_LETTERS", 10)
+    proxy = SlowProxy(redis_server.url)
+    async with (
+        proxy.running(),
+        working(RedisEngine(redis_server.url, namespace=place), "near") as near,
+        working(RedisEngine(proxy.url, namespace=place), "far") as far,
+    ):
+        for kind in ("letters", "changes"):
+            proxy.delay = 0.5
+            sent = [f"{kind} {i}".encode() for i in range(500)]
+            if kind == "letters":
+                await near.connection.mail.send([("far", one) for one in sent])
+            else:
+                await near.connection.bus.publish(sent)
+            proxy.delay = 0.0
+            gaps = far.gaps
+            await until(lambda: sent[-1] in far.letters + far.changes)  # noqa: B023
+            heard = getattr(far, kind)
+            if len(heard) < 500:
+                assert far.gaps > 0
+                assert heard == sent[-len(heard) :]
+            else:
+                assert far.gaps == gaps
+
+
+async def test_keys_that_somebody_deletes_are_a_gap(redis_server: RedisServer, place: str) -> None:
+    async with working(RedisEngine(redis_server.url, namespace=place), "a", "b", lease=1.0) as (
+        a,
+        b,
+    ):
+        for what in ("bus", "box:b", "lease:b"):
+            await a.connection.bus.publish([b"before"])
+            await a.connection.mail.send([("b", b"before")])
+            gaps = b.gaps
+            redis_server.command("DEL", f"{place}:{{workers}}:{what}")
+            await until(lambda: b.gaps > gaps)  # noqa: B023
+            b.heard.clear()
+            await a.connection.bus.publish([b"after"])
+            await until(lambda: b.changes[-1:] == [b"after"])
+            while await a.connection.mail.send([("b", b"after")]):
+                await asyncio.sleep(0.05)
+            await until(lambda: b.letters[-1:] == [b"after"])
+
+
+async def test_a_server_that_has_lost_its_last_minutes_is_a_gap(place: str) -> None:
+    with redis_running() as server:
+        async with working(RedisEngine(server.url, namespace=place), "a", "b", lease=3.0) as (a, b):
+            await begun(a)
+            await a.connection.bus.publish([b"1"])
+            server.command("SAVE")
+            await a.connection.bus.publish([b"2", b"3"])
+            await a.connection.sessions.save("key", "a", b"lost", version=1, lifetime=LIFETIME)
+            await until(lambda: len(b.changes) == 3)
+            server.crash()
+            server.start()
+            await until(lambda: a.gaps and b.gaps)
+            found = await a.connection.sessions.open("key", "a")
+            assert found == StoredSession(b"new", 1, "a", 1, 0)
+            await a.connection.bus.publish([b"4"])
+            await until(lambda: b.changes == [b"1", b"2", b"3", b"4"])
+
+
+async def test_a_server_that_writes_everything_down_loses_nothing(place: str) -> None:
+    with redis_running("--appendonly", "yes", "--appendfsync", "always") as server:
+        async with working(RedisEngine(server.url, namespace=place), "a", "b") as (a, b):
+            await begun(a)
+            await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
+            await a.connection.mail.send([("b", b"1")])
+            await until(lambda: b.letters)
+            server.crash()
+            server.start()
+            await until(lambda: a.gaps and b.gaps)
+            while True:
+                try:
+                    sent = await a.connection.mail.send([("b", b"2")])
+                    break
+                except EngineUnavailable:
+                    await asyncio.sleep(0.02)
+            assert sent == frozenset()
+            await until(lambda: b.letters == [b"1", b"2"])
+            assert await a.connection.sessions.open("key", "a") is not None
+            appended = await a.connection.events.append("key", "~", 2, [b"y"], lifetime=LIFETIME)
+            assert appended.accepted
+
+
+async def test_a_replica_is_no_server_for_it(
+    engine: RedisEngine, redis_server: RedisServer
+) -> None:
+    async with working(engine, "a", lease=1.0) as a:
+        await begun(a)
+        redis_server.command("REPLICAOF", "127.0.0.1", free_port())
+        try:
+            with pytest.raises(EngineUnavailable):
+                await begun(a, "other")
+            await until(lambda: not a.connection.current)
+        finally:
+            redis_server.command("REPLICAOF", "NO", "ONE")
+        await until(lambda: a.connection.current)
+        await begun(a, "other")
+        assert a.gaps
+
+
+# Passwords and certificates.
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Generator[RedisServer, None, None]:
+    """A server with TLS alone, and a password."""
+    folder = tmp_path_factory.mktemp("certificate")
+    openssl, (key, certificate) = program("openssl"), (folder / "key.pem", folder / "cert.pem")
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+    made = [*("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1"), *subject]
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([openssl, *made, *files], check=True, capture_output=True)
+    tls = ["--tls-cert-file", str(certificate), "--tls-key-file", str(key)]
+    port = free_port()
+    options = ["--tls-port", str(port), *tls, "--tls-auth-clients", "no"]
+    with redis_running(*options, "--requirepass", "s@cret") as server:
+        server.options = (str(port), str(certificate))
+        yield server
+
+
+async def test_tls_and_passwords_are_part_of_the_url(
+    guarded: RedisServer, place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    port, certificate = guarded.options
+    after = f"localhost:{port}/0?ssl_ca_certs={certificate}"
+    async with working(RedisEngine(f"rediss://:s%40cret@{after}", namespace=place), "a") as a:
+        await begun(a)
+    wrong = (
+        f"rediss://:s%40crets@{after}",
+        f"rediss://somebody:s%40crets@{after}",
+        f"rediss://:s%40cret@localhost:{port}",
+        f"rediss://:s%40cret@{after.replace('localhost', '127.0.0.1')}",
+        f"redis://:s%40cret@localhost:{port}",
+    )
+    for url in wrong:
+        with tables.case(url):
+            async with working(RedisEngine(url, namespace=place, timeout=1.0), "a") as a:
+                assert not a.connection.current
+                with pytest.raises(EngineUnavailable) as failed:
+                    await begun(a)
+                assert "cret" not in f"{failed.value!r} {failed.value.__cause__!r}"
+    assert "Redis is away" in caplog.text
+    assert "cret" not in caplog.text
+
+
+UNREADABLE = (
+    "http://localhost:6379",
+    "localhost:6379",
+    "redis://:s@cret#1@localhost",
+    "redis://:s/cret@localhost",
+    "redis://:scret@localhost:port/0",
+    "redis://localhost/0?scret=1",
+    "redis://:scret@localhost/0?db=x",
+    "",
+)
+
+
+def test_what_cannot_be_meant_is_said_at_once_without_the_password() -> None:
+    for url in UNREADABLE:
+        with tables.case(url), pytest.raises(ValueError) as refused:
+            RedisEngine(url)
+        assert "cret" not in str(refused.value)
+    url = "redis://localhost"
+    wrong: tuple[dict[str, Any], ...] = (
+        *({"namespace": name} for name in ("", "a{b", "a}b")),
+        {"timeout": 0},
+        {"max_events": 0},
+    )
+    for options in wrong:
+        with tables.case(options), pytest.raises(ValueError):
+            RedisEngine(url, **options)
+
+
+WITHOUT = """
+import sys
+sys.modules["redis"] = None
+from mcp_protogen.runtime.sharing.redis import RedisEngine
+try:
+    RedisEngine("redis://localhost")
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_without_redis_py_it_says_what_to_install(tmp_path: Path) -> None:
+    run = [sys.executable, "-c", WITHOUT]
+    done = subprocess.run(run, capture_output=True, text=True, check=True, env=environment())
+    assert done.stdout == "RedisEngine needs the package redis: pip install redis\n"

@@ -1,0 +1,82 @@
+"""Engines that tests connect workers to, each of which keeps what the workers hear."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp_protogen.runtime.sharing.engine import (
+    GAP,
+    Change,
+    Delivery,
+    Engine,
+    EngineConnection,
+    Letter,
+)
+
+from support.engines import EngineServer
+
+PATIENCE = 30.0
+
+
+@dataclass
+class SharedEngine:
+    """One kind of engine, with a place of its own at a server; or the memory, without one."""
+
+    kind: str
+    make: Callable[..., Engine]
+    server: EngineServer | None = None
+
+    def engine(self, *, url: str | None = None, **options: Any) -> Engine:
+        """An engine in that place, maybe by another way to the server."""
+        if self.server is None:
+            return self.make(**options)
+        return self.make(url or self.server.url, **options)
+
+    @property
+    def running(self) -> EngineServer:
+        assert self.server is not None
+        return self.server
+
+
+@dataclass
+class Worker:
+    """A worker, by its name, with what it has heard."""
+
+    name: str
+    connection: EngineConnection
+    heard: list[Delivery] = field(default_factory=list[Delivery])
+
+    @property
+    def letters(self) -> list[bytes]:
+        return [one.content for one in self.heard if isinstance(one, Letter)]
+
+    @property
+    def changes(self) -> list[bytes]:
+        return [one.content for one in self.heard if isinstance(one, Change)]
+
+    @property
+    def gaps(self) -> int:
+        return self.heard.count(GAP)
+
+
+@asynccontextmanager
+async def working(engine: Engine, *names: str, lease: float = 10.0) -> "AsyncGenerator[Any, None]":
+    """Connect workers; yields one, or a list of several."""
+    async with AsyncExitStack() as stack:
+        workers = list[Worker]()
+        for name in names:
+            heard = list[Delivery]()
+            connection = await stack.enter_async_context(engine.connect(name, lease, heard.append))
+            workers.append(Worker(name, connection, heard))
+        yield workers[0] if len(workers) == 1 else workers
+
+
+async def until(true: Callable[[], object]) -> None:
+    """Wait until something is true."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, "it has not come true"
+        await asyncio.sleep(0.01)
