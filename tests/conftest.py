@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 from support import missing, scheduling, tables
 from support.coroutines import run
+from support.http import behind
 from support.running import Ran, Run
 
 if TYPE_CHECKING:
     from support.engines import PostgresServer, RedisServer
+    from support.peers.visits import Peers
     from support.update.specifications import Spec
 
 
@@ -25,10 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--all", action="store_true", help="every case of every table, no samples")
     group.addoption("--of", help="only tests that a row of this name is in, as a revision")
     group.addoption("--seed", default="0", help="which samples of large tables to take")
+    behind.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     tables.configure(config)
+    behind.configure(config)
     # Processes that tests start would compile all that they import, each time anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # Tests say themselves what earlier runs have left.
@@ -103,6 +107,16 @@ def redis_server() -> Generator["RedisServer", None, None]:
 
     with redis_running() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def peers() -> Generator["Peers", None, None]:
+    """Clients and servers of others that run until the tests of a module are over."""
+    from support.peers.visits import Peers
+
+    made = Peers()
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import tables
 from support.conformance.kit import kit
-from support.conformance.legs import LEGS, Leg
+from support.conformance.legs import LEGS, Leg, Serve, serving, serving_by_several
 from support.conformance.suite import row, run
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -17,12 +17,19 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("conformance")]
 
 NEWEST = [leg for leg in LEGS if leg.only is None]
+SERVERS = [leg for leg in NEWEST if leg.side == "server"]
 RESTRICTED = [leg for leg in LEGS if leg.only is not None]
 
 
 @pytest.mark.parametrize("leg", NEWEST, ids=lambda leg: leg.name)
 def test_the_suite_finds_nothing_wrong(leg: Leg, tmp_path: Path) -> None:
     assert_sound(leg, tmp_path)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("leg", SERVERS, ids=lambda leg: leg.name)
+def test_the_suite_finds_the_same_where_several_processes_serve(leg: Leg, tmp_path: Path) -> None:
+    assert_sound(leg, tmp_path, serving_by_several)
 
 
 @pytest.mark.sampled(1)
@@ -37,9 +44,9 @@ def test_the_suite_finds_nothing_wrong_with_a_server_of_one_old_revision(
     assert_sound(leg if part == leg else part, tmp_path)
 
 
-def assert_sound(leg: Leg, tmp_path: Path) -> None:
+def assert_sound(leg: Leg, tmp_path: Path, serve: Serve = serving) -> None:
     """Whether a leg finds nothing wrong and, if it is whole, what the README says it finds."""
-    (result,) = asyncio.run(run([leg], kit(), tmp_path))
+    (result,) = asyncio.run(run([leg], kit(), tmp_path, serve))
     assert not result.faults, "\n".join(result.faults)
     shown = leg not in LEGS or row(result) in README.read_text(encoding="utf-8")
     assert shown, "run make conformance"

@@ -1,63 +1,13 @@
 """Clients that others wrote, as processes, against a server made of our stubs, over HTTP."""
 
 import json
-from typing import Any, Final
 
 import pytest
-from support.peers import everything
 from support.peers.http_peers import our_server
+from support.peers.http_visits import check_session, check_stateless, seen_by
 from support.peers.spoken import GENERATION_1, GENERATION_2, NEWEST
 from support.peers.visits import Peers, Visit, visit
 from support.revisions import ERAS, STATELESS
-
-CANCELLED: Final = "sleep was cancelled"
-
-
-def seen_by(
-    peers: Peers, client: str, revision: str, *arguments: str, agreed: str = "", **how: Any
-) -> Visit:
-    """What passed between a client and our server, of which the client saw all that there is."""
-    agreed = agreed or revision
-    done = everything.rows(client, agreed, over_http=True)
-    steps = [step for step, _ in done]
-    server = our_server(*arguments)
-    found = peers.run(visit(peers, client, revision, server, steps, writes=CANCELLED, **how))
-    if "cut_after" in how:
-        # The TypeScript SDK tells of it.
-        errors = found.seen["errors"]
-        found.seen["errors"] = [one for one in errors if "SSE stream disconnected" not in one]
-    everything.check(client, found.seen, done, agreed)
-    assert found.errors.count(CANCELLED) == 1
-    return found
-
-
-def check_session(found: Visit, revision: str) -> None:
-    """Whether the wire shows one session of a revision, from its beginning to its end."""
-    wire = found.wire
-    (opening,) = wire.sent("initialize")
-    assert f'"protocolVersion":"{revision}"'.encode() in opening.answer
-    session = opening.answered["mcp-session-id"]
-    rest = [one for one in wire.exchanges if one != opening and "mcp-method" not in one.asked]
-    assert {one.asked.get("mcp-session-id") for one in rest} == {session}
-    assert {one.asked.get("mcp-protocol-version") for one in rest} == {revision}
-    # Subscriptions are told on the stream that the client has opened for that.
-    streams = [one for one in wire.verbs("GET") if "last-event-id" not in one.asked]
-    assert [one.status for one in streams] == [200]
-    assert b"notifications/resources/updated" in streams[0].answer
-    assert [one.status for one in wire.verbs("DELETE")] == [204]
-
-
-def check_stateless(found: Visit) -> None:
-    """Whether the wire shows requests that stand by themselves, each with what it has to say."""
-    wire = found.wire
-    assert wire.versions() == {GENERATION_2[-1]}
-    assert {one.verb for one in wire.exchanges} == {"POST"}
-    assert not wire.sent("initialize")
-    for one in wire.exchanges:
-        # The TypeScript SDK names the methods of requests alone.
-        if "id" in one.message:
-            assert one.asked["mcp-method"] == one.message["method"]
-        assert "mcp-session-id" not in one.answered
 
 
 @pytest.mark.sampled(2)

@@ -15,7 +15,7 @@ from mcp_protogen.runtime.sharing.engine import Change, EngineUnavailable, Event
 from mcp_protogen.runtime.sharing.postgres import PostgresConnection, PostgresEngine
 from support import tables
 from support.engines import PostgresServer
-from support.sharing import Worker, until, working
+from support.sharing.workers import Worker, until, working
 
 LIFETIME = 60.0
 

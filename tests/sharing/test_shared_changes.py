@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
-from support.faults import Engine, shared_by
+from support.sharing.faults import Engine, shared_by
 from support.http.fire import quiet, until
 from support.http.serving import Events, Session, Site, outcome, serving
 from support.revisions import OLD, STATELESS

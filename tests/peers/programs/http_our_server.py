@@ -1,10 +1,13 @@
 """The server with a bit of everything over HTTP, on the port that is its first argument.
 
-What follows is as in `our_server.py`.
+After `--shared` comes the URL of a Redis that it shares with others. What follows is as in
+`our_server.py`.
 """
 
 import asyncio
+import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import mcp_revisions
@@ -13,8 +16,7 @@ from our_server import server_of, told
 
 ANSWER = {"type": "object", "properties": {"answer": {"type": "integer"}}, "required": ["answer"]}
 
-
-CANCELLED = asyncio.Event()
+CANCELLED = Path(os.environ["MARKS"]) / "cancelled"
 
 
 class More:
@@ -28,15 +30,19 @@ class More:
         try:
             slept: str = await our_server.Tools.tool_sleep(self, session, arguments)  # type: ignore
         except asyncio.CancelledError:
-            CANCELLED.set()
+            CANCELLED.touch()
             raise
         return slept
 
     async def tool_told(self, session: Any, arguments: Any) -> str:
-        """Whether a call was cancelled, before the end of a session does that, too."""
+        """Whether a call was cancelled, before the end of a session does that, too.
+
+        It may have been in another process.
+        """
         async with asyncio.timeout(10):
-            await CANCELLED.wait()
-        CANCELLED.clear()
+            while not CANCELLED.exists():
+                await asyncio.sleep(0.01)
+        CANCELLED.unlink()
         return "told"
 
 
@@ -55,10 +61,16 @@ def ours(revision: str) -> Any:
 def main(port: int, *wanted: str) -> None:
     """Serve until told to stop."""
     our_server.tool = tool
-    http = mcp_revisions.HttpOptions(old_sse=True, retry=0.05)
-    options = mcp_revisions.Options(on_loss=told, drain=1.0)
+    shared: dict[str, Any] = {"old_sse": True}
+    keys = []
+    if wanted[:1] == ("--shared",):
+        url, *wanted = wanted[1:]
+        engine = mcp_revisions.RedisEngine(url, namespace=f"everything {' '.join(wanted)}")
+        shared, keys = {"shared": mcp_revisions.Shared(engine=engine)}, [b"k" * 32]
+    http = mcp_revisions.HttpOptions(retry=0.05, **shared)
+    options = mcp_revisions.Options(on_loss=told, drain=1.0, state_keys=keys)
     revisions = None
-    if wanted[:1] == ("--as",):
+    if wanted[0:1] and wanted[0] == "--as":
         servers, revisions = ours(wanted[1]), mcp_revisions.REVISIONS
     else:
         known = [one.id for one in mcp_revisions.REVISIONS]

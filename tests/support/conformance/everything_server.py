@@ -6,7 +6,7 @@ PYTHONPATH=tests:generated python -m support.conformance.everything_server --por
 
 from argparse import ArgumentParser
 
-from mcp_revisions import REVISIONS, run_http
+from mcp_revisions import REVISIONS, HttpOptions, Options, RedisEngine, Shared, run_http
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 
@@ -87,6 +87,11 @@ if __name__ == "__main__":
     parser = ArgumentParser(description="A server with every fixture of the suite.")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--revisions", nargs="+", choices=known, default=list(known))
+    parser.add_argument("--shared", help="the URL of a Redis that it shares with others")
     given = parser.parse_args()
     spoken = [known[one] for one in given.revisions]
-    run_http(Everything(), port=given.port, revisions=spoken)
+    http, options = HttpOptions(), Options()
+    if given.shared is not None:
+        http = HttpOptions(shared=Shared(engine=RedisEngine(given.shared)))
+        options = Options(state_keys=[b"what all of them sign states with"])
+    run_http(Everything(), port=given.port, revisions=spoken, options=options, http=http)

@@ -5,11 +5,12 @@ import os
 import shlex
 import sys
 from asyncio.subprocess import Process
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from support.conformance.judging import Found, faults, found_in
 from support.conformance.kit import Kit
@@ -23,7 +24,10 @@ from support.conformance.scenarios import (
     STATELESS_SERVER,
     Excuses,
 )
+from support.engines import redis_running
 from support.folders import environment
+from support.http.behind import NUMBER, together
+from support.http.forwarding import forwarding
 from support.ports import free_port
 
 # The suite is a program of one processor.
@@ -90,9 +94,10 @@ LEGS: Final = (
 class Runner:
     """Runs legs, as many parts of them at a time as there are processors."""
 
-    def __init__(self, kit: Kit, folder: Path) -> None:
+    def __init__(self, kit: Kit, folder: Path, serve: "Serve") -> None:
         self._kit = kit
         self._folder = folder
+        self._serve = serve
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self, leg: Leg) -> Result:
@@ -113,7 +118,7 @@ class Runner:
 
     async def _server(self, leg: Leg, folder: Path) -> list[str]:
         revisions = () if leg.only is None else ("--revisions", leg.only)
-        async with serving(folder / "server.log", *revisions) as url:
+        async with self._serve(folder / "server.log", *revisions) as url:
             arguments = ("server", "--url", url)
             if leg.only is not None:
                 return await self._each(leg, folder, (*arguments, "--force"))
@@ -161,6 +166,22 @@ async def serving(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             await _ended(process)
+
+
+Serve: TypeAlias = Callable[..., AbstractAsyncContextManager[str]]
+"""What is called as `serving` is."""
+
+
+@asynccontextmanager
+async def serving_by_several(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
+    """The same, with several processes that share a Redis, each asked in its turn."""
+    with redis_running() as redis:
+        shared = (*arguments, "--shared", redis.url)
+        logs = [log.with_stem(f"{log.stem}-{number}") for number in range(NUMBER)]
+        async with together([serving(one, *shared) for one in logs]) as urls:
+            ports = [urlsplit(url).port or 0 for url in urls]
+            async with forwarding(ports) as forwarder:
+                yield f"http://127.0.0.1:{forwarder.port}/mcp"
 
 
 async def _begun(process: Process, port: int, log: Path) -> None:

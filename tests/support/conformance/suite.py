@@ -15,15 +15,17 @@ from typing import Final
 import pytest
 
 from support.conformance.kit import Kit, kit
-from support.conformance.legs import LEGS, Leg, Result, Runner
+from support.conformance.legs import LEGS, Leg, Result, Runner, Serve, serving
 
 BEGIN: Final = "<!-- conformance: begin -->"
 END: Final = "<!-- conformance: end -->"
 
 
-async def run(legs: Iterable[Leg], kit: Kit, folder: Path) -> Sequence[Result]:
+async def run(
+    legs: Iterable[Leg], kit: Kit, folder: Path, serve: Serve = serving
+) -> Sequence[Result]:
     """Run legs side by side."""
-    runner = Runner(kit, folder)
+    runner = Runner(kit, folder, serve)
     return await asyncio.gather(*(runner.run(leg) for leg in legs))
 
 

@@ -3,15 +3,24 @@
 import asyncio
 import json
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Mapping,
+)
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import httpx2
 import uvicorn
 
 from support import folders
+from support.http import behind
 from support.json_types import Json, JsonObject
 from support.ports import free_port
 from support.revisions import OLD, STATELESS
@@ -65,8 +74,9 @@ async def serving(
     servers: Servers, revisions: Any = None, **chosen: Any
 ) -> AsyncGenerator["Site", None]:
     """Serve over HTTP, and give somebody who calls; `chosen` as in `app_of`."""
-    app = app_of(servers, revisions, **chosen)
-    async with booted(app) as port:
+    given = tuple(servers) if isinstance(servers, Iterable) else servers
+    make = partial(app_of, given, revisions)
+    async with behind.served(make, booted, chosen) as (app, port):
         try:
             async with calling(port, path=chosen.get("path", "/mcp")) as site:
                 site.app = app

@@ -5,13 +5,16 @@ import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from support.folders import TESTS, environment
+from support.http.behind import NUMBER, together
+from support.http.forwarding import forwarding
 from support.peers.places import PROGRAMS, Command
 from support.ports import free_port
 
@@ -25,10 +28,9 @@ ONLY_LOOPBACK: Final = TESTS / "conformance" / "only_loopback.cjs"
 
 @dataclass
 class Served:
-    """A server that is running."""
+    """A server that is running, which may be several processes."""
 
     port: int
-    process: Process
     errors: str = ""
     """What it has written to standard error so far."""
 
@@ -38,30 +40,47 @@ class Served:
             while text not in self.errors[since:]:
                 await asyncio.sleep(0.01)
 
-    async def listen(self) -> None:
-        """Keep what it writes to standard error."""
-        assert self.process.stderr is not None
-        async for line in self.process.stderr:
+    async def listen(self, process: Process) -> None:
+        """Keep what a process of it writes to standard error."""
+        assert process.stderr is not None
+        async for line in process.stderr:
             self.errors += line.decode()
 
 
 @asynccontextmanager
-async def served(*command: str | Path) -> AsyncGenerator[Served, None]:
-    """Run a server; `PORT` in its arguments, and in the environment, is its port."""
-    port = free_port()
+async def served(*command: str | Path, behind: str = "") -> AsyncGenerator[Served, None]:
+    """Run a server, or several `behind` a forwarder with that policy.
+
+    `PORT` in its arguments, and in the environment, is its port. All of them can write into the
+    folder `MARKS` in the environment.
+    """
+    ports = [free_port() for _ in range(NUMBER if behind else 1)]
+    one = Served(ports[0])
+    async with AsyncExitStack() as stack:
+        marks = stack.enter_context(TemporaryDirectory(prefix="marks-"))
+        running = [_process(one, command, port, marks) for port in ports]
+        async with together(running):
+            if behind:
+                one.port = (await stack.enter_async_context(forwarding(ports, behind))).port
+            yield one
+
+
+@asynccontextmanager
+async def _process(
+    one: Served, command: Command, port: int, marks: str
+) -> AsyncGenerator[None, None]:
     process = await asyncio.create_subprocess_exec(
-        *(str(port) if one == "PORT" else one for one in command),
-        env={**os.environ, "PORT": str(port)},
+        *(str(port) if argument == "PORT" else argument for argument in command),
+        env={**os.environ, "PORT": str(port), "MARKS": marks},
         stdin=DEVNULL,
         stdout=DEVNULL,
         stderr=PIPE,
     )
-    one = Served(port, process)
-    errors = asyncio.create_task(one.listen())
+    errors = asyncio.create_task(one.listen(process))
     try:
         async with asyncio.timeout(PATIENCE):
-            await _listens(one, errors)
-        yield one
+            await _listens(one, process, port, errors)
+        yield
     finally:
         if process.returncode is None:
             process.terminate()
@@ -75,10 +94,10 @@ async def served(*command: str | Path) -> AsyncGenerator[Served, None]:
             raise AssertionError(f"{command} did not end when it was told to") from None
 
 
-async def _listens(one: Served, errors: asyncio.Task[None]) -> None:
-    while one.process.returncode is None:
+async def _listens(one: Served, process: Process, port: int, errors: asyncio.Task[None]) -> None:
+    while process.returncode is None:
         try:
-            _, writer = await asyncio.open_connection("127.0.0.1", one.port)
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
         except ConnectionRefusedError:
             # There is nothing to wait for but that.
             await asyncio.sleep(0.02)

@@ -122,11 +122,13 @@ class Peers:
             self._visitors[name] = await self._open.enter_async_context(running)
         return self._visitors[name]
 
-    async def server(self, *command: str | Path) -> Served:
+    async def server(self, *command: str | Path, behind: str = "") -> Served:
         """A server over HTTP; the arguments are those of `served`."""
-        if command not in self._servers:
-            self._servers[command] = await self._open.enter_async_context(served(*command))
-        return self._servers[command]
+        key = behind, *command
+        if key not in self._servers:
+            running = served(*command, behind=behind)
+            self._servers[key] = await self._open.enter_async_context(running)
+        return self._servers[key]
 
     def close(self) -> None:
         """End all, and look at what servers of ours have written that no test has waited for."""
@@ -157,9 +159,10 @@ async def visit(
     path: str = "/mcp",
     cut_after: bytes | None = None,
     writes: str = "",
+    behind: str = "",
 ) -> Visit:
     """Let a client use a server over HTTP, which `writes` something to standard error then."""
-    served = await peers.server(*server)
+    served = await peers.server(*server, behind=behind)
     before = len(served.errors)
     visitor = await peers.visitor(client)
     async with wire_to(served.port, cut_after=cut_after) as wire:

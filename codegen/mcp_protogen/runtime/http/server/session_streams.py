@@ -251,15 +251,16 @@ class StandaloneStream(StreamSink):
 
     async def _hand_over(self, before: StoredSession) -> None:
         """Have the owner before let go, and find out how far it has come."""
-        peers, delivered = self._context.peers, before.delivered
-        if before.owner != peers.name:
-            owners = [before.owner] if before.owner else []
-            answers = await peers.tell(owners, Claimed(session=self.log.key, epoch=self._epoch))
-            for answer in answers.values():
-                if isinstance(sent := answer.get("delivered"), int):
-                    delivered = max(delivered, sent)
-            if not answers and self.on_missed is not None:
-                self.on_missed()
+        delivered = before.delivered
+        owners = [] if before.owner is None else [before.owner]
+        letter = Claimed(session=self.log.key, epoch=self._epoch)
+        answers = await self._context.peers.tell(owners, letter)
+        for answer in answers.values():
+            if isinstance(sent := answer.get("delivered"), int):
+                delivered = max(delivered, sent)
+        was_ours = before.owner == self._context.peers.name
+        if not (answers or was_ours) and self.on_missed is not None:
+            self.on_missed()
         self._delivered = max(self._delivered, delivered)
 
     async def _begin(self, listening: _Listening) -> None:

@@ -1,0 +1,122 @@
+"""Official clients, and ours, at a server of several processes, which get requests by turns.
+
+They share a Redis, and nothing else. Whatever a client does, it does to another process than
+before: it answers a question, gives a call up, subscribes, or comes back to a broken stream.
+"""
+
+from typing import Any, Final
+
+import pytest
+from support.engines import RedisServer
+from support.json_types import JsonObject
+from support.peers.features import Use, client_of, outcome
+from support.peers.http_peers import our_server, pkg
+from support.peers.http_visits import CANCELLED, check_session, check_stateless, seen_by
+from support.peers.http_wire import wire_to
+from support.peers.spoken import GENERATION_1, NEWEST
+from support.peers.visits import Peers
+from support.revisions import ERAS, OLD, STATELESS
+
+ANOTHER: Final = "another"
+OTHERS: Final = ("round-robin", "random", "hash")
+
+PINNED: Final = [
+    (client, revision) for client in ("mcp 1", "mcp 2") for revision in reversed(GENERATION_1)
+]
+
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("shared clients")]
+
+
+def visited(
+    peers: Peers,
+    redis: RedisServer,
+    client: str,
+    revision: str,
+    *,
+    own: str = STATELESS,
+    behind: str = ANOTHER,
+    **how: Any,
+) -> None:
+    """Have a client see all that there is, and the wire show a session, or that there is none."""
+    agreed = NEWEST[client] if revision == "newest" else revision
+    shared = ("--shared", redis.url, "--as", own)
+    found = seen_by(peers, client, revision, *shared, agreed=agreed, behind=behind, **how)
+    check = check_stateless if agreed == STATELESS else check_session
+    check(found, agreed)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(("client", "revision"), PINNED)
+def test_the_python_sdk_finds_each_revision(
+    peers: Peers, redis_server: RedisServer, client: str, revision: str
+) -> None:
+    visited(peers, redis_server, client, revision)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("client", NEWEST)
+def test_clients_find_the_newest_revision_that_they_know(
+    peers: Peers, redis_server: RedisServer, client: str
+) -> None:
+    visited(peers, redis_server, client, "newest")
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("client", ["mcp 1", "TypeScript 1", "TypeScript 2"])
+@pytest.mark.parametrize("behind", OTHERS)
+def test_it_does_not_matter_how_requests_are_spread(
+    peers: Peers, redis_server: RedisServer, behind: str, client: str
+) -> None:
+    visited(peers, redis_server, client, "newest", own=OLD, behind=behind)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("client", ["mcp 2", "mcp 1", "TypeScript 1"])
+def test_a_client_whose_connection_breaks_within_a_call_gets_all_of_it_elsewhere(
+    peers: Peers, redis_server: RedisServer, client: str
+) -> None:
+    visited(peers, redis_server, client, OLD, own=OLD, cut_after=b'"at 2"')
+
+
+SEEN: Final[JsonObject] = {
+    "call": "hi",
+    "progress": [(1, 2, "at 1"), (2, 2, "at 2")],
+    "resources": "content of a",
+    "sampling": "model sampled",
+    "roots": "file:///root",
+    "elicitation": "accept ada",
+    "wrong_choice": "refused",
+    "logging": {"said": "logged"},
+    "changes": ["resource", "tools"],
+    "poll": "polled",
+    "cancellation": "hi",
+}
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("cut_after", [None, b'"at 2"'])
+@pytest.mark.parametrize("revision", ERAS)
+def test_our_client_finds_everything(
+    peers: Peers, redis_server: RedisServer, revision: str, cut_after: bytes | None
+) -> None:
+    mcp = pkg.load(revision)
+
+    async def script() -> None:
+        server = our_server("--shared", redis_server.url, "--as", revision)
+        running = await peers.server(*server, behind=ANOTHER)
+        before = len(running.errors)
+        async with wire_to(running.port, cut_after=cut_after) as wire:
+            url = f"http://127.0.0.1:{wire.port}/mcp"
+            async with pkg.connect_http(url, client_of(mcp)) as client:
+                assert client.revision == revision
+                use = Use(client, mcp.models)
+                seen = {feature: await outcome(use, feature) for feature in SEEN}
+                # The end of the session would do that, too.
+                await running.wrote(CANCELLED, before)
+            deleted = [one.status for one in wire.verbs("DELETE")]
+        seen["progress"] = [tuple(step) for step in seen["progress"]]
+        assert seen == SEEN
+        assert deleted == ([] if revision == STATELESS else [204])
+        assert running.errors.count(CANCELLED, before) == 1
+
+    peers.run(script())
