@@ -64,6 +64,10 @@ class MemoryConnection:
         self.mail: Final = self
         self.bus: Final = self
 
+    @property
+    def current(self) -> bool:
+        return True
+
     async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         for worker, content in letters:
             self._deliver(worker, Letter(content))
