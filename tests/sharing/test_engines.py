@@ -15,6 +15,7 @@ from mcp_protogen.runtime.sharing.engine import (
     EngineUnavailable,
     Event,
     Events,
+    Letter,
     Saved,
     StoredSession,
 )

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.sharing.faults import Engine, shared_by
 from support.http.serving import Site, app_of, booted, calling, serving, text_in
 from support.revisions import STATELESS
 from support.sessions.talking import pkg, tools
+from support.sharing.faults import Engine, shared_by
 from support.tables import case
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
-from support.sharing.faults import Engine, shared_by
 from support.http.fire import quiet, until
 from support.http.serving import Events, Session, Site, outcome, serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import models, pkg, request, runtime, tools
+from support.sharing.faults import Engine, shared_by
 from support.tables import case
 
 TOOLS = "notifications/tools/list_changed"

@@ -15,7 +15,6 @@ from mcp_revisions.v2025_11_25.models import (
     SamplingMessage,
     TextContent,
 )
-from support.sharing.faults import Engine
 from support.http import serving as http
 from support.http.fire import until
 from support.http.serving import Site, outcome, serving, text_in
@@ -32,6 +31,7 @@ from support.sessions.talking import (
     server,
     tools,
 )
+from support.sharing.faults import Engine
 from support.tables import case
 
 UPDATED = "notifications/resources/updated"

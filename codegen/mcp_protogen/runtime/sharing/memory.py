@@ -57,7 +57,6 @@ class MemoryConnection:
     """The connection of a worker, which is the engine itself."""
 
     def __init__(self, engine: MemoryEngine) -> None:
-        self.current: Final = True
         self._workers = engine.workers
         self.sessions: Final = engine.sessions
         self.events: Final = engine.events
