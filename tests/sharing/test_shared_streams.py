@@ -57,19 +57,20 @@ class Steps:
 class Workers:
     """Applications on one engine, and what their tools do."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self) -> None:
+        self.engine = Engine()
+        self._memory: Any = self.engine.memory
         self.tools: list[Steps] = []
         self.servers: list[Any] = []
         self.sites: list[Site] = []
 
     def stored(self, session: Session) -> Any:
         """What is stored of a session."""
-        return self.engine.memory.sessions._sessions[peers.key_of(session.id)]
+        return self._memory.sessions._sessions[peers.key_of(session.id)]
 
     def last(self, session: Session, stream: str = "~") -> int:
         """The number of the last event that is stored of a stream."""
-        streams = self.engine.memory.events._sessions.get(peers.key_of(session.id), {})
+        streams = self._memory.events._sessions.get(peers.key_of(session.id), {})
         return int(streams[stream].last) if stream in streams else -1
 
     def reached(self, session: Session, stream: str, number: int) -> bool:
@@ -94,8 +95,9 @@ async def workers(
     sends: frozenset[str] = frozenset({MESSAGE}),
     **chosen: Any,
 ) -> AsyncGenerator[Workers, None]:
-    these = Workers(Engine())
-    shared = pkg.Shared(engine=these.engine, lease=lease)
+    these = Workers()
+    engine: Any = these.engine
+    shared = pkg.Shared(engine=engine, lease=lease)
     async with AsyncExitStack() as stack:
         for _ in range(number):
             steps = Steps()
@@ -118,8 +120,8 @@ async def next_of(events: Events) -> tuple[Event, Any]:
 
 
 async def said(events: Events) -> Any:
-    _, what = await next_of(events)
-    return "answer" if isinstance(what, dict) and "result" in what else what
+    event, what = await next_of(events)
+    return "answer" if "result" in event.message else what
 
 
 def number_of(event: Event) -> int:
@@ -306,10 +308,8 @@ class TestStoredFirst:
                     async with session.calling("a", 5) as events:
                         first, _ = await next_of(events)
                         engine.leases_hold = True
-                        if made:
-                            may = engine.hold("events.append")
-                        else:
-                            engine.away = True
+                        may = engine.hold("events.append")
+                        engine.away = not made
                         these.tools[0].go(2)
                         if made:
                             name, _, _ = (first.id or "").rpartition(".")
@@ -317,8 +317,7 @@ class TestStoredFirst:
                         else:
                             await engine_called(engine, "events.append", 2)
                         engine.away = True
-                        if made:
-                            may.set()
+                        may.set()
                         await asyncio.sleep(0.03)
                         engine.away = False
                         rest = await events.all()
@@ -628,10 +627,8 @@ class TestStandalone:
                         await saying[0].log("info", "first")
                         assert await said(events) == "first"
                         engine.leases_hold = True
-                        if made:
-                            may = engine.hold("events.append")
-                        else:
-                            engine.away = True
+                        may = engine.hold("events.append")
+                        engine.away = not made
                         calls, last = engine.calls.count("events.append"), these.last(session)
                         await saying[1].log("info", "there")
                         await saying[0].log("info", "here")
@@ -640,8 +637,7 @@ class TestStandalone:
                         else:
                             await engine_called(engine, "events.append", calls + 2)
                         engine.away = True
-                        if made:
-                            may.set()
+                        may.set()
                         await asyncio.sleep(0.03)
                         engine.away = False
                         assert {await said(events), await said(events)} == {"there", "here"}
