@@ -23,6 +23,7 @@ from support.engines import RedisServer, ending_with_us, redis_running
 from support.folders import environment
 from support.ports import free_port
 from support.sharing.wires import Sockets
+from support.sharing.witness import Witness
 
 _PATIENCE: Final = 60.0
 _MODULE: Final = "support.sharing.nursery"
@@ -44,9 +45,9 @@ class Processes(Sockets):
     # What workers say.
 
     @asynccontextmanager
-    async def heard(self, note: Callable[[str], None]) -> AsyncGenerator[None, None]:
+    async def heard(self, witness: Witness) -> AsyncGenerator[None, None]:
         """Have what happens in workers noted."""
-        self._note = note
+        self._note = witness.note
         assert self._nursery.stdout is not None
         output = self._nursery.stdout.fileno()
         os.set_blocking(output, False)

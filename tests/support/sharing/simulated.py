@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from support.sessions.talking import pkg, runtime
 from support.sharing.scripted import Hooks, app_of
+from support.sharing.witness import Witness
 
 sharing = runtime("sharing.engine")
 
@@ -339,24 +340,27 @@ class Simulated:
     """The workers of an endpoint, some of which are gone, and their engine."""
 
     def __init__(
-        self, random: Random, number: int, names: Sequence[str], lease: float, note: Any
+        self, random: Random, number: int, names: Sequence[str], witness: Witness
     ) -> None:
-        self.engine = Engine(random, lease)
+        self.engine = Engine(random, witness.lease)
         self._names = names
-        self._lease = lease
-        self._note = note
+        self._witness = witness
         self._all: list[Worker] = []
         self.workers = [self._made(place) for place in range(number)]
 
     def _made(self, place: int) -> Worker:
+        def note(what: str) -> None:
+            if not worker.dead:
+                self._witness.note(what)
+
         def die(when: str) -> None:
-            self._note(f"dies {place}")
+            note(f"dies {place}")
             arm(worker, when)
 
-        hooks = Hooks(lambda what: worker.dead or self._note(what), die)
+        hooks = Hooks(note, die)
         worker = Worker(None, hooks)
         engine = _Watched(self.engine, worker)
-        worker.app = app_of(engine, self._names, hooks, self._lease)
+        worker.app = app_of(engine, self._names, hooks, self._witness.lease)
         self._all.append(worker)
         return worker
 

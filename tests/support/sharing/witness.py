@@ -26,6 +26,8 @@ class Witness:
     """Seconds within which everything comes to an end once nothing is in the way."""
     faults: list[str] = field(default_factory=list[str])
     troubles: list[Trouble] = field(default_factory=list[Trouble])
+    on_death: Callable[[int], None] = lambda _: None
+    """Called with the number of a worker that is about to die by itself."""
     forgotten: bool = False
     """Whether the engine has lost what it kept."""
     _said: list[str] = field(default_factory=list[str])
@@ -55,6 +57,11 @@ class Witness:
     def note(self, what: str) -> None:
         self.say(what)
         self._noted[what].set()
+        kind, _, where = what.partition(" ")
+        if kind == "dies":
+            self.on_death(int(where))
+        elif kind == "stalls":
+            self.end(self.begin(kind, int(where)))
 
     def noted(self, what: str) -> asyncio.Event:
         return self._noted[what]
