@@ -149,27 +149,21 @@ class SharedSessions(SessionRegistry):
         self._gaps += 1
         for session in self:
             # Nobody may ask for it, and yet it has streams that end when it does.
-            if session.under_way:
-                self._servers.tasks.start(self._renew(session))
             if session.under_way or session.connection.endpoint.connection.awaits:
-                self._servers.tasks.start(self._read_left(session))
+                self._servers.tasks.start(self._renew(session))
 
     async def _renew(self, session: HttpSession) -> None:
+        """See whether a session goes on, and what its client said while this worker was late."""
         copy = _copy_of(session)
-        async with self._lock(copy.key):
-            if self._found(copy.key) is session:
-                try:
-                    await self._read(session.id)
-                except EngineUnavailable:
-                    copy.as_of = _UNSURE
-
-    async def _read_left(self, session: HttpSession) -> None:
-        """Find the messages of the client for which this worker was late."""
-        while not session.ended:
+        while self._found(copy.key) is session:
             try:
-                await self._peers.read_left(_copy_of(session).key)
+                async with self._lock(copy.key):
+                    if self._found(copy.key) is session:
+                        await self._read(session.id)
+                await self._peers.read_left(copy.key)
                 return
             except EngineUnavailable:
+                copy.as_of = _UNSURE
                 await self._streams.pause()
 
     # How they begin and end.
