@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from math import inf
@@ -35,7 +36,7 @@ class Listener:
         self.responses: list[Opened] = []
         self.events: dict[int, str] = {}
         """What was heard, by the numbers of events."""
-        self.uris: set[str] = set()
+        self.uris: list[str] = []
         self.closing = False
         self.unsure = False
         """Whether something may have been sent to a response that broke before it was read."""
@@ -122,7 +123,7 @@ class Listener:
     def _check(self, message: JsonObject) -> None:
         client, method, params = self.client, message.get("method"), message.get("params", {})
         if method == UPDATED:
-            self.uris.add(params["uri"])
+            self.uris.append(params["uri"])
             right = params["uri"] in client.wanted
         elif method == "notifications/message":
             right = params["data"].startswith(f"{client.name}-") and "/" in params["data"]
@@ -196,6 +197,18 @@ class Listener:
             right = gap == 1 or (self.unsure and gap > 1)
             self.witness.check(right, f"{self.client.name}: {text} after {last.get(call)}")
             last[call] = int(index)
+        if not self.witness.troubles:
+            self._check_once()
+
+    def _check_once(self) -> None:
+        """See that changes came once, unless the stream went from worker to worker just then."""
+        most, near = Counter[str](), self.witness.lease / 4
+        for one in self.client.world.publications:
+            begun, ended = one.begun - near, one.ended + near
+            moves = sum(begun <= response.begun <= ended for response in self.responses)
+            most[one.uri] += 1 + moves
+        often = Counter(self.uris) - most
+        self.witness.check(not often, f"{self.client.name} hears too often of {often}")
 
     async def close(self) -> None:
         self.closing = True
@@ -274,3 +287,10 @@ class ListenStream:
             )
             and not any(when >= one.begun and uri == one.uri for when, uri in self.heard)
         ]
+
+    def check(self) -> None:
+        """See that changes came once, if nothing has gone wrong."""
+        most = Counter(one.uri for one in self.world.publications)
+        often = Counter(uri for _, uri in self.heard) - most
+        excused = self.witness.troubles or not often
+        self.witness.check(excused, f"{self.name} hears too often of {often}")

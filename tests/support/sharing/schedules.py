@@ -70,7 +70,8 @@ class Fault:
     at: float
     name: str
     lasts: float
-    worker: int | None = None
+    worker: int | str | None = None
+    """Its number; or that of where a client listens or calls, or of the listen stream."""
 
 
 @dataclass(frozen=True)
@@ -85,22 +86,71 @@ class Schedule:
 def schedule_of(seed: int) -> Schedule:
     """The schedule of a seed."""
     random = Random(seed)
+    story = random.choice(_STORIES) if random.random() < 0.3 else None
     faults = [_fault(random) for _ in range(random.choice((0, 1, 1, 2)))]
-    calm = not faults
+    calm = not (faults or story)
     lanes = [
         (client, [_action(random, client, calm) for _ in range(random.randint(1, 4))])
         for client in (0, 1)
         for _ in range(2)
     ]
+    if story is not None:
+        told, faults = story(random)
+        lanes.append((0, told))
     return Schedule(seed, lanes, faults)
 
 
+# What seldom comes together by itself.
+
+
+def _late_owner(random: Random) -> tuple[list[Action], list[Fault]]:
+    """A worker stops whose client goes on with its standalone stream elsewhere."""
+    later = ("later", 4, random.choice((0.1, 0.3, 0.6)))
+    told = [
+        Action(random.uniform(0.2, 1.0), "call", ([later], [])),
+        Action(random.uniform(0.2, 1.0), "move", (random.random() < 0.5,)),
+        Action(random.uniform(0.0, 0.5), "call", ([later], [])),
+    ]
+    return told, [Fault(random.uniform(0.2, 0.6), "stop", random.uniform(1.0, 2.0), "listens 0")]
+
+
+def _late_writer(random: Random) -> tuple[list[Action], list[Fault]]:
+    """A worker stops in a call with which its client goes on elsewhere."""
+    pause = ("sleep", random.choice((0.2, 0.5)))
+    steps = [("log",), pause, ("log",), pause, ("log",)]
+    told = [Action(0.1, "call", (steps, [random.randint(1, 2)]))]
+    lasts = random.uniform(0.8, 2.0)
+    return told, [Fault(random.uniform(0.15, 0.5), "stop", lasts, "calls 0")]
+
+
+def _missed_change(random: Random) -> tuple[list[Action], list[Fault]]:
+    """A change is lost with all that the engine kept before a worker has seen it."""
+    uri = f"file:///{random.randrange(3)}"
+    told = [Action(random.uniform(0.2, 0.6), "publish", (uri,))]
+    faults = [
+        Fault(0.15, "stop", random.uniform(0.5, 1.5), "stream"),
+        Fault(random.uniform(0.3, 1.0), "lose", 0.1),
+    ]
+    return told, faults
+
+
+def _death_at_an_append(random: Random) -> tuple[list[Action], list[Fault]]:
+    """A worker dies before or after something that it says is stored."""
+    steps = [("log",)] * random.randint(0, 2) + [("die", random.choice(("before", "after")))]
+    steps += [("sleep", 0.05), ("log",), ("ask",), ("log",)]
+    told = [Action(random.uniform(0, 0.5), "call", (steps, []))]
+    return told, []
+
+
+_STORIES: Final = (_late_owner, _late_writer, _missed_change, _death_at_an_append)
+
 _FAULTS: Final = ("kill", "kill", "stop", "stop", "away", "restart", "lose", "slow", "forget")
+_WHERE: Final = (0, 1, 2, "listens 0", "listens 1", "calls 0", "calls 1", "stream")
 
 
 def _fault(random: Random) -> Fault:
     name = random.choice(_FAULTS)
-    worker = random.randrange(WORKERS) if name in ("kill", "stop") else None
+    worker = random.choice(_WHERE) if name in ("kill", "stop") else None
     lasts = random.choice((0.3, 1.2, 2.0))
     return Fault(random.uniform(0, 1.5), name, lasts, worker)
 
@@ -215,22 +265,28 @@ class Run:
 
     async def _go_wrong(self, fault: Fault) -> None:
         await asyncio.sleep(fault.at * self.witness.lease)
-        if fault.worker is None:
+        worker = self._where(fault.worker)
+        if worker is None:
             # There is one engine, which is mended before it breaks again.
             async with self._engine:
-                await self._trouble(fault)
+                await self._trouble(fault, None)
         else:
-            await self._trouble(fault)
+            await self._trouble(fault, worker)
 
-    async def _trouble(self, fault: Fault) -> None:
+    def _where(self, worker: int | str | None) -> int | None:
+        if not isinstance(worker, str):
+            return worker
+        what, _, number = worker.partition(" ")
+        if what == "calls":
+            return self.clients[int(number)].calling
+        responses = (self.listeners[int(number)] if number else self.stream).responses
+        return responses[-1].worker if responses else 0
+
+    async def _trouble(self, fault: Fault, worker: int | None) -> None:
         lease, site = self.witness.lease, self.site
-        trouble = self.witness.begin(fault.name, fault.worker)
-        if fault.name == "kill":
-            assert fault.worker is not None
-            await site.kill(fault.worker)
-        elif fault.name == "stop":
-            assert fault.worker is not None
-            site.stop(fault.worker)
+        trouble = self.witness.begin(fault.name, worker)
+        if worker is not None:
+            await site.kill(worker) if fault.name == "kill" else site.stop(worker)
         elif fault.name == "lose":
             self.witness.forgotten = True
             await site.lose()
@@ -271,5 +327,4 @@ class Run:
             missing: Callable[[], list[str]] = stream.missing
             if not await self.witness.until(lambda missing=missing: not missing()):
                 self.witness.wrong(f"nothing is heard of {missing()}")
-        for listener in self.listeners:
-            listener.check()
+            stream.check()
