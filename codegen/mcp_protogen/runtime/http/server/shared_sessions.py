@@ -292,8 +292,8 @@ class SharedSessions(SessionRegistry):
                     if await self._read(session.id) is not session:
                         raise _ended()
             except EngineUnavailable:
-                # It may have been written.
-                copy.as_of = _UNSURE
+                # It may have been written, and then this copy will be what others do not know.
+                copy.as_of, copy.untold = _UNSURE, True
                 raise
         if copy.untold:
             await self._peers.tell(saved.others, Changed(session=copy.key))
