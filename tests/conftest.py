@@ -70,7 +70,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     scheduling.set_apart(items)
-    left_out = tables.left_out(items)
+    left_out = tables.left_out(items) + behind.left_out(items)
     row: str | None = config.getoption("--of")
     if row is not None:
         tests = (item for item in items if isinstance(item, pytest.Function))

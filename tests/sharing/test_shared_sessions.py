@@ -676,6 +676,13 @@ async def rewrite(engine: Engine, session: http.Session, **members: Any) -> None
 
 
 class TestEnds:
+    async def test_RJ08_it_is_ended_once_wherever_it_is_asked_for(self) -> None:
+        async with workers(ours(), ours()) as sites:
+            session = await sites[0].initialize()
+            both = await known(session, *sites)
+            answers = await asyncio.gather(*(one.delete() for one in both))
+            assert sorted(one.status_code for one in answers) == [204, 404]
+
     async def test_RJ08_one_that_was_ended_here_is_over_everywhere(self) -> None:
         call = Tools()
         async with workers(ours(call), ours(), ours()) as (one, two, three):
