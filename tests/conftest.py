@@ -17,7 +17,7 @@ from support.http import behind
 from support.running import Ran, Run
 
 if TYPE_CHECKING:
-    from support.engines import RedisServer
+    from support.engines import PostgresServer, RedisServer
     from support.peers.visits import Peers
     from support.update.specifications import Spec
 
@@ -117,6 +117,15 @@ def peers() -> Generator["Peers", None, None]:
     made = Peers()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Generator["PostgresServer", None, None]:
+    """A PostgreSQL of this process, which tests share by schemas, and leave running."""
+    from support.engines import postgres_running
+
+    with postgres_running() as server:
+        yield server
 
 
 @pytest.fixture

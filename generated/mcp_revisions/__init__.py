@@ -147,6 +147,19 @@ if TYPE_CHECKING:
         run_stdio as run_stdio,
         serve_stdio as serve_stdio,
     )
+    from ._runtime.sharing.engine import (
+        EngineUnavailable as EngineUnavailable,
+        Shared as Shared,
+    )
+    from ._runtime.sharing.memory import (
+        MemoryEngine as MemoryEngine,
+    )
+    from ._runtime.sharing.postgres import (
+        PostgresEngine as PostgresEngine,
+    )
+    from ._runtime.sharing.redis import (
+        RedisEngine as RedisEngine,
+    )
     from ._runtime.testing import (
         ConnectInMemory as ConnectInMemory,
         in_memory as in_memory,
@@ -216,6 +229,7 @@ __all__ = [
     "Declined",
     "Depends",
     "Disconnected",
+    "EngineUnavailable",
     "EventStore",
     "File",
     "Form",
@@ -231,6 +245,7 @@ __all__ = [
     "LocalError",
     "Loss",
     "McpError",
+    "MemoryEngine",
     "MemoryEventStore",
     "MethodCall",
     "MethodNotFound",
@@ -242,6 +257,7 @@ __all__ = [
     "Network",
     "Opener",
     "Options",
+    "PostgresEngine",
     "Principal",
     "Progress",
     "ProtectedResource",
@@ -250,6 +266,7 @@ __all__ = [
     "RateLimit",
     "Received",
     "Reconnection",
+    "RedisEngine",
     "RemoteError",
     "RequestTimeout",
     "ResourceNotFound",
@@ -261,6 +278,7 @@ __all__ = [
     "SessionEnd",
     "SessionRecord",
     "SessionStore",
+    "Shared",
     "StatusError",
     "StoredEvent",
     "Telemetry",
@@ -409,6 +427,11 @@ _MODULES = {
     "serve": "server.serve",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
+    "EngineUnavailable": "sharing.engine",
+    "Shared": "sharing.engine",
+    "MemoryEngine": "sharing.memory",
+    "PostgresEngine": "sharing.postgres",
+    "RedisEngine": "sharing.redis",
     "ConnectInMemory": "testing",
     "in_memory": "testing",
     "prompt": "toolkit.decorators",

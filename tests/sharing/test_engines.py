@@ -3,13 +3,14 @@
 import asyncio
 import pickle
 from collections.abc import Awaitable, Callable
+from functools import partial
 from itertools import count
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from mcp_protogen.runtime.sharing.engine import (
     Appended,
+    Engine,
     EngineConnection,
     EngineUnavailable,
     Event,
@@ -18,6 +19,7 @@ from mcp_protogen.runtime.sharing.engine import (
     StoredSession,
 )
 from mcp_protogen.runtime.sharing.memory import MemoryEngine
+from mcp_protogen.runtime.sharing.postgres import PostgresEngine
 from mcp_protogen.runtime.sharing.redis import RedisEngine
 from support import tables
 from support.engines import SlowProxy
@@ -25,7 +27,7 @@ from support.sharing import SharedEngine, Worker, until, working
 
 LIFETIME = 60.0
 NOBODY = frozenset[str]()
-SERVERS = ("redis",)
+SERVERS = ("redis", "postgres")
 
 _numbers = count()
 
@@ -33,13 +35,13 @@ _numbers = count()
 def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
     """An engine of a kind, with a place of its own for one test."""
     place = f"test{next(_numbers)}"
-
-    def redis(url: str, **options: Any) -> RedisEngine:
-        return RedisEngine(url, namespace=place, **options)
-
-    if kind == "memory":
-        return SharedEngine(kind, MemoryEngine)
-    return SharedEngine(kind, redis, request.getfixturevalue("redis_server"))
+    make: dict[str, Callable[..., Engine]] = {
+        "memory": MemoryEngine,
+        "redis": partial(RedisEngine, namespace=place),
+        "postgres": partial(PostgresEngine, schema=place),
+    }
+    server = request.getfixturevalue(f"{kind}_server") if kind in SERVERS else None
+    return SharedEngine(kind, make[kind], server)
 
 
 @pytest.fixture(params=("memory", *SERVERS))

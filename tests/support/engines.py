@@ -224,6 +224,8 @@ class PostgresServer:
         )
 
     def start(self) -> None:
+        if self._process is not None:
+            return
         settings = {
             "port": self.port,
             "listen_addresses": "127.0.0.1",
@@ -282,11 +284,13 @@ class PostgresServer:
                 time.sleep(0.005)
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement."""
+        """Return the rows of the last of some statements."""
         import psycopg
 
         with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
             cursor = connection.execute(statement.encode())
+            while cursor.nextset():
+                pass
             return [] if cursor.description is None else cursor.fetchall()
 
     def _as_user(self, name: str) -> list[str]:

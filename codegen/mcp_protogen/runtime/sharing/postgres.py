@@ -400,24 +400,25 @@ class PostgresConnection:
             cleaning.cancel()
             try:
                 # Nobody may renew the lease that is given back here.
-                self._database.cut_all()
+                self._database.abort()
                 sending = (self._letters.sending, self._changes.sending)
                 await _finish([listening, cleaning, *filter(None, sending)])
                 with suppress(EngineUnavailable):
                     await self.call(_PART, worker=self._worker)
             finally:
                 self._most = 0
-                for turn in self._idle:
-                    turn.set_result(None)
+                while self._idle:
+                    self._idle.pop().set_result(None)
                 await _finish(self._lanes)
+                await self._database.close_all()
 
     async def call(self, statement: str, **values: object) -> list[Row]:
         """Return the rows of a statement.
 
         Raise `EngineUnavailable`, or `ValueError` for values that no database can have.
         """
-        if self._database.away is not None:
-            raise EngineUnavailable(self._database.away)
+        if self._database.away is not None or not self._most:
+            raise EngineUnavailable(self._database.away or "this connection is closed")
         rows: Future[list[Row]] = get_running_loop().create_future()
         self._start(_Call(statement, values, rows))
         try:
@@ -443,7 +444,6 @@ class PostgresConnection:
             if not call.rows.done():
                 connection = await self._make(call, connection)
             call = self._calls.popleft() if self._calls else await self._next()
-        await self._database.close(connection)
 
     async def _next(self) -> _Call | None:
         if not self._most:
@@ -522,7 +522,9 @@ class _Joined(Generic[_Item, _Outcome]):
     What is added while something is on its way goes out next, in one call.
     """
 
-    def __init__(self, send: Callable[[Sequence[_Item]], Awaitable[_Outcome]], timeout: float):
+    def __init__(
+        self, send: Callable[[Sequence[_Item]], Awaitable[_Outcome]], timeout: float
+    ) -> None:
         self._send = send
         self._timeout = timeout
         self._added: list[tuple[Sequence[_Item], Future[_Outcome]]] = []
@@ -637,7 +639,7 @@ class PostgresEvents:
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         if not _is_text(stream):
             return None
-        rows = await self._call(_READ, key=key, stream=stream, after=min(after, _FAR))
+        rows = await self._call(_READ, key=key, stream=stream, after=max(min(after, _FAR), -1))
         session_ended, last, ended = rows[0][:3] if rows else (False, -1, False)
         if session_ended or last < 0 or after >= last:
             last = 0 if session_ended else max(last, 0)
@@ -737,7 +739,7 @@ class _Database:
     async def _bounded(
         self, connection: Any, statement: str, values: Mapping[str, object] | None
     ) -> Any:
-        timer = get_running_loop().call_later(self._engine.timeout, _cut, connection)
+        timer = get_running_loop().call_later(self._engine.timeout, _abort, connection)
         try:
             return await connection.execute(statement, values, binary=values is not None)
         finally:
@@ -748,9 +750,13 @@ class _Database:
             self._connections.discard(connection)
             await connection.close()
 
-    def cut_all(self) -> None:
+    async def close_all(self) -> None:
+        for connection in [*self._connections]:
+            await self.close(connection)
+
+    def abort(self) -> None:
         for connection in self._connections:
-            _cut(connection)
+            _abort(connection)
 
     def harmless(self, error: BaseException) -> str:
         """Return what an error says, without the password."""
@@ -892,7 +898,7 @@ def _is_open(connection: Any) -> bool:
     return False
 
 
-def _cut(connection: Any) -> None:
+def _abort(connection: Any) -> None:
     """End a connection so that whoever waits for it learns it at once."""
     if not connection.closed:
         # The other end may have done so already.
@@ -916,7 +922,8 @@ def _set_error(outcome: "Future[Any]", error: Exception) -> None:
 async def _finish(tasks: Sequence["asyncio.Task[None]"]) -> None:
     """Wait for tasks, most of which end by themselves; cancel those that try to connect."""
     try:
-        await asyncio.wait(tasks, timeout=0.2)
+        if tasks:
+            await asyncio.wait(tasks, timeout=0.2)
     finally:
         for task in tasks:
             task.cancel()

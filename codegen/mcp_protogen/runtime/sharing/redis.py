@@ -438,8 +438,11 @@ class _Line:
     async def _open(self) -> None:
         if self.is_open:
             return
-        self._connection = self._engine.make_connection()
-        await self._connection.connect()
+        connection = self._connection = self._engine.make_connection()
+        await connection.connect()
+        if connection is not self._connection:
+            # It was closed meanwhile.
+            await connection.disconnect(nowait=True)
         about, role = await self._exchange([("INFO", "server"), ("INFO", "replication")])
         if isinstance(role, bytes) and b"role:slave" in role:
             raise self._errors.ReadOnlyError
@@ -459,6 +462,9 @@ class _Line:
         return replies
 
     async def _exchange(self, commands: Sequence[tuple[_Argument, ...]]) -> list[Any]:
+        if not self.is_open:
+            # Others may close it, and redis-py would open it again without looking where.
+            raise self._errors.ConnectionError("the connection was closed")
         connection = self._connection
         await connection.send_packed_command(connection.pack_commands(commands))
         replies: list[Any] = []

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pydantic_core import to_json
 
 from ...core.http_request import Principal
+from ...sharing.engine import Shared
 from .asgi import Field, HttpRefusal
 from .cors import Cors
 from .stores import EventStore, SessionStore
@@ -154,6 +155,8 @@ class HttpOptions:
     """The time after which a session ends that has no request and no open stream."""
     max_sessions: int = 10_000
     """The most sessions at a time; a new one then replaces the one that is idle for longest."""
+    shared: Shared | None = None
+    """What this worker shares with the others that serve the endpoint; without it, nothing."""
     session_store: SessionStore | None = None
     """The store that lets another process go on with a session; without it, none can."""
     events: EventStore | None = None

@@ -35,6 +35,7 @@ from .asgi import Bodies, HttpExchange, HttpRefusal
 from .event_stream import STANDALONE, EventLog, EventResponse, KeepAlive, StandaloneStream, Stream
 from .options import HttpOptions
 from .param_header_check import ToolHeaders
+from .peers import Peers
 from .stores import EventStore, MemoryEventStore, SessionRecord
 
 _log: Final = getLogger(__name__)
@@ -322,7 +323,9 @@ class HttpState:
         self.offer = views.offer
         self.tasks = Tasks()
         self.shared = ServerState(views, self.tasks, options)
-        self.shared.ids = own_ids()
+        worker = f"s{token_urlsafe(6)}"
+        self.shared.ids = own_ids(worker)
+        self.peers = Peers(worker, http.shared, http.session_lifetime, self.tasks)
         self.shared.network = OVER_HTTP
         # Without a stateless revision, there may be nothing outside of sessions.
         alone = not self._of_each or views.offer.stateless or not http.sessions
@@ -408,6 +411,10 @@ class HttpState:
         for handler in handlers:
             handler.add_done_callback(ended)
 
+    async def begin(self) -> None:
+        """Connect to what is shared with other workers; without `shared`, this does nothing."""
+        await self.peers.begin()
+
     async def close(self) -> None:
         """End all streams and calls at once, and after `options.drain` seconds everything."""
         self.closing = True
@@ -421,15 +428,15 @@ class HttpState:
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
         await self.keep_alive.close(self.options.drain)
+        await self.peers.close()
         await self.tasks.cancel()
 
 
-def own_ids() -> Iterator[str]:
+def own_ids(worker: str) -> Iterator[str]:
     """Return ids of requests that no other process, or earlier one, has used in any session.
 
     Several processes may serve one session, and an answer may come to the wrong one (2025-11-25,
     basic, "Requests"). The part before the dot says which process asked; it begins with a letter,
     because some clients make integers, of 32 bits only, of what looks like one.
     """
-    name = f"s{token_urlsafe(6)}"
-    return (f"{name}.{number}" for number in count(1))
+    return (f"{worker}.{number}" for number in count(1))

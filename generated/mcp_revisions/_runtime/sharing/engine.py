@@ -1,0 +1,244 @@
+"""The interfaces of what workers share, which may be processes on many machines.
+
+Whoever implements them keeps and finds, and decides nothing: what is kept, and what follows from
+it, is the business of who shares. Keys are digests of ids, so that what an engine keeps gives no
+session away. Records, letters and changes are bytes, and are read as suspiciously as any input.
+
+All methods raise `EngineUnavailable` while the engine is away, or does not answer in time. Then it
+is unknown whether a write was made: each can be made again, and finds out.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+
+class EngineUnavailable(Exception):
+    """The engine cannot be reached, or does not answer in time."""
+
+
+# Sessions.
+
+
+class StoredSession(NamedTuple):
+    """A session as an engine knows it."""
+
+    record: bytes
+    version: int
+    """The number of times that the record was written."""
+    owner: str | None
+    """The worker that has its standalone stream, or had it last; it may be gone."""
+    epoch: int
+    """The number of times that somebody became its owner."""
+    delivered: int
+    """The number of the last event of the standalone stream that an owner is known to have sent."""
+
+
+class Saved(NamedTuple):
+    """The outcome of a write: the new version, and the other workers that have a copy."""
+
+    version: int
+    others: frozenset[str]
+
+
+class SessionStore(Protocol):
+    """Records by key, with the workers that have a copy of each, and its owner.
+
+    A record lapses with its events `lifetime` seconds after it was written or refreshed last. What
+    was ended stays ended: nobody can write its record again.
+    """
+
+    async def open(self, key: str, worker: str) -> StoredSession | None:
+        """Return a session, of which `worker` has a copy from now on; None if there is none."""
+        ...
+
+    async def save(
+        self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
+    ) -> Saved | None:
+        """Write a record in the place of that of `version`; `worker` has a copy of it.
+
+        With version 0 it must be a new one, and `worker` is its first owner. Return None, and
+        change nothing, if another version is stored, or none.
+        """
+        ...
+
+    async def refresh(self, keys: Collection[str], lifetime: float) -> None:
+        """Let sessions and their events live `lifetime` seconds from now on."""
+        ...
+
+    async def leave(self, key: str, worker: str) -> None:
+        """Forget that a worker has a copy, and that it is the owner."""
+        ...
+
+    async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
+        """Delete a session and its events; return who has a copy, or None if there was none.
+
+        For `lifetime` seconds nobody can write a record or an event of it.
+        """
+        ...
+
+    async def claim(self, key: str, worker: str) -> StoredSession | None:
+        """Make `worker` the owner, with the next epoch; return the session as it was before."""
+        ...
+
+    async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
+        """Note how far the owner of this epoch has come; return False if that is another now."""
+        ...
+
+
+# Events.
+
+
+class Event(NamedTuple):
+    """One event of a stream: its number in it, and what it holds, which may be empty."""
+
+    number: int
+    message: bytes
+
+
+class Events(NamedTuple):
+    """The events of a stream after a number, and whether there will be no more."""
+
+    events: Sequence[Event]
+    ended: bool
+
+
+class Appended(NamedTuple):
+    """The outcome of an append."""
+
+    accepted: bool
+    last: int
+    """The number of the last event that is stored now."""
+    ended: bool
+    followers: frozenset[str]
+    """The workers that want to be told."""
+
+
+class EventStore(Protocol):
+    """Streams of events by the key of a session and a name. Numbers grow by one, from 0 or 1.
+
+    They lapse with their session. The oldest events of a long stream may be gone.
+    """
+
+    async def append(
+        self,
+        key: str,
+        stream: str,
+        number: int,
+        messages: Sequence[bytes],
+        *,
+        lifetime: float,
+        end: bool = False,
+    ) -> Appended:
+        """Append messages, of which the first gets the number; with `end` nothing can follow.
+
+        All or none are appended. They are refused if the number does not follow the last one, if
+        the stream has ended, or the session has: so no two writers write the same event.
+        """
+        ...
+
+    async def read(self, key: str, stream: str, after: int) -> Events | None:
+        """Return what followed the event of a number; None if some of it is not known.
+
+        Of a stream without events, which may be one to come, what follows -1 and 0 is known.
+        """
+        ...
+
+    async def follow(self, key: str, stream: str, worker: str) -> None:
+        """Have whoever appends learn from now on that `worker` wants to be told."""
+        ...
+
+    async def unfollow(self, key: str, stream: str, worker: str) -> None: ...
+
+
+# From worker to worker.
+
+
+class Mail(Protocol):
+    """Letters to workers by name. They arrive in the order in which one worker sent them."""
+
+    async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        """Put letters into the boxes of workers; return the names of those that are gone."""
+        ...
+
+    async def alive(self, workers: Collection[str]) -> frozenset[str]:
+        """Return those of the workers whose lease has not lapsed."""
+        ...
+
+
+class Bus(Protocol):
+    """Changes for all workers, the one that publishes too. All get them in the same order."""
+
+    async def publish(self, changes: Sequence[bytes]) -> None: ...
+
+
+class Letter(NamedTuple):
+    """What another worker sent to this one."""
+
+    content: bytes
+
+
+class Change(NamedTuple):
+    """What a worker published for all."""
+
+    content: bytes
+
+
+class Gap(Enum):
+    """The only value says that letters and changes may have been lost, or the lease has lapsed."""
+
+    GAP = "gap"
+
+
+GAP: Final = Gap.GAP
+
+Delivery: TypeAlias = Letter | Change | Gap
+Receive: TypeAlias = Callable[[Delivery], None]
+"""Takes in what comes; must not raise or take long."""
+
+
+class EngineConnection(Protocol):
+    """The connection of one worker, in one event loop."""
+
+    @property
+    def sessions(self) -> SessionStore: ...
+    @property
+    def events(self) -> EventStore: ...
+    @property
+    def mail(self) -> Mail: ...
+    @property
+    def bus(self) -> Bus: ...
+
+    @property
+    def current(self) -> bool:
+        """Return whether the lease of this worker is good: others count on being heard by it."""
+        ...
+
+
+class Engine(Protocol):
+    """A way to an engine: made when options are, before there is an event loop."""
+
+    def connect(
+        self, worker: str, lease: float, receive: Receive
+    ) -> AbstractAsyncContextManager[EngineConnection]:
+        """Connect a worker, whose name nobody else has; it counts as gone when this ends.
+
+        It holds a lease of so many seconds, which is renewed until then. An engine that is away
+        does not keep it from being entered.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What all workers of an endpoint share: sessions, their streams, and changes."""
+
+    engine: Engine
+    lease: float = 10.0
+    """The seconds after which a worker that is not heard of counts as gone."""
+
+    def __post_init__(self) -> None:
+        if self.lease <= 0:
+            raise ValueError("lease has to be more than 0")

@@ -1,0 +1,273 @@
+"""An engine in the memory of one process, which several applications in it may share.
+
+It is what an application has that shares nothing with others; there it only keeps events.
+"""
+
+from asyncio import get_running_loop
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from .engine import (
+    Appended,
+    Change,
+    Delivery,
+    Event,
+    Events,
+    Letter,
+    Receive,
+    Saved,
+    StoredSession,
+)
+
+# What an event takes besides its message.
+_FRAME: Final = 200
+
+
+class MemoryEngine:
+    """An engine that keeps `max_events` of each stream, and `max_bytes` of events in all.
+
+    When there is too much, the stream that has been quiet for longest goes.
+    """
+
+    def __init__(self, max_events: int = 1000, max_bytes: int = 64 * 1024 * 1024) -> None:
+        self.sessions: Final = MemorySessions(self)
+        self.events: Final = MemoryEvents(max_events, max_bytes)
+        self.workers: Final = dict[str, Receive]()
+
+    def connect(
+        self, worker: str, lease: float, receive: Receive
+    ) -> "AbstractAsyncContextManager[MemoryConnection]":
+        return self._connected(worker, receive)
+
+    @asynccontextmanager
+    async def _connected(
+        self, worker: str, receive: Receive
+    ) -> "AsyncGenerator[MemoryConnection, None]":
+        self.workers[worker] = receive
+        try:
+            yield MemoryConnection(self)
+        finally:
+            del self.workers[worker]
+
+
+class MemoryConnection:
+    """The connection of a worker, which is the engine itself."""
+
+    current: Final = True
+
+    def __init__(self, engine: MemoryEngine) -> None:
+        self._workers = engine.workers
+        self.sessions: Final = engine.sessions
+        self.events: Final = engine.events
+        self.mail: Final = self
+        self.bus: Final = self
+
+    async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        for worker, content in letters:
+            self._deliver(worker, Letter(content))
+        return frozenset(worker for worker, _ in letters if worker not in self._workers)
+
+    async def alive(self, workers: Collection[str]) -> frozenset[str]:
+        return frozenset(self._workers.keys() & workers)
+
+    async def publish(self, changes: Sequence[bytes]) -> None:
+        for content in changes:
+            for worker in self._workers:
+                self._deliver(worker, Change(content))
+
+    def _deliver(self, worker: str, delivery: Delivery) -> None:
+        def deliver() -> None:
+            # Its connection may have ended meanwhile.
+            if (receive := self._workers.get(worker)) is not None:
+                receive(delivery)
+
+        get_running_loop().call_soon(deliver)
+
+
+@dataclass(slots=True)
+class _Session:
+    record: bytes
+    lapses: float
+    owner: str | None
+    version: int = 1
+    epoch: int = 1
+    delivered: int = 0
+    copies: set[str] = field(default_factory=set[str])
+    ended: bool = False
+
+    @property
+    def stored(self) -> StoredSession:
+        return StoredSession(self.record, self.version, self.owner, self.epoch, self.delivered)
+
+
+class MemorySessions:
+    """The sessions; those that have lapsed go when others come."""
+
+    def __init__(self, engine: MemoryEngine) -> None:
+        self._engine = engine
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+
+    async def open(self, key: str, worker: str) -> StoredSession | None:
+        session = self._found(key)
+        if session is None:
+            return None
+        session.copies.add(worker)
+        return session.stored
+
+    async def save(
+        self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
+    ) -> Saved | None:
+        now = get_running_loop().time()
+        self._expire(now)
+        session = self._sessions.get(key)
+        if version == 0 and session is None:
+            session = self._sessions[key] = _Session(record, now + lifetime, worker)
+        elif session is not None and session.version == version and not session.ended:
+            session.record, session.version = record, version + 1
+            self._refresh(key, session, now + lifetime)
+        else:
+            return None
+        session.copies.add(worker)
+        return Saved(session.version, frozenset(session.copies - {worker}))
+
+    async def refresh(self, keys: Collection[str], lifetime: float) -> None:
+        for key in keys:
+            if (session := self._found(key)) is not None:
+                self._refresh(key, session, get_running_loop().time() + lifetime)
+
+    def _refresh(self, key: str, session: _Session, lapses: float) -> None:
+        session.lapses = lapses
+        self._sessions.move_to_end(key)
+
+    async def leave(self, key: str, worker: str) -> None:
+        session = self._sessions.get(key)
+        if session is not None:
+            session.copies.discard(worker)
+            if session.owner == worker:
+                session.owner = None
+
+    async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
+        session = self._found(key)
+        if session is None:
+            return None
+        session.ended = True
+        self._refresh(key, session, get_running_loop().time() + lifetime)
+        self._engine.events.forget(key, ended=True)
+        return frozenset(session.copies)
+
+    async def claim(self, key: str, worker: str) -> StoredSession | None:
+        session = self._found(key)
+        if session is None:
+            return None
+        before = session.stored
+        session.owner, session.epoch = worker, session.epoch + 1
+        session.copies.add(worker)
+        return before
+
+    async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
+        session = self._found(key)
+        if session is None or (session.owner, session.epoch) != (worker, epoch):
+            return False
+        session.delivered = max(session.delivered, delivered)
+        return True
+
+    def _found(self, key: str) -> _Session | None:
+        self._expire(get_running_loop().time())
+        session = self._sessions.get(key)
+        return None if session is None or session.ended else session
+
+    def _expire(self, now: float) -> None:
+        # Nearly in the order in which they lapse: all sessions of an endpoint live equally long.
+        while self._sessions and next(iter(self._sessions.values())).lapses <= now:
+            key, _ = self._sessions.popitem(last=False)
+            self._engine.events.forget(key)
+
+
+@dataclass(slots=True)
+class _Stream:
+    last: int = -1
+    """The number of its last event, which may be gone."""
+    events: deque[Event] = field(default_factory=deque[Event])
+    ended: bool = False
+    followers: set[str] = field(default_factory=set[str])
+
+
+class MemoryEvents:
+    """The streams of events."""
+
+    def __init__(self, max_events: int, max_bytes: int) -> None:
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._sessions: dict[str, dict[str, _Stream]] = {}
+        self._ended: set[str] = set()
+        # Those with events, the one that has been quiet for longest first.
+        self._order: OrderedDict[int, _Stream] = OrderedDict()
+
+    async def append(
+        self,
+        key: str,
+        stream: str,
+        number: int,
+        messages: Sequence[bytes],
+        *,
+        lifetime: float,
+        end: bool = False,
+    ) -> Appended:
+        kept = self._opened(key, stream)
+        ended = kept.ended or key in self._ended
+        accepted = not ended and (number == kept.last + 1 or (kept.last < 0 and number == 1))
+        if accepted:
+            kept.ended = ended = end
+            self._extend(kept, number, messages)
+        return Appended(accepted, max(kept.last, 0), ended, frozenset(kept.followers))
+
+    def _extend(self, kept: _Stream, number: int, messages: Sequence[bytes]) -> None:
+        for message in messages:
+            kept.events.append(Event(number, message))
+            kept.last, number = number, number + 1
+            self._bytes += len(message) + _FRAME
+        self._order[id(kept)] = kept
+        self._order.move_to_end(id(kept))
+        while len(kept.events) > self._max_events:
+            self._drop(kept, 1)
+        while self._bytes > self._max_bytes:
+            quiet = next(iter(self._order.values()))
+            self._drop(quiet, len(quiet.events))
+
+    def _drop(self, kept: _Stream, number: int) -> None:
+        for _ in range(number):
+            self._bytes -= len(kept.events.popleft().message) + _FRAME
+        if not kept.events:
+            self._order.pop(id(kept), None)
+
+    async def read(self, key: str, stream: str, after: int) -> Events | None:
+        kept = self._sessions.get(key, {}).get(stream)
+        last = 0 if kept is None else max(kept.last, 0)
+        if kept is None or kept.last < 0 or after >= last:
+            ended = key in self._ended or (kept is not None and kept.ended)
+            return Events((), ended) if after <= last else None
+        if not kept.events or (kept.events[0].number > max(after + 1, 1)):
+            return None
+        return Events([event for event in kept.events if event.number > after], kept.ended)
+
+    async def follow(self, key: str, stream: str, worker: str) -> None:
+        self._opened(key, stream).followers.add(worker)
+
+    async def unfollow(self, key: str, stream: str, worker: str) -> None:
+        self._opened(key, stream).followers.discard(worker)
+
+    def _opened(self, key: str, stream: str) -> _Stream:
+        streams = self._sessions.setdefault(key, {})
+        if stream not in streams:
+            streams[stream] = _Stream()
+        return streams[stream]
+
+    def forget(self, key: str, *, ended: bool = False) -> None:
+        """Delete all streams of a session; if it was `ended`, there will be none again."""
+        for kept in self._sessions.pop(key, {}).values():
+            self._drop(kept, len(kept.events))
+        (self._ended.add if ended else self._ended.discard)(key)

@@ -1,0 +1,452 @@
+"""What only an engine in PostgreSQL does: its tables, its transactions, and how they are lost."""
+
+import asyncio
+import logging
+import pickle
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+import psycopg
+import pytest
+from mcp_protogen.runtime.sharing.engine import Change, EngineUnavailable, Event, Events, Letter
+from mcp_protogen.runtime.sharing.postgres import PostgresConnection, PostgresEngine
+from support import tables
+from support.engines import PostgresServer
+from support.sharing import Worker, until, working
+
+LIFETIME = 60.0
+
+_numbers = count()
+
+Make = Callable[..., PostgresEngine]
+
+
+@pytest.fixture
+def schema() -> str:
+    """A schema of one test, with a name that has to be quoted."""
+    return f'a "b" %s {{c}} {next(_numbers)}'
+
+
+@pytest.fixture
+def make(postgres_server: PostgresServer, schema: str) -> Make:
+    def engine(**options: Any) -> PostgresEngine:
+        return PostgresEngine(postgres_server.url, schema=schema, **options)
+
+    return engine
+
+
+@pytest.fixture
+def sql(postgres_server: PostgresServer, make: Make) -> Callable[[str], list[Any]]:
+    """Runs a statement in the schema, as somebody else."""
+    return lambda text: postgres_server.run(f"set search_path to {make().quoted}; {text}")
+
+
+@asynccontextmanager
+async def transaction(
+    server: PostgresServer, engine: PostgresEngine
+) -> AsyncGenerator[psycopg.AsyncConnection[Any], None]:
+    """A transaction of somebody who takes long; it is committed at the end."""
+    async with await psycopg.AsyncConnection[Any].connect(server.url) as connection:
+        await connection.execute(f"set local search_path to {engine.quoted}".encode())
+        yield connection
+
+
+async def begun(worker: Worker, key: str = "key", lifetime: float = LIFETIME) -> None:
+    sessions = worker.connection.sessions
+    assert await sessions.save(key, worker.name, b"new", version=0, lifetime=lifetime)
+
+
+# The tables.
+
+
+async def test_workers_that_begin_at_once_make_the_tables_once(make: Make) -> None:
+    async def work(name: str) -> None:
+        async with working(make(connections=1), name) as worker:
+            assert worker.connection.current and worker.heard == []
+            await begun(worker, name)
+
+    await asyncio.gather(*(work(f"w{i}") for i in range(10)))
+
+
+async def test_a_role_that_may_not_make_tables_needs_them_made(
+    postgres_server: PostgresServer,
+    make: Make,
+    sql: Callable[[str], list[Any]],
+    schema: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    role = f"little{next(_numbers)}"
+    postgres_server.run(f"create role {role} login")
+    url = postgres_server.url.replace("postgres:secret", role)
+    async with working(PostgresEngine(url, schema=schema), "a") as a:
+        assert not a.connection.current
+        with pytest.raises(EngineUnavailable, match="schema_sql"):
+            await a.connection.mail.alive(["a"])
+        assert "schema_sql" in caplog.text
+        for _ in range(2):
+            postgres_server.run(make().schema_sql())
+        quoted = make().quoted
+        sql(f"grant usage on schema {quoted} to {role}")
+        sql(f"grant select, insert, update, delete on all tables in schema {quoted} to {role}")
+        await until(lambda: a.connection.current)
+        await begun(a)
+        await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
+        await a.connection.mail.send([("a", b"1")])
+        await a.connection.bus.publish([b"2"])
+        await until(lambda: a.letters and a.changes)
+        assert await a.connection.sessions.end("key", LIFETIME) == {"a"}
+        assert isinstance(a.connection, PostgresConnection)
+        assert not await a.connection.clean()
+
+
+async def test_tables_of_another_version_are_left_alone(
+    make: Make, sql: Callable[[str], list[Any]]
+) -> None:
+    async with working(make(), "a"):
+        pass
+    sql("comment on table sessions is 'mcp tables, layout 0'")
+    async with working(make(), "a") as a:
+        with pytest.raises(EngineUnavailable, match="another version"):
+            await a.connection.mail.alive(["a"])
+
+
+async def test_tables_that_were_dropped_are_made_again_which_is_a_gap(
+    make: Make, sql: Callable[[str], list[Any]]
+) -> None:
+    async with working(make(), "a", lease=0.6) as a:
+        await begun(a)
+        sql(f"drop schema {make().quoted} cascade")
+        await until(lambda: a.gaps and a.connection.current)
+        assert await a.connection.sessions.open("key", "a") is None
+        await begun(a)
+
+
+# Letters and changes, when transactions take long.
+
+
+async def test_a_letter_that_is_committed_after_a_later_one_is_not_left_out(
+    postgres_server: PostgresServer, make: Make
+) -> None:
+    async with working(make(), "a", "b", lease=0.6) as (a, b):
+        async with transaction(postgres_server, make()) as slow:
+            put = "insert into letters (worker, content) values ('b', %b)"
+            await slow.execute(put, [b"slow"])
+            await a.connection.mail.send([("b", b"quick")])
+            await until(lambda: b.letters)
+            assert b.letters == [b"quick"]
+        # Nobody was told.
+        await until(lambda: len(b.letters) == 2)
+        assert b.heard == [Letter(b"quick"), Letter(b"slow")]
+
+
+async def test_changes_come_in_the_order_of_their_commits_and_none_is_left_out(
+    postgres_server: PostgresServer, make: Make
+) -> None:
+    async with working(make(), "a", "b", lease=0.6) as (a, b):
+        await a.connection.bus.publish([b"0"])
+        await until(lambda: b.changes)
+        async with transaction(postgres_server, make()) as slow:
+            # The row of the bus is what publishers wait for.
+            await slow.execute("update bus set last = last + 2")
+            publishing = asyncio.create_task(a.connection.bus.publish([b"3"]))
+            for number in (1, 2):
+                change = (number + 1, str(number).encode())
+                await slow.execute("insert into changes values (%s, %b, now())", change)
+            await asyncio.sleep(0.4)
+            assert not publishing.done() and len(b.changes) == 1
+        await publishing
+        await until(lambda: len(b.changes) == 4 and len(a.changes) == 4)
+        assert a.heard == b.heard == [Change(str(i).encode()) for i in range(4)]
+
+
+async def test_a_transaction_that_takes_too_long_fails_those_that_wait_for_it(
+    postgres_server: PostgresServer, make: Make
+) -> None:
+    async with working(make(timeout=0.3), "a") as a:
+        await a.connection.bus.publish([b"1"])
+        async with transaction(postgres_server, make()) as slow:
+            await slow.execute("select from bus for update")
+            outcomes = await asyncio.gather(
+                *(a.connection.bus.publish([b"lost"]) for _ in range(9)), return_exceptions=True
+            )
+            assert {type(one) for one in outcomes} == {EngineUnavailable}
+            # Others do not wait.
+            assert await a.connection.mail.alive(["a"]) == {"a"}
+        await a.connection.bus.publish([b"2"])
+        await until(lambda: b"2" in a.changes)
+
+
+async def test_an_event_is_refused_that_another_transaction_has_written_first(
+    postgres_server: PostgresServer, make: Make
+) -> None:
+    async with working(make(), "a") as a:
+        await begun(a)
+        events = a.connection.events
+        await events.append("key", "~", 1, [b"1"], lifetime=LIFETIME)
+        async with transaction(postgres_server, make()) as slow:
+            await slow.execute("update streams set last = 2 where session = 'key'")
+            await slow.execute("insert into events values ('key', '~', 2, 'slow')")
+            appending = asyncio.create_task(
+                events.append("key", "~", 2, [b"quick"], lifetime=LIFETIME)
+            )
+            await asyncio.sleep(0.2)
+            assert not appending.done()
+        appended = await appending
+        assert (appended.accepted, appended.last) == (False, 2)
+        assert await events.read("key", "~", 1) == Events([Event(2, b"slow")], False)
+
+
+async def test_no_event_survives_the_end_of_its_session(
+    postgres_server: PostgresServer, make: Make, sql: Callable[[str], list[Any]]
+) -> None:
+    async with working(make(), "a") as a:
+        await begun(a)
+        sessions, events = a.connection.sessions, a.connection.events
+        async with transaction(postgres_server, make()) as slow:
+            await slow.execute("insert into streams values ('key', '~', 1, false, '{}')")
+            await slow.execute("insert into events values ('key', '~', 1, 'x')")
+            assert await sessions.end("key", 0.5) == {"a"}
+        assert await events.read("key", "~", 0) == Events((), True)
+        assert not (await events.append("key", "~", 2, [b"y"], lifetime=LIFETIME)).accepted
+        await asyncio.sleep(0.6)
+        assert isinstance(a.connection, PostgresConnection)
+        await a.connection.clean()
+        assert sql("select from sessions") == sql("select from streams") == []
+        assert sql("select from events") == []
+
+
+# What is lost, and who learns of it.
+
+
+async def test_a_crash_loses_letters_which_is_a_gap_but_no_session(
+    postgres_server: PostgresServer, make: Make
+) -> None:
+    async with working(make(), "a", "b", lease=3.0) as (a, b):
+        await begun(a)
+        await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
+        await a.connection.bus.publish([b"1", b"2"])
+        await until(lambda: len(b.changes) == 2)
+        postgres_server.crash()
+        postgres_server.start()
+        await until(lambda: a.gaps and b.gaps and a.connection.current and b.connection.current)
+        assert await a.connection.sessions.open("key", "b")
+        assert await a.connection.events.read("key", "~", 0) == Events([Event(1, b"x")], False)
+        await a.connection.bus.publish([b"3"])
+        await a.connection.mail.send([("b", b"4")])
+        await until(lambda: len(a.changes) == len(b.changes) == 3 and b.letters)
+        assert (a.gaps, b.gaps) == (1, 1)
+
+
+async def test_an_orderly_restart_loses_nothing(
+    postgres_server: PostgresServer, make: Make, sql: Callable[[str], list[Any]]
+) -> None:
+    async with working(make(), "a", "b", lease=9.0) as (a, b):
+        await a.connection.bus.publish([b"1"])
+        await until(lambda: b.changes)
+        postgres_server.stop()
+        postgres_server.start()
+        sql(
+            "insert into letters (worker, content) values ('b', 'x');"
+            " update bus set last = 2; insert into changes values (2, '2', now())"
+        )
+        await until(lambda: b.letters and len(b.changes) == 2)
+        assert b.heard == [Change(b"1"), Letter(b"x"), Change(b"2")]
+        assert a.connection.current and b.connection.current and not a.gaps
+
+
+async def test_what_is_missing_is_a_gap(make: Make, sql: Callable[[str], list[Any]]) -> None:
+    losses = {
+        "the lease has lapsed": "update workers set lapses_at = now()",
+        "the lease is gone": "delete from workers",
+        "changes were cleaned": "update bus set last = last + 5",
+        "of some changes the first was cleaned": "with tail as (update bus set last = last + 2"
+        " returning last) insert into changes select last, 'x', now() from tail",
+        "an older state was restored": "update bus set last = last - 1; delete from changes",
+        "the bus is gone": "delete from bus; delete from changes",
+    }
+    async with working(make(), "a", lease=0.6) as a:
+        for number, (name, loss) in enumerate(losses.items(), 1):
+            with tables.case(name):
+                await a.connection.bus.publish([b"1", b"2", b"3"])
+                await until(lambda: len(a.changes) == 3 * number)  # noqa: B023
+                sql(loss)
+                await until(lambda: a.gaps == number)  # noqa: B023
+                await until(lambda: a.connection.current)
+        await asyncio.sleep(0.5)
+        assert a.gaps == len(losses)
+
+
+async def test_letters_of_a_lapsed_lease_are_not_lost(
+    make: Make, sql: Callable[[str], list[Any]]
+) -> None:
+    async with working(make(), "a", lease=0.6) as a:
+        sql(
+            "insert into letters (worker, content) values ('a', 'x');"
+            " update workers set lapses_at = now()"
+        )
+        await until(lambda: a.letters)
+        assert a.gaps == 1
+
+
+async def test_many_letters_and_changes_come_in_their_order(
+    make: Make, sql: Callable[[str], list[Any]]
+) -> None:
+    async with working(make(), "a", "b") as (a, b):
+        sent = [str(i).encode() for i in range(3500)]
+        await a.connection.mail.send([("b", one) for one in sent])
+        await a.connection.bus.publish(sent)
+        await until(lambda: len(b.letters) == len(b.changes) == len(sent))
+        assert b.letters == b.changes == sent and not b.gaps
+        # What was read goes with the next reading.
+        await a.connection.mail.send([("b", b"last")])
+        await until(lambda: len(sql("select from letters where worker = 'b'")) <= 1)
+
+
+# Cleaning.
+
+
+async def test_what_has_lapsed_is_deleted_a_little_at_a_time(
+    make: Make, sql: Callable[[str], list[Any]]
+) -> None:
+    async with working(make(), "a") as a:
+        connection = a.connection
+        assert isinstance(connection, PostgresConnection)
+        await begun(a)
+        for number in range(120):
+            await begun(a, f"k{number}", 0.01)
+            await connection.events.append(f"k{number}", "~", 1, [b"x"], lifetime=0.01)
+        await connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
+        sql(
+            "insert into workers values ('old', now() - interval '1 hour'), ('new', now());"
+            " insert into letters (worker, content) values ('old', 'x'), ('new', 'y');"
+            " insert into bus values (true, 20003);"
+            " insert into changes values (1, 'x', now()), (10003, 'old', now() - interval '1 day'),"
+            " (20003, 'y', now())"
+        )
+        await asyncio.sleep(0.02)
+        assert [await connection.clean() for _ in range(4)] == [True, True, False, False]
+        assert sql("select key from sessions") == [("key",)]
+        assert len(sql("select from streams")) == len(sql("select from events")) == 1
+        assert sql("select name from workers order by name") == [("a",), ("new",)]
+        assert sql("select content from letters") == [(b"y",)]
+        assert sql("select id from changes") == [(20003,)]
+
+
+async def test_workers_that_are_gone_are_left_out_of_many_copies(make: Make) -> None:
+    async with working(make(), "a", "b") as (a, b):
+        await begun(a)
+        sessions = b.connection.sessions
+        for number in range(20):
+            await sessions.open("key", f"gone{number}")
+        await sessions.open("key", "b")
+        saved = await sessions.save("key", "a", b"x", version=1, lifetime=LIFETIME)
+        assert saved is not None and "b" in saved.others and len(saved.others) < 10
+
+
+async def test_a_worker_that_ends_leaves_nothing(
+    postgres_server: PostgresServer, make: Make, sql: Callable[[str], list[Any]]
+) -> None:
+    async with working(make(), "a") as a:
+        await begun(a)
+        await a.connection.mail.send([("a", b"x")])
+    assert not a.connection.current
+    assert sql("select from workers") == sql("select from letters") == []
+    left = "select from pg_stat_activity where application_name = 'mcp'"
+    for _ in range(200):
+        if not postgres_server.run(left):
+            break
+        await asyncio.sleep(0.01)
+    assert postgres_server.run(left) == []
+    with pytest.raises(EngineUnavailable):
+        await a.connection.mail.alive(["a"])
+
+
+# Calls.
+
+
+async def test_a_call_that_is_cancelled_disturbs_no_other(make: Make) -> None:
+    async with working(make(connections=1), "a") as a:
+        await begun(a)
+        events = a.connection.events
+        for number in range(1, 30):
+            calls = [
+                asyncio.create_task(
+                    events.append("key", f"s{i}", number, [b"x"], lifetime=LIFETIME)
+                )
+                for i in range(4)
+            ]
+            for _ in range(number % 5):
+                await asyncio.sleep(0)
+            calls[number % 4].cancel()
+            outcomes = await asyncio.gather(*calls, return_exceptions=True)
+            cancelled = [one for one in outcomes if isinstance(one, asyncio.CancelledError)]
+            assert len(cancelled) == 1
+            found = await events.read("key", f"s{number % 4}", 0)
+            if found is not None and len(found.events) < number:
+                again = f"s{number % 4}"
+                assert (await events.append("key", again, number, [b"x"], lifetime=1)).accepted
+
+
+async def test_names_that_no_database_can_have_are_unknown(make: Make) -> None:
+    async with working(make(connections=1), "a") as a:
+        await begun(a)
+        mail, events = a.connection.mail, a.connection.events
+        for name in ("\0", "a\0b", "\ud800", "x" * 100_000):
+            with tables.case(repr(name[:9])):
+                assert await mail.send([(name, b"x"), ("a", b"y")]) == {name}
+                assert await mail.alive([name, "a"]) == {"a"}
+                assert await events.read("key", name, 1) is None
+        assert await events.read("key", "~", -(10**30)) == Events((), False)
+        assert await events.read("key", "~", 10**30) is None
+        with pytest.raises(ValueError, match="NUL"):
+            await events.append("key", "\0", 1, [b"x"], lifetime=LIFETIME)
+        await until(lambda: len(a.letters) == 4)
+
+
+# Options, and secrets.
+
+
+def test_options_that_cannot_be_meant_are_refused(make: Make) -> None:
+    for options in ({"timeout": 0.0}, {"connections": 0}, {"max_events": 0}):
+        with tables.case(str(options)), pytest.raises(ValueError, match="more than 0"):
+            make(**options)
+    for schema in ("", "a\0b"):
+        with tables.case(schema), pytest.raises(ValueError, match="schema"):
+            PostgresEngine("postgresql://", schema=schema)
+    for url in ("redis://x:s3cret@h", "s3cret", "postgresql://u:s3cret@h:p/x?s3cret"):
+        with tables.case(url), pytest.raises(ValueError, match="url") as raised:
+            PostgresEngine(url)
+        assert "s3cret" not in repr(raised.value) and raised.value.__cause__ is None
+
+
+async def test_no_password_is_shown(
+    postgres_server: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    port = postgres_server.port
+    urls = (
+        f"postgresql://s3cret:s3cret@127.0.0.1:{port}/s3cret",
+        f"postgresql://u@127.0.0.1:{port}/x?password=s3cret&sslmode=require",
+        f"host=127.0.0.1 port={port} user=u password=s3cret",
+        "postgresql://u:s3cret@127.0.0.1:1/x",
+    )
+    for url in urls:
+        engine = PostgresEngine(url, timeout=0.5)
+        assert "s3cret" not in repr(engine).replace("/s3cret", "")
+        assert pickle.loads(pickle.dumps(engine)) == engine
+        async with working(engine, "a") as a:
+            with tables.case(url), pytest.raises(EngineUnavailable) as raised:
+                await a.connection.mail.alive(["a"])
+            assert "s3cret" not in str(raised.value)
+    assert "PostgreSQL is away" in caplog.text
+    ours = [one for one in caplog.records if one.name.startswith("mcp_protogen")]
+    assert "s3cret" not in "".join(one.getMessage() for one in ours)
+
+
+def test_without_psycopg_an_engine_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ImportError, match=r"pip install 'psycopg\[binary\]"):
+        PostgresEngine("postgresql://127.0.0.1/x")
