@@ -13,11 +13,14 @@ import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from fcntl import LOCK_SH, flock
+from glob import glob
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
+from support.folders import ROOT
 from support.missing import untested
 from support.ports import free_port
 
@@ -51,9 +54,16 @@ class EngineServer(Protocol):
         ...
 
 
-def program(name: str, *places: Path) -> str:
-    """Return the path of a program; skip, saying so loudly, where it is not installed."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), *map(str, places)])
+def program(name: str, places: str = "/nowhere") -> str:
+    """Return the path of a program, by default or in `places`; skip, saying so, if it is missing.
+
+    Waits for `.ci/run`, which may be installing it.
+    """
+    installing = ROOT / "build" / "engines.lock"
+    if installing.exists():
+        with installing.open() as lock:
+            flock(lock, LOCK_SH)
+    path = os.pathsep.join([os.environ.get("PATH", ""), *sorted(glob(places), reverse=True)])
     return shutil.which(name, path=path) or untested(name, "workers that share it as an engine")
 
 
@@ -294,8 +304,7 @@ class PostgresServer:
             return [] if cursor.description is None else cursor.fetchall()
 
     def _as_user(self, name: str) -> list[str]:
-        places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-        command = ending_with_us(program(name, *places))
+        command = ending_with_us(program(name, "/usr/lib/postgresql/*/bin"))
         if os.getuid() == 0:
             user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
             command[1:1] = user

@@ -212,13 +212,15 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
     adapter = adapter_of(annotation, f"{where}: the return value")
     schema = schema_of(adapter.json_schema, where, mode="serialization")
     validator, to_json = adapter.validator, adapter.serializer.to_json
+    # For these there are no warnings, and asking for errors takes longer than writing.
+    warnings: Any = annotation not in (bool, int, str) and "error"
     # If a value is written in the form in which it is read, it can be read again in strict mode.
     # That finds an object that was changed after it was made.
     reads_again = schema == schema_of(adapter.json_schema, where, mode="validation")
 
     def write(value: Any) -> bytes:
         try:
-            text = to_json(validator.validate_python(value), by_alias=True, warnings="error")
+            text = to_json(validator.validate_python(value), by_alias=True, warnings=warnings)
             if reads_again:
                 validator.validate_json(text, strict=True)
         except ValidationError as error:

@@ -91,12 +91,12 @@ class HttpResponse(StreamSink):
                 pass
             else:
                 # 2026-07-28, basic/transports/streamable-http, "Cancellation"
-                watch = None if cancel is None else self.exchange.watch(cancel)
+                if cancel is not None:
+                    self.exchange.watch(cancel)
                 try:
                     await resumed(work, waiting)
                 finally:
-                    if watch is not None:
-                        watch.cancel()
+                    self.exchange.unwatch()
             if self._queue is not None or not self.answered:
                 await self.close()
         except BaseException:
