@@ -164,7 +164,7 @@ async def stalled(site: Site, one: Wire, mine: Any) -> None:
     note = (
         b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"%b"}}'
     )
-    session.standalone.put(note % (b"x" * 20_000_000))
+    session.streams.standalone.put(note % (b"x" * 20_000_000))
     await site.stuck()
 
 

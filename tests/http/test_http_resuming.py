@@ -13,6 +13,8 @@ from support.revisions import HANDSHAKE, OLD
 from support.sessions.talking import notification, pkg, runtime, tools
 from support.tables import case
 
+peers = runtime("http.server.peers")
+
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"
 PROGRESS: JsonObject = {"_meta": {"progressToken": "p"}}
@@ -249,8 +251,8 @@ async def test_an_event_of_another_session_is_not_known() -> None:
 async def test_events_that_were_let_go_of_cannot_be_asked_for() -> None:
     call = Steps()
     call.go(3)
-    store = pkg.MemoryEventStore(max_events=2)
-    async with serving(ours(OLD, call), events=store) as site:
+    shared = pkg.Shared(engine=pkg.MemoryEngine(max_events=2))
+    async with serving(ours(OLD, call), shared=shared) as site:
         session = await site.initialize()
         async with session.calling("a", 1) as events:
             ids = [event.id or "" for event in await events.all()]
@@ -261,45 +263,56 @@ async def test_events_that_were_let_go_of_cannot_be_asked_for() -> None:
 async def test_events_go_with_their_session() -> None:
     call = Steps()
     call.go(3)
-    store, forgotten = pkg.MemoryEventStore(), list[str]()
-    forget = store.forget
-
-    async def noting(session: str) -> None:
-        forgotten.append(session)
-        await forget(session)
-
-    store.forget = noting  # type: ignore[method-assign]
-    async with serving(ours(OLD, call), events=store) as site:
+    server = ours(OLD, call)
+    async with serving(server) as site:
         session = await site.initialize()
+        engine = site.app._running.state.peers.engine
+        (open_session,) = server.sessions
+        await open_session.log("info", "nobody listens")
         async with session.calling("a") as events:
             first = await events.event()
             assert first is not None
             name, _, _ = (first.id or "").rpartition(".")
             await events.all()
-        assert await store.after(session.id, name, 0)
+        key = peers.key_of(session.id)
+        for stream, number in ((name, 4), ("~", 1)):
+            stored = await engine.events.read(key, stream, 0)
+            assert stored is not None
+            assert len(stored.events) == number
         await session.delete()
-        assert forgotten == [session.id]
-        assert await store.after(session.id, name, 0) is None
+        for stream in (name, "~"):
+            assert await engine.events.read(key, stream, 0) == ((), False)
+        # Nothing else is kept of a session that nobody else knows.
+        assert await engine.sessions.open(key, "s") is None
 
 
-class TestMemoryEventStore:
+class TestMemoryEngine:
     async def test_the_stream_that_has_been_quiet_for_longest_goes_first(self) -> None:
-        events = runtime("http.server.stores")
-        store = events.MemoryEventStore(max_bytes=1000)
-        for stream in ("a", "b", "a", "c"):
-            number = 2 if stream == "a" and await store.after("s", "a", 1) is not None else 1
-            await store.append("s", stream, events.StoredEvent(number, b"x" * 100))
-        assert await store.after("s", "b", 0) is None
-        assert len(await store.after("s", "a", 0) or ()) == 2
-        assert len(await store.after("s", "c", 0) or ()) == 1
+        events = pkg.MemoryEngine(max_bytes=1000).events
+        for stream, number in (("a", 1), ("b", 1), ("a", 2), ("c", 1)):
+            await events.append("s", stream, number, [b"x" * 100], lifetime=9)
+        assert await events.read("s", "b", 0) is None
+        for stream, kept in (("a", 2), ("c", 1)):
+            stored = await events.read("s", stream, 0)
+            assert stored is not None
+            assert len(stored.events) == kept
+        # It goes on where it was.
+        appended = await events.append("s", "b", 2, [b"x"], lifetime=9)
+        assert appended.accepted
 
     async def test_a_single_event_larger_than_all_the_room_is_not_kept(self) -> None:
-        events = runtime("http.server.stores")
-        store = events.MemoryEventStore(max_bytes=1000)
-        await store.append("s", "a", events.StoredEvent(1, b"x" * 2000))
-        assert await store.after("s", "a", 0) is None
-        await store.append("s", "b", events.StoredEvent(1, b"x"))
-        assert len(await store.after("s", "b", 0) or ()) == 1
+        events = pkg.MemoryEngine(max_bytes=1000).events
+        await events.append("s", "a", 1, [b"x" * 2000], lifetime=9)
+        assert await events.read("s", "a", 0) is None
+        await events.append("s", "b", 1, [b"x"], lifetime=9)
+        assert await events.read("s", "b", 0) is not None
+
+    async def test_many_streams_that_have_ended_take_no_more_than_there_is_room(self) -> None:
+        events = pkg.MemoryEngine(max_bytes=1000).events
+        for number in range(100):
+            await events.append("s", str(number), 0, [b"x" * 50] * 2, lifetime=9, end=True)
+        kept = [await events.read("s", str(number), 1) for number in range(100)]
+        assert [one is not None for one in kept] == [False] * 98 + [True] * 2
 
 
 async def test_a_cancelled_request_is_over_for_who_comes_back() -> None:

@@ -166,7 +166,7 @@ class Delivery:
             if events is not None:
                 await self._bring(events.events)
                 return events.ended
-        _log.warning("events of a stream are lost before they were sent")
+        self.log.context.log.warning("events of a stream were lost before they were sent")
         self.end()
         return True
 

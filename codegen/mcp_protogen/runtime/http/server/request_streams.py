@@ -87,6 +87,8 @@ class LoggedStream:
 
     async def _append(self, messages: Sequence[bytes], *, end: bool = False) -> None:
         log, first = self.log, self.log.last + 1
+        if self._ended:
+            raise Disconnected("the stream has ended")
         if first == 0:
             messages = [b"[%b]" % b",".join(map(write_id, self._ids)), *messages]
         if not (await log.append(first, messages, end=end)).accepted:
@@ -210,22 +212,25 @@ class FollowedStream:
 
     async def _follow(self) -> None:
         delivery, log = self._delivery, self._delivery.log
-        peers, told = log.context.peers, False
         worker, _, _ = log.name.rpartition("-")
-        while delivery.live:
-            try:
-                if not told:
-                    letter = Taken(session=log.key, stream=log.name, taker=peers.name)
-                    await peers.tell([worker], letter)
-                    told = True
-                async with peers.following(log.key, log.name) as self._woken:
-                    while delivery.live:
-                        self._woken.clear()
-                        await self._go_on(worker, self._woken)
-            except EngineUnavailable:
-                await log.context.pause()
-            except Disconnected:
-                return
+        letter = Taken(session=log.key, stream=log.name, taker=log.context.peers.name)
+        told = False
+        try:
+            while delivery.live:
+                try:
+                    if not told:
+                        await log.context.peers.tell([worker], letter)
+                        told = True
+                    async with log.context.peers.following(log.key, log.name) as self._woken:
+                        while delivery.live:
+                            self._woken.clear()
+                            await self._go_on(worker, self._woken)
+                except EngineUnavailable:
+                    await log.context.pause()
+        except Disconnected:
+            log.context.log.info("a client has gone for which a stream was about to be ended")
+        finally:
+            delivery.end()
 
     async def _go_on(self, worker: str, woken: Event) -> None:
         delivery = self._delivery
@@ -255,6 +260,8 @@ class FollowedStream:
         self._delivery.end()
         if self._woken is not None:
             self._woken.set()
+
+    abort = let_go
 
     def detach(self, response: EventResponse) -> None:
         self.let_go()

@@ -21,7 +21,7 @@ from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse
-from .request_streams import Stream, StreamQueue
+from .request_streams import LoggedStream, Stream, StreamQueue
 from .session_streams import StreamSink
 from .sessions import HttpSession
 from .state import HttpState
@@ -191,13 +191,17 @@ class HttpResponse(StreamSink):
     def _opened(self) -> StreamQueue:
         if self._queue is None:
             response = EventResponse(self.exchange, self._state.keep_alive)
-            self._event_response, session = response, self._session
-            if session is None:
-                stream = Stream(response)
-            else:
-                stream = session.streams.open(response, requests_in(self._message))
+            self._event_response = response
+            stream = self._stream(response)
             self._queue = StreamQueue(stream, self._state.tasks)
         return self._queue
+
+    def _stream(self, response: EventResponse) -> Stream | LoggedStream:
+        if self._session is None:
+            return Stream(response)
+        members = self._message.members if isinstance(self._message, Batch) else [self._message]
+        ids = [one.id for one in members if isinstance(one, Call) and one.id is not None]
+        return self._session.streams.open(response, ids)
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         await self._sink().send(message, unless=unless)
@@ -209,12 +213,6 @@ class HttpResponse(StreamSink):
         if not self.answered:
             return self._opened().queue
         return _ANSWERED if self._session is None else self._session.streams.standalone
-
-
-def requests_in(message: Parsed | Batch | None) -> list[errors.RequestId]:
-    """Return the ids of the requests that a message is, or a batch has."""
-    members = message.members if isinstance(message, Batch) else (message,)
-    return [one.id for one in members if isinstance(one, Call) and one.id is not None]
 
 
 @contextmanager

@@ -53,6 +53,8 @@ class _Listening:
     response: EventResponse
     after: int | None
     """The number of the last event that its client has seen, if it says so."""
+    epoch: int
+    """The number of the claim for it."""
     gaps: int
     """The number of gaps there had been when this worker was known to be the owner."""
     delivery: Delivery | None = None
@@ -90,7 +92,7 @@ class StandaloneStream(StreamSink):
     on_owned: Callable[[bool], None] | None = None
     """Called when this worker has become the owner, or is it no more."""
     _epoch: int = 0
-    """The number of the latest claim of this worker."""
+    """The number of the latest claim that is known of."""
     _delivered: int = 0
     """The number of the last event that it has sent."""
     _log: EventLog | None = None
@@ -181,29 +183,35 @@ class StandaloneStream(StreamSink):
         if after is not None and (not context.resumable or await self.log.read(after) is None):
             return False
         gaps, before = context.gaps, await self._claim()
-        self._let_go()
-        if self._closed:
+        epoch = self._epoch if before is None else before.epoch + 1
+        listening = _Listening(response, after, epoch, gaps)
+        if self._closed or epoch < self._epoch:
             await response.close()
-            return True
-        listening = self._listening = _Listening(response, after, gaps)
-        # The client learns at once that it is listened to.
-        await response.write(b"")
-        if before is None:
-            await self._begin(listening, self._delivered)
         else:
+            self._let_go()
+            self._listening = listening
+            # The client learns at once that it is listened to.
+            await response.write(b"")
+        if before is not None:
+            # Also if there is a later claim: who made it knows of no owner before this one.
             context.tasks.start(self._listen(listening, before))
+        elif self._listening is listening:
+            # The session may end meanwhile, and the response with it.
+            with suppress(Disconnected):
+                await self._begin(listening)
         return True
 
     async def _claim(self) -> StoredSession | None:
-        """Become the owner; return what was known of the session before, if others know of it."""
+        """Claim the stream; return what was known of the session before, if others know of it."""
         peers = self._context.peers
         if not peers.shared:
             return None
         before = await peers.engine.sessions.claim(self.log.key, peers.name)
         if before is None:
             raise HttpRefusal(404, NO_SESSION)
-        self._epoch = max(self._epoch, before.epoch + 1)
-        self._own(True)
+        if before.epoch >= self._epoch and not self._closed:
+            self._epoch = before.epoch + 1
+            self._own(True)
         return before
 
     def _own(self, owned: bool) -> None:
@@ -212,43 +220,51 @@ class StandaloneStream(StreamSink):
 
     async def _listen(self, listening: _Listening, before: StoredSession) -> None:
         """Write what any worker appends, for as long as this one is the owner."""
-        delivered: int | None = None
-        while self._listening is listening:
-            try:
-                if delivered is None:
-                    delivered = await self._handed_over(before)
-                async with self._context.peers.following(self.log.key, _NAME) as woken:
-                    listening.woken = woken
-                    if listening.delivery is None:
-                        await self._begin(listening, delivered)
-                    while self._listening is listening:
-                        woken.clear()
-                        await self._go_on(listening)
-                        await woken.wait()
-            except EngineUnavailable:
-                await self._context.pause()
-            except Disconnected:
-                return
+        handed_over = False
+        try:
+            while self._listening is listening or not (handed_over or self._closed):
+                try:
+                    if not handed_over:
+                        await self._hand_over(before)
+                        handed_over = True
+                    if self._listening is listening:
+                        await self._follow(listening)
+                except EngineUnavailable:
+                    await self._context.pause()
+        except Disconnected:
+            self._context.log.info("a session has ended whose stream was about to begin")
+        finally:
+            if self._listening is listening:
+                self._let_go()
 
-    async def _handed_over(self, before: StoredSession) -> int:
-        """Have the owner before let go; return the number of the last event that was sent."""
-        peers, delivered = self._context.peers, max(self._delivered, before.delivered)
+    async def _follow(self, listening: _Listening) -> None:
+        async with self._context.peers.following(self.log.key, _NAME) as woken:
+            listening.woken = woken
+            if listening.delivery is None:
+                await self._begin(listening)
+            while self._listening is listening:
+                woken.clear()
+                await self._go_on(listening)
+                await woken.wait()
+
+    async def _hand_over(self, before: StoredSession) -> None:
+        """Have the owner before let go, and find out how far it has come."""
+        delivered = before.delivered
         if before.owner is not None:
             letter = Claimed(session=self.log.key, epoch=self._epoch)
-            said = (await peers.tell([before.owner], letter)).get(before.owner, {})
-            if isinstance(sent := said.get("delivered"), int):
+            said = await self._context.peers.tell([before.owner], letter)
+            if isinstance(sent := said.get(before.owner, {}).get("delivered"), int):
                 delivered = max(delivered, sent)
-        return delivered
+        self._delivered = max(self._delivered, delivered)
 
-    async def _begin(self, listening: _Listening, delivered: int) -> None:
+    async def _begin(self, listening: _Listening) -> None:
         log, start, priming = self.log, listening.after, None
         if start is None:
             # It marks the place from which on all is heard, also where no event begins a response.
             priming = await self._append([b""])
             if priming is None:
-                self._let_go(listening)
-                return
-            start = max(min(delivered, priming - 1), priming - 1 - _KEPT)
+                raise Disconnected("the session has ended")
+            start = max(min(self._delivered, priming - 1), priming - 1 - _KEPT)
             if start < priming - 1 and await log.read(start) is None:
                 start = priming - 1
         if self._listening is not listening:
@@ -270,28 +286,37 @@ class StandaloneStream(StreamSink):
         gaps, now = context.gaps, get_running_loop().time()
         is_due = now - listening.noted_at >= context.peers.lease / 3
         if gaps != listening.gaps or (delivery.sent > listening.noted and is_due):
-            if not await self._note(listening):
-                self._lose()
+            is_owner = await self._note(listening)
+            if self._listening is not listening:
+                return
+            if not is_owner:
+                self._let_go()
+                # Unless there is another claim of this worker, which is about to begin.
+                if listening.epoch == self._epoch:
+                    self._own(False)
                 return
             listening.gaps, listening.noted_at = gaps, now
-        if await delivery.catch_up():
-            self._let_go(listening)
+        if await delivery.catch_up() and self._listening is listening:
+            self._let_go()
 
     async def _note(self, listening: _Listening) -> bool:
         """Let others know how far this worker has come; return whether it is the owner still."""
         assert listening.delivery is not None
         peers, sent = self._context.peers, listening.delivery.sent
-        known = await peers.engine.sessions.deliver(self.log.key, peers.name, self._epoch, sent)
+        known = await peers.engine.sessions.deliver(self.log.key, peers.name, listening.epoch, sent)
         listening.noted = sent
         return known
 
     async def detach(self, response: EventResponse) -> None:
         """Let go of the response, if that is where the stream is."""
-        listening = self._listening
-        if listening is None or listening.response is not response:
+        if self._listening is not None and self._listening.response is response:
+            await self._note_last(self._let_go())
+
+    async def _note_last(self, listening: _Listening | None) -> None:
+        delivery = None if listening is None else listening.delivery
+        if listening is None or delivery is None or delivery.sent == listening.noted:
             return
-        self._let_go(listening)
-        if listening.delivery is not None and self._context.peers.shared:
+        if self._context.peers.shared:
             try:
                 await self._note(listening)
             except EngineUnavailable:
@@ -300,29 +325,28 @@ class StandaloneStream(StreamSink):
     def claimed(self, epoch: int) -> JSONObject:
         """Let go, as the owner is another worker since that epoch; return how far this one came."""
         if epoch > self._epoch:
-            self._lose()
+            self._epoch = epoch
+            self._let_go()
+            self._own(False)
         return {"delivered": self._delivered}
 
-    def _lose(self) -> None:
-        self._let_go()
-        self._own(False)
-
-    def _let_go(self, listening: _Listening | None = None) -> None:
-        """Complete the response there is; no other than that of `listening`, if it is given."""
-        if self._listening is None or listening not in (None, self._listening):
-            return
+    def _let_go(self) -> _Listening | None:
+        """Complete the response there is, and return what was known of it."""
         listening, self._listening = self._listening, None
-        if listening.delivery is not None:
-            self._delivered = max(self._delivered, listening.delivery.sent)
-        listening.end()
+        if listening is not None:
+            if listening.delivery is not None:
+                self._delivered = max(self._delivered, listening.delivery.sent)
+            listening.end()
+        return listening
 
-    def close(self) -> None:
+    async def close(self) -> None:
+        """Take in nothing more, and let go of the response."""
         self._closed = True
         if self._log is not None:
             self._log.closed = True
         if self._room is not None:
             self._room.ring()
-        self._let_go()
+        await self._note_last(self._let_go())
 
 
 @dataclass(eq=False, slots=True)
@@ -418,14 +442,11 @@ class SessionStreams:
         elif stream is not None:
             stream.let_go()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End all of them; what they said stays where it is stored."""
-        self.standalone.close()
         for stream in list(self._streams.values()):
-            if isinstance(stream, LoggedStream):
-                stream.abort()
-            else:
-                stream.let_go()
+            stream.abort()
+        await self.standalone.close()
 
     async def forget(self) -> None:
         """Delete what is stored of them, where nobody else knows the session."""

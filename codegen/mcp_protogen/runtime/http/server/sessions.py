@@ -116,7 +116,7 @@ class HttpSession:
         self.ended = True
         self.connection.abort(Disconnected("the session was ended"))
         self.connection.endpoint.cancel_all()
-        self.streams.close()
+        await self.streams.close()
         if forget:
             await self.streams.forget()
         try:

@@ -1,0 +1,725 @@
+"""Streams of sessions that several workers serve: nothing is lost, wherever one comes back."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.http.serving import Event, Events, Session, Site, outcome, serving
+from support.revisions import OLD
+from support.sessions.talking import notification, pkg, request, runtime, tools
+from support.sharing.faults import Engine
+from support.tables import case
+
+peers = runtime("http.server.peers")
+
+CHANGED = "notifications/tools/list_changed"
+MESSAGE = "notifications/message"
+
+# Long enough for nothing to happen only because time passes.
+LONG = 60.0
+SHORT = 0.2
+
+
+class Steps:
+    """Tools of one worker: one that says a step at a time, and one whose session is kept."""
+
+    def __init__(self) -> None:
+        self.may: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(0))
+        self.ended: list[str] = []
+        self.sessions: list[mcp.Session] = []
+        self.breaks = False
+
+    async def __call__(self, session: mcp.Session, params: CallToolRequestParams) -> str:
+        self.sessions.append(session)
+        try:
+            for step in range(1, 4 if params.name != "plain" else 1):
+                await self.may[params.name].acquire()
+                if self.breaks and (task := asyncio.current_task()) is not None:
+                    # As application servers do to requests that they wait for no longer.
+                    task.cancel()
+                    await asyncio.sleep(0)
+                await session.log("info", f"{params.name} {step}")
+        finally:
+            self.ended.append(params.name)
+        return params.name
+
+    def go(self, steps: int = 1, name: str = "a") -> None:
+        for _ in range(steps):
+            self.may[name].release()
+
+
+class Workers:
+    """Applications on one engine, and what their tools do."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.tools: list[Steps] = []
+        self.servers: list[Any] = []
+        self.sites: list[Site] = []
+
+    def at(self, session: Session, worker: int) -> Session:
+        """The same session, at another worker."""
+        return Session(self.sites[worker], session.revision, session.id, session.headers)
+
+    async def says(self, session: Session, worker: int) -> mcp.Session:
+        """What says something at a worker that belongs to no request."""
+        assert outcome(await self.at(session, worker).call("plain", "p")) == (200, None)
+        return self.tools[worker].sessions[-1]
+
+
+@asynccontextmanager
+async def workers(
+    number: int = 2,
+    revision: str = OLD,
+    lease: float = LONG,
+    sends: frozenset[str] = frozenset({MESSAGE}),
+    **chosen: Any,
+) -> AsyncGenerator[Workers, None]:
+    these = Workers(Engine())
+    shared = pkg.Shared(engine=these.engine, lease=lease)
+    async with AsyncExitStack() as stack:
+        for _ in range(number):
+            steps = Steps()
+            server = tools(revision, steps, SENDS=sends)
+            app = serving(server, shared=shared, drain=0.05, **chosen)
+            these.tools.append(steps)
+            these.servers.append(server)
+            these.sites.append(await stack.enter_async_context(app))
+        yield these
+
+
+async def next_of(events: Events) -> tuple[Event, Any]:
+    """The next event that says something, and what."""
+    while True:
+        event = await events.event()
+        assert event is not None
+        if event.data:
+            message = event.message
+            return event, message.get("params", message).get("data", message)
+
+
+async def said(events: Events) -> Any:
+    _, what = await next_of(events)
+    return "answer" if isinstance(what, dict) and "result" in what else what
+
+
+def number_of(event: Event) -> int:
+    assert event.id is not None
+    return int(event.id.rpartition(".")[2])
+
+
+async def until(what: Any) -> None:
+    while not what():
+        await asyncio.sleep(0.002)
+
+
+async def engine_called(engine: Engine, call: str, times: int) -> None:
+    """Wait until it was asked for that so many times."""
+    await until(lambda: engine.calls.count(call) >= times)
+
+
+async def all_said(events: Events, last: object) -> list[Any]:
+    """All that is said up to the last of it, or to the end of the stream."""
+    came: list[Any] = []
+    while (message := await events.take()) is not None:
+        came.append(message["params"]["data"])
+        if came[-1] == last:
+            break
+    return came
+
+
+class TestRequests:
+    async def test_another_worker_goes_on_with_a_stream_until_its_end(self) -> None:
+        for revision in ("2025-03-26", "2025-06-18", OLD):
+            with case(revision):
+                async with workers(revision=revision) as these:
+                    session = await these.sites[0].initialize(revision)
+                    these.tools[0].go()
+                    async with session.calling("a", 5) as events:
+                        last, what = await next_of(events)
+                        assert what == "a 1"
+                    these.tools[0].go()
+                    async with these.at(session, 1).get(last.id) as events:
+                        assert await said(events) == "a 2"
+                        # What is appended from now on is a matter of letters, not of time.
+                        these.tools[0].go()
+                        assert await said(events) == "a 3"
+                        event, answer = await next_of(events)
+                        assert answer["id"] == 5
+                        assert number_of(event) == number_of(last) + 3
+                        assert await events.event() is None
+
+    async def test_the_first_event_is_enough_to_come_back_anywhere(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with session.calling("a") as events:
+                first = await events.event()
+            assert first is not None
+            assert (first.data, first.id is None) == ("", False)
+            these.tools[0].go(2)
+            async with these.at(session, 1).get(first.id) as events:
+                assert [await said(events) for _ in range(4)] == ["a 1", "a 2", "a 3", "answer"]
+
+    async def test_what_is_complete_can_be_had_anywhere_and_again(self) -> None:
+        async with workers(3) as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go(3)
+            async with session.calling("a", 5) as events:
+                ids = [event.id for event in await events.all()]
+            for worker in (1, 2, 0, 1):
+                async with these.at(session, worker).get(ids[1]) as events:
+                    assert [event.id for event in await events.all()] == ids[2:]
+
+    async def test_who_goes_on_elsewhere_takes_the_stream_from_the_connection_before(self) -> None:
+        async with workers(3) as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with AsyncExitStack() as stack:
+                before = await stack.enter_async_context(session.calling("a"))
+                last, _ = await next_of(before)
+                # From who writes it to a follower, to another, to who writes it, and once more.
+                for worker in (1, 2, 0, 1):
+                    get = these.at(session, worker).get(last.id)
+                    after = await stack.enter_async_context(get)
+                    assert await before.take() is None
+                    before = after
+                these.tools[0].go(2)
+                assert [await said(before) for _ in range(3)] == ["a 2", "a 3", "answer"]
+
+    async def test_two_at_one_follower_are_one_after_the_other(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with session.calling("a") as events:
+                last, _ = await next_of(events)
+            there = these.at(session, 1)
+            async with there.get(last.id) as before, there.get(last.id) as after:
+                assert await before.take() is None
+                these.tools[0].go(2)
+                assert [await said(after) for _ in range(3)] == ["a 2", "a 3", "answer"]
+
+    async def test_a_request_that_is_cancelled_is_over_for_who_follows(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with session.calling("a", 1) as events:
+                last, _ = await next_of(events)
+            there = these.at(session, 1)
+            async with there.get(last.id) as events:
+                await there.post(notification("notifications/cancelled", requestId=1))
+                assert await events.take() is None
+
+    async def test_what_is_not_known_is_refused_anywhere(self) -> None:
+        async with workers() as these:
+            session, other = [await these.sites[0].initialize() for _ in range(2)]
+            these.tools[0].go(3)
+            async with session.calling("a") as events:
+                known = (await events.all())[-1].id or ""
+            name, _, _ = known.rpartition(".")
+            for what, id, whose in (
+                ("of another session", known, other),
+                ("its head in another session", f"{name}.0", other),
+                ("to come", f"{name}.99", session),
+                ("of a stream that never was", f"{name[:-16]}{'0' * 16}.0", session),
+                ("of the session, to come", "~.99", session),
+                ("no id", "x", session),
+            ):
+                with case(what):
+                    async with these.at(whose, 1).get(id) as events:
+                        assert events.response.status_code == 400
+
+    async def test_without_ids_nothing_of_a_request_is_stored(self) -> None:
+        async with workers(resumable=False) as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go(3)
+            async with session.calling("a") as events:
+                assert [event.id for event in await events.all()] == [None] * 4
+            assert "events.append" not in these.engine.calls
+
+
+class TestStoredFirst:
+    async def test_nothing_is_sent_before_it_is_stored(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            may, engine = these.engine.hold("events.append"), these.engine
+
+            async def first() -> Any:
+                async with session.calling("a") as events:
+                    return await said(events)
+
+            these.tools[0].go(3)
+            coming = asyncio.create_task(first())
+            await until(lambda: "events.append" in engine.calls)
+            await asyncio.sleep(0.03)
+            assert not coming.done()
+            may.set()
+            assert await coming == "a 1"
+
+    async def test_all_that_waits_is_stored_at_once_and_the_answer_with_it(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            may = these.engine.hold("events.append")
+
+            async def events_of_call() -> list[Event]:
+                async with session.calling("a", 5) as events:
+                    return await events.all()
+
+            these.tools[0].go(3)
+            coming = asyncio.create_task(events_of_call())
+            await until(lambda: these.tools[0].ended)
+            may.set()
+            assert [bool(event.data) for event in await coming] == [False, True, True, True, True]
+            assert these.engine.calls.count("events.append") == 1
+            name, _, _ = (coming.result()[-1].id or "").rpartition(".")
+            key = peers.key_of(session.id)
+            stored = await these.engine.memory.events.read(key, name, 0)
+            assert stored is not None
+            assert (len(stored.events), stored.ended) == (4, True)
+
+    async def test_what_was_stored_though_the_engine_went_away_is_not_stored_twice(self) -> None:
+        for made in (False, True):
+            with case(made):
+                async with workers() as these:
+                    engine = these.engine
+                    session = await these.sites[0].initialize()
+                    these.tools[0].go()
+                    async with session.calling("a", 5) as events:
+                        first, _ = await next_of(events)
+                        engine.leases_hold = True
+                        if made:
+                            may = engine.hold("events.append")
+                        else:
+                            engine.away = True
+                        calls = engine.calls.count("events.append")
+                        these.tools[0].go(2)
+                        await engine_called(engine, "events.append", calls + 1)
+                        engine.away = True
+                        if made:
+                            may.set()
+                        await asyncio.sleep(0.03)
+                        engine.away = False
+                        rest = await events.all()
+                    numbers = [number_of(event) for event in rest]
+                    assert numbers == [number_of(first) + one for one in (1, 2, 3)]
+                    assert rest[-1].message["id"] == 5
+                    async with these.at(session, 1).get(first.id) as events:
+                        assert await events.all() == rest
+
+
+class TestEngineAway:
+    async def test_a_get_is_refused_for_now_and_open_streams_stay(self) -> None:
+        async with workers() as these:
+            engine = these.engine
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with session.get() as standing, session.calling("a", 5) as events:
+                last, _ = await next_of(events)
+                engine.away = engine.leases_hold = True
+                these.tools[0].go()
+                for id in (None, last.id, "~.1"):
+                    async with session.get(id) as refused:
+                        assert refused.response.status_code == 503
+                        assert refused.response.headers["retry-after"] == "1"
+                engine.away = False
+                assert await said(events) == "a 2"
+                these.tools[0].go()
+                assert [await said(events), await said(events)] == ["a 3", "answer"]
+                await (await these.says(session, 1)).log("info", "still there")
+                assert await said(standing) == "still there"
+
+    async def test_who_follows_goes_on_when_it_is_back(self) -> None:
+        async with workers(lease=SHORT) as these:
+            engine = these.engine
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with session.calling("a") as events:
+                last, _ = await next_of(events)
+            async with these.at(session, 1).get(last.id) as events:
+                these.tools[0].go()
+                assert await said(events) == "a 2"
+                engine.away = engine.leases_hold = True
+                these.tools[0].go()
+                # Long enough for it to have looked.
+                await asyncio.sleep(SHORT)
+                engine.away = False
+                assert [await said(events), await said(events)] == ["a 3", "answer"]
+
+    async def test_a_server_that_closes_does_not_wait_for_it(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with session.get() as standing, session.calling("a") as events:
+                await next_of(events)
+                these.engine.away = True
+                these.tools[0].go()
+                async with asyncio.timeout(5):
+                    await these.sites[0].app.close()
+                assert await events.take() is None
+                assert await standing.take() is None
+            these.engine.away = False
+
+
+class TestTakingOver:
+    async def test_requests_of_a_worker_that_is_gone_are_answered_with_errors(self) -> None:
+        for when in ("before", "meanwhile"):
+            with case(when):
+                async with workers(lease=SHORT) as these:
+                    session = await these.sites[0].initialize()
+                    these.tools[0].go()
+                    async with session.calling("a", 5) as events:
+                        last, _ = await next_of(events)
+                    if when == "before":
+                        these.engine.workers[0].kill()
+                    async with these.at(session, 1).get(last.id) as events:
+                        if when == "meanwhile":
+                            these.tools[0].go()
+                            assert await said(events) == "a 2"
+                            these.engine.workers[0].kill()
+                        answer = await events.take()
+                        assert (answer["id"], answer["error"]["code"]) == (5, -32603)
+                        assert await events.event() is None
+                    # From now on that is so wherever one asks.
+                    async with these.at(session, 1).get(last.id) as events:
+                        assert (await events.all())[-1].message == answer
+
+    async def test_each_request_of_a_batch_is(self) -> None:
+        async with workers(revision="2025-03-26", lease=SHORT) as these:
+            session = await these.sites[0].initialize("2025-03-26")
+            batch = [request("tools/call", id, name="a") for id in (7, "seven")]
+            these.tools[0].go(2)
+            async with these.sites[0].stream(batch, session.headers) as events:
+                last, _ = await next_of(events)
+            these.engine.workers[0].kill()
+            async with these.at(session, 1).get(last.id) as events:
+                ids = [event.message.get("id") for event in await events.all()]
+            assert [id for id in ids if id is not None] == [7, "seven"]
+
+    async def test_who_was_only_slow_is_refused(self, caplog: pytest.LogCaptureFixture) -> None:
+        async with workers(lease=SHORT) as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            slow = these.engine.workers[0]
+            async with session.calling("a", 5) as old:
+                last, _ = await next_of(old)
+                slow.kill()
+                async with these.at(session, 1).get(last.id) as events:
+                    assert (await events.take())["error"]["code"] == -32603
+                # It is heard of again, and does not know what happened.
+                slow.killed = False
+                these.engine.memory.workers[slow.name] = slow.take
+                these.tools[0].go(2)
+                assert await old.take() is None
+            assert "ended by another worker" in caplog.text
+            async with these.at(session, 1).get(last.id) as events:
+                assert ["error" in event.message for event in await events.all()] == [True]
+
+    async def test_a_head_that_makes_no_sense_names_nobody(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        for head in (b"", b"{}", b'[{"a": 1}]', b"[1.5]", b"[null]"):
+            with case(head):
+                async with workers(lease=SHORT) as these:
+                    session = await these.sites[0].initialize()
+                    name = f"sgonegone-{'0' * 16}"
+                    events = these.engine.memory.events
+                    key = peers.key_of(session.id)
+                    await events.append(key, name, 0, [head, b'"x"'], lifetime=9)
+                    async with these.at(session, 1).get(f"{name}.0") as get:
+                        assert [event.data for event in await get.all()] == ['"x"']
+                    assert "the head of a stream makes no sense" in caplog.text
+
+    async def test_a_request_that_broke_off_is_answered_with_an_error(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with session.calling("a", 5) as events:
+                last, _ = await next_of(events)
+            async with these.at(session, 1).get(last.id) as events:
+                these.tools[0].breaks = True
+                these.tools[0].go()
+                answer = await events.take()
+                assert (answer["id"], answer["error"]["code"]) == (5, -32603)
+                assert await events.event() is None
+
+
+class TestStandalone:
+    async def test_what_any_worker_says_comes_to_the_one_who_listens(self) -> None:
+        async with workers(3) as these:
+            session = await these.sites[0].initialize()
+            saying = [await these.says(session, worker) for worker in range(3)]
+            for listening in range(3):
+                async with these.at(session, listening).get() as events:
+                    for worker, one in enumerate(saying):
+                        await one.log("info", f"{worker} at {listening}")
+                        assert await said(events) == f"{worker} at {listening}"
+
+    async def test_each_comes_once_in_the_order_of_who_says_it(self) -> None:
+        async with workers(3) as these:
+            session = await these.sites[0].initialize()
+            saying = [await these.says(session, worker) for worker in range(3)]
+
+            async def say(one: mcp.Session, worker: int) -> None:
+                for number in range(30):
+                    await one.log("info", [worker, number])
+                    if number % 5 == worker:
+                        await asyncio.sleep(0)
+
+            async with these.at(session, 1).get() as events:
+                await events.event()
+                async with asyncio.TaskGroup() as group:
+                    for worker, one in enumerate(saying):
+                        group.create_task(say(one, worker))
+                came = [await next_of(events) for _ in range(90)]
+            numbers = [number_of(event) for event, _ in came]
+            assert numbers == list(range(numbers[0], numbers[0] + 90))
+            for worker in range(3):
+                assert [n for _, (by, n) in came if by == worker] == list(range(30))
+
+    async def test_a_get_elsewhere_takes_the_stream_and_goes_on_after_what_was_sent(self) -> None:
+        async with workers(3) as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 2)
+            async with AsyncExitStack() as stack:
+                before = await stack.enter_async_context(session.get())
+                for count, worker in enumerate((1, 1, 0, 2, 0)):
+                    await saying.log("info", count)
+                    assert await said(before) == count
+                    get = these.at(session, worker).get()
+                    after = await stack.enter_async_context(get)
+                    assert await before.take() is None
+                    before = after
+                await saying.log("info", "last")
+                assert await said(before) == "last"
+
+    async def test_what_is_said_while_nobody_listens_waits_wherever_it_was_said(self) -> None:
+        for resumable in (True, False):
+            with case(resumable):
+                async with workers(resumable=resumable) as these:
+                    session = await these.sites[0].initialize()
+                    for worker in (0, 1):
+                        await (await these.says(session, worker)).log("info", worker)
+                        await until(lambda w=worker: these.engine.calls.count("events.append") > w)
+                    async with these.at(session, 1).get() as events:
+                        assert [await said(events), await said(events)] == [0, 1]
+                    async with session.get() as events:
+                        await (await these.says(session, 1)).log("info", 2)
+                        event, what = await next_of(events)
+                        assert (what, event.id is not None) == (2, resumable)
+
+    async def test_who_never_listened_hears_the_newest(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 1)
+            for number in range(2000):
+                await saying.log("info", number)
+            async with session.get() as events:
+                came = [await said(events)]
+                while came[-1] != 1999:
+                    came.append(await said(events))
+            assert len(came) <= 32
+
+    async def test_what_followed_an_event_comes_again_anywhere(self) -> None:
+        async with workers(3) as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 2)
+            async with session.get() as events:
+                for number in (1, 2, 3):
+                    await saying.log("info", number)
+                came = [await next_of(events) for _ in range(3)]
+            await saying.log("info", 4)
+            async with these.at(session, 1).get(came[0][0].id) as events:
+                assert [await said(events) for _ in range(3)] == [2, 3, 4]
+                await saying.log("info", 5)
+                assert await said(events) == 5
+
+    async def test_what_the_owner_says_is_not_read_back(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 0)
+            async with session.get() as events:
+                await events.event()
+                await asyncio.sleep(0.02)
+                reads = these.engine.calls.count("events.read")
+                for number in range(3):
+                    await saying.log("info", number)
+                    assert await said(events) == number
+                assert these.engine.calls.count("events.read") == reads
+
+    async def test_the_stream_of_an_owner_that_is_gone_is_gone_on_with(self) -> None:
+        async with workers(3, lease=SHORT) as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 2)
+            async with session.get() as events:
+                await saying.log("info", "before")
+                event, what = await next_of(events)
+                assert what == "before"
+                record = these.engine.memory.sessions._sessions[peers.key_of(session.id)]
+                await until(lambda: record.delivered == number_of(event))
+                these.engine.workers[0].kill()
+                async with these.at(session, 1).get() as after:
+                    await saying.log("info", "after")
+                    # What the owner noted as sent is not sent again.
+                    assert await said(after) == "after"
+
+    async def test_an_owner_that_was_not_heard_of_writes_nothing_before_it_knows(self) -> None:
+        async with workers(3, lease=SHORT) as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 2)
+            paused = these.engine.workers[0]
+            async with session.get() as old:
+                await saying.log("info", 1)
+                assert await said(old) == 1
+                # It gets no letters, and its lease lapses, while it believes that all is well.
+                paused.deaf = paused.lapsed = True
+                del these.engine.memory.workers[paused.name]
+                async with these.at(session, 1).get() as new:
+                    await saying.log("info", 2)
+                    assert await said(new) in (1, 2)
+                    these.engine.memory.workers[paused.name] = paused.take
+                    paused.deaf = paused.lapsed = False
+                    these.engine.lose()
+                    assert await old.take() is None
+                    await saying.log("info", 3)
+                    while (what := await said(new)) != 3:
+                        assert what in (1, 2)
+
+    async def test_an_owner_that_lost_letters_goes_on_if_it_is_the_owner_still(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 1)
+            async with session.get() as events:
+                for number in range(3):
+                    these.engine.lose()
+                    await saying.log("info", number)
+                    assert await said(events) == number
+
+    async def test_what_was_stored_though_the_engine_went_away_comes_once(self) -> None:
+        for made in (False, True):
+            with case(made):
+                async with workers() as these:
+                    engine = these.engine
+                    session = await these.sites[0].initialize()
+                    saying = [await these.says(session, worker) for worker in (0, 1)]
+                    async with session.get() as events:
+                        await saying[0].log("info", "first")
+                        assert await said(events) == "first"
+                        engine.leases_hold = True
+                        if made:
+                            may = engine.hold("events.append")
+                        else:
+                            engine.away = True
+                        calls = engine.calls.count("events.append")
+                        await saying[1].log("info", "there")
+                        await saying[0].log("info", "here")
+                        await engine_called(engine, "events.append", calls + 2)
+                        engine.away = True
+                        if made:
+                            may.set()
+                        await asyncio.sleep(0.03)
+                        engine.away = False
+                        assert {await said(events), await said(events)} == {"there", "here"}
+                        await saying[1].log("info", "last")
+                        assert await said(events) == "last"
+
+    async def test_what_an_owner_that_closes_has_sent_is_not_sent_again(self) -> None:
+        for closes in (True, False):
+            with case(closes):
+                async with workers(3) as these:
+                    session = await these.sites[0].initialize()
+                    saying = await these.says(session, 2)
+                    async with session.get() as events:
+                        await saying.log("info", "before")
+                        assert await said(events) == "before"
+                        if closes:
+                            await these.sites[0].app.close()
+                            assert await events.take() is None
+                    await engine_called(these.engine, "sessions.deliver", 1)
+                    await saying.log("info", "after")
+                    async with these.at(session, 1).get() as events:
+                        assert await said(events) == "after"
+
+    async def test_what_is_published_is_sent_by_the_owner_alone(self) -> None:
+        async with workers(3, sends=frozenset({MESSAGE, CHANGED})) as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 2)
+            for worker in (1, 2, 0):
+                async with these.at(session, worker).get() as events:
+                    for server in these.servers:
+                        await server.tools_list_changed()
+                        assert (await events.take())["method"] == CHANGED
+                        await saying.log("info", "next")
+                        assert await said(events) == "next"
+
+    async def test_a_claim_of_which_nobody_heard_ends_the_stream_there_was(self) -> None:
+        for worker in (0, 1):
+            with case(worker):
+                async with workers(lease=SHORT) as these:
+                    engine = these.engine
+                    session = await these.sites[0].initialize()
+                    saying = await these.says(session, 1)
+                    async with session.get() as before:
+                        await saying.log("info", 1)
+                        assert await said(before) == 1
+                        engine.leases_hold, may = True, engine.hold("sessions.claim")
+                        claims = engine.calls.count("sessions.claim")
+
+                        async def claim(site: Site, whose: Session) -> int:
+                            async with site.get(whose.headers) as events:
+                                return events.response.status_code
+
+                        claiming = asyncio.create_task(claim(these.sites[worker], session))
+                        await engine_called(engine, "sessions.claim", claims + 1)
+                        engine.away = True
+                        may.set()
+                        assert await claiming == 503
+                        engine.away = False
+                        await saying.log("info", 2)
+                        while (what := await before.take()) is not None:
+                            assert what["params"]["data"] == 2
+                    async with session.get() as events:
+                        await saying.log("info", 3)
+                        while (what := await said(events)) != 3:
+                            assert what == 2
+
+    async def test_two_who_claim_at_once_are_one_after_the_other(self) -> None:
+        async with workers(3) as these:
+            session = await these.sites[0].initialize()
+            saying = await these.says(session, 2)
+            may = these.engine.hold("sessions.claim")
+            async with AsyncExitStack() as stack:
+
+                async def opened(worker: int) -> Events:
+                    get = these.at(session, worker).get()
+                    return await stack.enter_async_context(get)
+
+                opening = [asyncio.create_task(opened(worker)) for worker in (0, 1, 1, 2, 0)]
+                await engine_called(these.engine, "sessions.claim", 5)
+                may.set()
+                streams = [await one for one in opening]
+                for number in range(20):
+                    await saying.log("info", number)
+                came = [asyncio.create_task(all_said(events, 19)) for events in streams]
+                done, _ = await asyncio.wait(came)
+                assert sorted(n for one in done for n in one.result()) == list(range(20))
+
+    async def test_it_ends_with_its_session(self) -> None:
+        async with workers() as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with (
+                session.get() as standing,
+                session.calling("a") as events,
+            ):
+                last, _ = await next_of(events)
+                async with these.at(session, 1).get(last.id) as followed:
+                    assert (await these.at(session, 1).delete()).status_code == 204
+                    assert await followed.take() is None
+                    assert await standing.take() is None
+            async with session.get() as events:
+                assert events.response.status_code == 404
