@@ -10,7 +10,7 @@ from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, app_of, booted, calling, serving, text_in
 from support.revisions import STATELESS
 from support.sessions.talking import pkg, tools
-from support.sharing.faults import Engine
+from support.sharing.faults import Engine, shared_by
 from support.tables import case
 
 
@@ -46,7 +46,7 @@ async def test_their_paths_can_be_chosen_and_left_out() -> None:
         assert answers == [200, 404, 404]
     for name in ("health_path", "ready_path"):
         with pytest.raises(ValueError, match=f"{name} has to begin with a slash"):
-            pkg.HttpOptions(**{name: "health"})
+            app_of(ours(), **{name: "health"})
 
 
 async def test_what_else_is_there_goes_before_them() -> None:
@@ -118,7 +118,7 @@ async def test_a_lifespan_that_fails_is_tried_again() -> None:
 
 async def test_it_is_not_ready_while_the_engine_is_away() -> None:
     engine = Engine()
-    async with serving(ours(), shared=pkg.Shared(engine=engine)) as site:
+    async with serving(ours(), shared=shared_by(engine)) as site:
         assert await readiness(site) == (200, "ready")
         engine.away = True
         assert await readiness(site) == (503, "engine unavailable")
@@ -133,7 +133,7 @@ async def test_an_engine_that_cannot_be_used_is_said_at_the_start() -> None:
         def connect(self, worker: str, lease: float, receive: object) -> object:
             raise ImportError("no client for it")
 
-    app = app_of(ours(), shared=pkg.Shared(engine=Broken()))
+    app = app_of(ours(), shared=shared_by(Broken()))
     async with booted(app, lifespan="off") as port, calling(port) as site:
         assert await readiness(site) == (503, "starting")
         assert (await site.modern("tools/call", name="x")).status_code == 503

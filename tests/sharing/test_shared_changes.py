@@ -8,10 +8,10 @@ from typing import Any
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams, PaginatedRequestParams
 from support.http.fire import quiet, until
-from support.http.serving import Events, Site, outcome, serving
+from support.http.serving import Events, Session, Site, outcome, serving
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import models, pkg, runtime, tools
-from support.sharing.faults import Engine
+from support.sessions.talking import models, pkg, request, runtime, tools
+from support.sharing.faults import Engine, shared_by
 from support.tables import case
 
 TOOLS = "notifications/tools/list_changed"
@@ -34,7 +34,7 @@ def ours(revision: str = STATELESS, **members: Any) -> Any:
 @asynccontextmanager
 async def workers(engine: object, *servers: Any, **chosen: Any) -> AsyncGenerator[list[Site], None]:
     """Applications as in processes of their own, one for each of the servers."""
-    shared = pkg.Shared(engine=engine)
+    shared = shared_by(engine)
     async with AsyncExitStack() as stack:
         yield [
             await stack.enter_async_context(serving(one, pkg.REVISIONS, shared=shared, **chosen))
@@ -103,10 +103,8 @@ async def test_a_server_of_two_applications_publishes_once_for_each_engine() -> 
 
 
 async def test_what_another_server_publishes_is_not_heard() -> None:
-    class Other(type(ours())):  # type: ignore[misc]
-        """A server of another name."""
-
-    servers = ours(), Other()
+    other: Any = type("Other", (type(ours()),), {})
+    servers = ours(), other()
     async with (
         workers(Engine(), *servers) as (one, two),
         one.listening(toolsListChanged=True) as first,
@@ -168,7 +166,7 @@ async def test_what_a_mounted_server_publishes_is_heard_under_its_prefix() -> No
 
 
 async def test_a_server_of_one_session_publishes_to_that_alone() -> None:
-    kind = type(ours())
+    kind: Any = type(ours())
     async with workers(Engine(), kind, kind) as (one, two):
         sessions = [await site.initialize() for site in (one, one, two)]
         async with AsyncExitStack() as stack:
@@ -318,3 +316,108 @@ async def test_what_waits_is_published_before_a_worker_leaves() -> None:
                 engine.away = False
             assert await heard(events) == [TOOLS]
         assert not servers[1].__mcp_runtime__.relays
+
+
+def switching() -> mcp.App:
+    """A server with a mounted one; what is switched for a session, a tool of it says."""
+    inner, app = mcp.App("inner"), mcp.App("app")
+
+    @app.tool
+    @inner.tool
+    def plain() -> str:
+        return "said"
+
+    @app.tool
+    def switch(session: mcp.Session, names: list[str], on: bool) -> str:
+        (app.enable if on else app.disable)(*names, session=session)
+        return "switched"
+
+    @inner.tool
+    def hide(session: mcp.Session) -> str:
+        inner.disable("plain", session=session)
+        return "hidden"
+
+    @app.tool(tags={"admin"})
+    def delete() -> str:
+        return "deleted"
+
+    app.mount("in", inner)
+    return app
+
+
+async def tools_of(session: Session) -> set[str]:
+    answer = await session.post(request("tools/list"))
+    return {tool["name"] for tool in answer.json()["result"]["tools"]}
+
+
+async def test_what_is_switched_for_a_session_is_so_at_all_workers() -> None:
+    everything = {"plain", "switch", "delete", "in_plain", "in_hide"}
+    async with workers(Engine(), switching(), switching()) as (one, two):
+        here = await one.initialize()
+        there = Session(two, here.revision, here.id, {})
+        other = await two.initialize()
+        for _ in range(2):
+            for session in (here, there):
+                assert await tools_of(session) == everything
+        await here.call("switch", arguments={"names": ["delete", "plain"], "on": False})
+        await there.call("in_hide")
+        for session in (here, there):
+            assert await tools_of(session) == {"switch", "in_hide"}
+            refused = await session.call("delete")
+            assert refused.json()["error"]["code"] == -32602
+        await there.call("switch", arguments={"names": ["plain"], "on": True})
+        for session in (there, here):
+            assert await tools_of(session) == {"plain", "switch", "in_hide"}
+        assert await tools_of(other) == everything
+
+
+async def test_a_client_hears_of_a_switch_when_all_workers_know() -> None:
+    app = switching()
+    async with workers(Engine(), app, switching()) as (one, two):
+        session = await one.initialize()
+        there = Session(two, session.revision, session.id, {})
+        async with session.get() as events:
+            assert "delete" in await tools_of(there)
+            (own,) = app.sessions
+            # Not in a request, whose answer would wait until they know.
+            app.disable("delete", session=own)
+            assert await heard(events) == [TOOLS]
+            assert "delete" not in await tools_of(there)
+
+
+async def test_switches_of_two_workers_come_together() -> None:
+    choices = runtime("http.server.session_record").Choices
+
+    def chosen(*switched: tuple[str, bool]) -> Any:
+        entries = tuple(("", name, False, on) for name, on in switched)
+        return choices(True, "info", frozenset(), entries)
+
+    a, b, c, off = ("a", True), ("b", True), ("c", True), ("a", False)
+    for own, base, stored, expected in (
+        ([a], [a], [a], [a]),
+        ([a], [], [], [a]),
+        ([], [], [a], [a]),
+        ([a, b], [a], [a, c], [a, c, b]),
+        ([a, b], [b, a], [b, a], [a, b]),
+        ([b, off], [a, b], [a, b, c], [c, b, off]),
+        ([off], [a], [a, b], [b, off]),
+    ):
+        with case((own, base, stored)):
+            merged = chosen(*own).onto(chosen(*base), chosen(*stored))
+            assert merged == chosen(*expected)
+            assert merged.onto(merged, merged) == merged
+
+
+async def test_who_takes_over_from_a_worker_that_is_gone_cues_the_client() -> None:
+    servers = ours(), ours()
+    async with workers(Engine(), *servers) as (one, two):
+        session = await one.initialize()
+        there = Session(two, session.revision, session.id, {})
+        async with there.get() as events:
+            # The worker before was there, and has sent all.
+            assert await events.nothing()
+        await two.app.close()
+        # Nobody is the owner now, who would send it.
+        await servers[0].tools_list_changed()
+        async with session.get() as events:
+            assert TOOLS in await heard(events, 3)

@@ -7,11 +7,21 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from collections import Counter
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import fields
 from functools import partial, wraps
 from inspect import signature
+from itertools import chain
 from logging.handlers import BufferingHandler
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +32,7 @@ from mcp_revisions.v2025_11_25.models import (
 )
 
 from support.coroutines import run as run
+from support.http import behind
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import INITIALIZED, META, Servers, hello, models, pkg, request, stub
@@ -254,6 +265,11 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def leftovers(app: Any) -> dict[str, int]:
     """What is still open or under way; sessions alone are no leftover."""
+    if isinstance(app, behind.Workers):
+        found = Counter[str]()
+        for one in app.apps:
+            found.update(leftovers(one))
+        return found
     if app._running is None:
         return {}
     state = app._running.state
@@ -312,15 +328,22 @@ def on_each_stack(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 class Site:
     """A server on a socket, with what one needs to attack it."""
 
-    def __init__(self, target: Target, app: Any, server: "uvicorn.Server") -> None:
+    def __init__(
+        self, target: Target, app: Any, port: int, servers: Sequence["uvicorn.Server"]
+    ) -> None:
         self.target = target
         self.app = app
-        self.port: int = server.servers[0].sockets[0].getsockname()[1]
-        self._connections: set[Json] = server.server_state.connections
+        self.port = port
+        self._servers = servers
+
+    def _is_stuck(self) -> bool:
+        states = [server.server_state for server in self._servers]
+        connections: Iterator[Json] = chain.from_iterable(one.connections for one in states)
+        return any(one.flow.write_paused for one in connections)
 
     async def stuck(self) -> None:
         """Wait until a connection cannot be written to."""
-        await until(lambda: any(one.flow.write_paused for one in self._connections))
+        await until(self._is_stuck)
 
     async def ask(self, data: bytes) -> Answer:
         """See `ask`."""
@@ -350,19 +373,29 @@ async def attacked(stack: str = "h11", but: str = "", **chosen: Any) -> AsyncGen
     """A server on a socket in the test's loop: unharmed, silent and idle again in the end."""
     import uvicorn
 
-    target = Target()
-    app = app_of(target.server, **chosen)
-    config = uvicorn.Config(app, port=0, http=stack, log_config=None, timeout_graceful_shutdown=1)
-    config.load()
-    server = uvicorn.Server(config)
-    server.lifespan = config.lifespan_class(config)
-    with quiet(but):
+    target, servers = Target(), list[uvicorn.Server]()
+
+    @asynccontextmanager
+    async def boot(app: Any) -> AsyncGenerator[int, None]:
+        config = uvicorn.Config(
+            app, port=0, http=stack, log_config=None, timeout_graceful_shutdown=1
+        )
+        config.load()
+        server = uvicorn.Server(config)
+        server.lifespan = config.lifespan_class(config)
         await server.startup()
+        servers.append(server)
         try:
-            yield Site(target, app, server)
+            yield server.servers[0].sockets[0].getsockname()[1]
         finally:
-            await app.close()
             await server.shutdown()
+
+    with quiet(but):
+        async with behind.served(partial(app_of, target.server), boot, chosen) as (app, port):
+            try:
+                yield Site(target, app, port, servers)
+            finally:
+                await app.close()
     assert not target.server.sessions
 
 

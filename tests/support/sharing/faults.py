@@ -61,6 +61,10 @@ class Engine:
         return self.held[call]
 
 
+def shared_by(engine: Any) -> pkg.Shared:
+    return pkg.Shared(engine=engine)
+
+
 class Connection:
     """Its connection of one worker."""
 

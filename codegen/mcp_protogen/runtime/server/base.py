@@ -17,7 +17,7 @@ from ..core.tasks import call_in
 from ..rpc.peer import Peer
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from .asked_forms import check_forms
-from .context import OpenConnection, Relay, RequestContext
+from .context import OpenConnection, Relay, RequestContext, Switched
 from .lifespan import Lifespan
 from .rounds import Inputs
 
@@ -61,6 +61,13 @@ class ServerRuntime(HandlerSet):
 
     def disconnected(self, connection: OpenConnection) -> None:
         self.connections.pop(connection, None)
+
+    def switched(self, connection: OpenConnection) -> Switched:
+        """Return what was switched for the session of a connection."""
+        return ()
+
+    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+        """Switch for a session what another process has, in place of all that was before."""
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
         """Return what is entered while the listen stream of a request is open."""

@@ -6,6 +6,7 @@ of a client are kept whoever answers: what a handler adds is its own decision to
 
 from asyncio import Future, current_task, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from time import monotonic
@@ -41,7 +42,7 @@ from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
-from .context import Relay, RequestContext
+from .context import Relay, RequestContext, Switched
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 
@@ -169,6 +170,7 @@ class ServerConnection:
         "level",
         "seal",
         "server",
+        "settle",
         "state",
     )
 
@@ -196,6 +198,8 @@ class ServerConnection:
         self.endpoint = Endpoint(connection, sink, state.tasks, state.options, serve, notified)
         self.level: str = "debug"
         self.is_owner = True
+        self.settle: Callable[[], Awaitable[None]] | None = None
+        """Awaited before a client hears of a change: it may ask a process that has to know."""
         self.handlers = bound_server.handlers
         # Most connections, of which there may be many, need neither.
         self._listeners: Listeners | None = None
@@ -229,6 +233,10 @@ class ServerConnection:
     @property
     def subscriptions(self) -> frozenset[str]:
         return frozenset() if self._listeners is None else self._listeners.uris
+
+    @property
+    def switched(self) -> Switched:
+        return self.server.__mcp_runtime__.switched(self)
 
     @property
     def middleware(self) -> tuple[Middleware, ...]:
@@ -353,6 +361,8 @@ class ServerConnection:
             # Whoever publishes reaches many, and is not held up by one who does not read.
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
+        if self.settle is not None:
+            await self.settle()
         params = None if uri is None else spec.params(uri=uri)
         if connection.table.era.has_listen_streams:
             for id in self.listeners.matching(method, uri):
@@ -366,11 +376,12 @@ class ServerConnection:
         """Tell the client that all may have changed of what it wants to know."""
         declared = self.endpoint.connection.declared["server"]
         wanted = Filter(frozenset(LIST_CHANGES), self.subscriptions).honoured(declared)
-        for method in LIST_CHANGES:
-            if method in wanted.lists:
-                await self.publish(method, None)
-        for uri in sorted(wanted.uris):
-            await self.publish(RESOURCE_UPDATED, uri)
+        with suppress(Disconnected):
+            for method in LIST_CHANGES:
+                if method in wanted.lists:
+                    await self.publish(method, None)
+            for uri in sorted(wanted.uris):
+                await self.publish(RESOURCE_UPDATED, uri)
 
     def abort(self, error: Disconnected) -> None:
         """Begin to end: calls fail with `error`, and listen streams get their results."""

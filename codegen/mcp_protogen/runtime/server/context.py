@@ -15,7 +15,7 @@ from asyncio import (
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelledError
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic_core import PydanticSerializationError
 
@@ -81,6 +81,13 @@ class _Server(Protocol):
     def __mcp_runtime__(self) -> _Runtime: ...
 
 
+Switched: TypeAlias = tuple[tuple[str, str, bool, bool], ...]
+"""What was switched for one session, in that order.
+
+Each is the prefixes of the server, a name or tag, whether it is a tag, and whether it is on.
+"""
+
+
 class Relay(Protocol):
     """A way to all processes that serve the same servers, this one among them."""
 
@@ -89,7 +96,7 @@ class Relay(Protocol):
 
     @property
     def engine(self) -> object:
-        """What the processes share; two relays with the same one lead to the same processes."""
+        """Return what the processes share: with the same one, two relays lead to the same."""
         ...
 
     async def publish(self, change: PublishedChange, /) -> None: ...

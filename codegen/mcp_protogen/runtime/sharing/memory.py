@@ -56,9 +56,8 @@ class MemoryEngine:
 class MemoryConnection:
     """The connection of a worker, which is the engine itself."""
 
-    current: Final = True
-
     def __init__(self, engine: MemoryEngine) -> None:
+        self.current: Final = True
         self._workers = engine.workers
         self.sessions: Final = engine.sessions
         self.events: Final = engine.events

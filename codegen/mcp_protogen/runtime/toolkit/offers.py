@@ -14,7 +14,7 @@ from ..core.json import JSONObject
 from ..core.pagination import page
 from ..rules.handlers import Handlers
 from ..server.base import ServerBase, ServerRuntime, SessionBase
-from ..server.context import OpenConnection, Relay, RequestContext
+from ..server.context import OpenConnection, Relay, RequestContext, Switched
 from ..translation.revision_view import RevisionViews
 from .decorators import Marked, marks_of, new_mark
 from .functions import closest
@@ -386,6 +386,24 @@ class ToolkitRuntime(ServerRuntime):
         with _LOCK:
             if self.visibility.sessions.pop(connection, None) is not None:
                 self.lists = self._for_everybody()
+
+    def switched(self, connection: OpenConnection) -> Switched:
+        own = self.visibility.sessions.get(connection, ())
+        return (
+            *(("", text, is_tag, on) for text, is_tag, on in own),
+            *(one for mount in self.mounts for one in mount.switched(connection)),
+        )
+
+    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+        own = Switches()
+        for place, text, is_tag, on in switched:
+            if not place:
+                own.add(text, is_tag, on)
+        with _LOCK:
+            self.visibility.sessions[connection] = own
+            self.lists = self._for_everybody()
+        for mount in self.mounts:
+            mount.switch_all(connection, switched)
 
     @contextmanager
     def listening(self, context: RequestContext) -> Generator[None, None, None]:

@@ -7,16 +7,18 @@ worked on, stays in the worker where it is.
 from asyncio import Lock
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
 from ...core.json import JSONObject
 from ...core.subscriptions import Level
+from ...server.context import Switched
 
 
-class ClientChoices(NamedTuple):
-    """What the client of a session has chosen since it began, which all its workers know."""
+class Choices(NamedTuple):
+    """What was chosen of a session since it began, which all its workers know."""
 
     confirmed: bool
     """Whether the handshake is complete."""
@@ -24,15 +26,27 @@ class ClientChoices(NamedTuple):
     """The level of the least severe log entries that it wants."""
     subscriptions: frozenset[str]
     """The resources that it subscribed to."""
+    switched: Switched = ()
+    """What the server has switched on and off for it."""
 
-    def onto(self, base: "ClientChoices", stored: "ClientChoices") -> "ClientChoices":
+    def onto(self, base: "Choices", stored: "Choices") -> "Choices":
         """Return these choices, made from `base`, with those that are `stored` by now."""
-        return ClientChoices(
+        return Choices(
             self.confirmed or stored.confirmed,
             stored.level if self.level == base.level else self.level,
             stored.subscriptions - (base.subscriptions - self.subscriptions)
             | (self.subscriptions - base.subscriptions),
+            self._switched_onto(base.switched, stored.switched),
         )
+
+    def _switched_onto(self, base: Switched, stored: Switched) -> Switched:
+        if self.switched == base:
+            return stored
+        known = takewhile(lambda pair: pair[0] == pair[1], zip(self.switched, base, strict=False))
+        new = self.switched[sum(1 for _ in known) :]
+        again = {switch[:3] for switch in new}
+        # The last switch of an item counts.
+        return (*(switch for switch in stored if switch[:3] not in again), *new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +62,11 @@ class SessionRecord:
     confirmed: bool
     level: Level
     subscriptions: frozenset[str]
+    switched: Switched = ()
 
     @property
-    def choices(self) -> ClientChoices:
-        return ClientChoices(self.confirmed, self.level, self.subscriptions)
+    def choices(self) -> Choices:
+        return Choices(self.confirmed, self.level, self.subscriptions, self.switched)
 
     def to_bytes(self) -> bytes:
         return _records().dump_json(self)
@@ -73,7 +88,7 @@ class SessionCopy:
     """What a worker knows of a session that is stored for several."""
 
     key: str
-    choices: ClientChoices
+    choices: Choices
     """What is stored of them."""
     version: int
     as_of: int

@@ -91,6 +91,8 @@ class StandaloneStream(StreamSink):
     """Whether responses begin with an event without a message."""
     on_owned: Callable[[bool], None] | None = None
     """Called when this worker has become the owner, or is it no more."""
+    on_missed: Callable[[], None] | None = None
+    """Called when there was no owner for a time, who would have sent what was published."""
     _epoch: int = 0
     """The number of the latest claim that is known of."""
     _delivered: int = 0
@@ -250,11 +252,15 @@ class StandaloneStream(StreamSink):
     async def _hand_over(self, before: StoredSession) -> None:
         """Have the owner before let go, and find out how far it has come."""
         delivered = before.delivered
-        if before.owner is not None:
-            letter = Claimed(session=self.log.key, epoch=self._epoch)
-            said = await self._context.peers.tell([before.owner], letter)
-            if isinstance(sent := said.get(before.owner, {}).get("delivered"), int):
+        owners = [] if before.owner is None else [before.owner]
+        letter = Claimed(session=self.log.key, epoch=self._epoch)
+        answers = await self._context.peers.tell(owners, letter)
+        for answer in answers.values():
+            if isinstance(sent := answer.get("delivered"), int):
                 delivered = max(delivered, sent)
+        was_ours = before.owner == self._context.peers.name
+        if not (answers or was_ours) and self.on_missed is not None:
+            self.on_missed()
         self._delivered = max(self._delivered, delivered)
 
     async def _begin(self, listening: _Listening) -> None:

@@ -23,7 +23,7 @@ from .asgi import HttpRefusal
 from .event_log import StreamContext
 from .peers import key_of
 from .servers import HttpServers
-from .session_record import ClientChoices, SessionCopy, SessionRecord
+from .session_record import Choices, SessionCopy, SessionRecord
 from .session_streams import SessionStreams
 
 _log: Final = getLogger(__name__)
@@ -67,10 +67,10 @@ class HttpSession:
     # What other workers know of it.
 
     @property
-    def choices(self) -> ClientChoices:
+    def choices(self) -> Choices:
         connection = self.connection
         confirmed = connection.endpoint.connection.state is State.OPEN
-        return ClientChoices(confirmed, connection.level, connection.subscriptions)
+        return Choices(confirmed, connection.level, connection.subscriptions, connection.switched)
 
     @property
     def changed(self) -> bool:
@@ -83,7 +83,7 @@ class HttpSession:
         """Return whether something is to be saved, or made known, before an answer."""
         return self.copy is not None and (self.copy.changing.locked() or self.changed)
 
-    def record(self, choices: ClientChoices) -> bytes:
+    def record(self, choices: Choices) -> bytes:
         connection = self.connection.endpoint.connection
         record = SessionRecord(
             revision=self.revision,
@@ -93,10 +93,11 @@ class HttpSession:
             confirmed=choices.confirmed,
             level=cast(Level, choices.level),
             subscriptions=choices.subscriptions,
+            switched=choices.switched,
         )
         return record.to_bytes()
 
-    def choose(self, choices: ClientChoices) -> None:
+    def choose(self, choices: Choices) -> None:
         """Go on with other choices; raise the error of subscriptions that are too many."""
         before, connection = self.connection.subscriptions, self.connection.endpoint.connection
         for uri in before - choices.subscriptions:
@@ -104,6 +105,9 @@ class HttpSession:
         for uri in choices.subscriptions - before:
             self.connection.listeners.subscribe(uri)
         self.connection.level = choices.level
+        if choices.switched != self.connection.switched:
+            server = self.connection.server.__mcp_runtime__
+            server.switch_all(self.connection, choices.switched)
         if choices.confirmed and connection.state is State.OPEN_PENDING:
             connection.enter(State.OPEN)
 

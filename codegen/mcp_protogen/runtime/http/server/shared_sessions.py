@@ -10,6 +10,7 @@ this worker, or not for it alone, are handed to those that they are for.
 import re
 from asyncio import Lock, Semaphore, gather
 from collections.abc import Collection
+from functools import partial
 from logging import getLogger
 from typing import Final
 from weakref import WeakValueDictionary
@@ -132,8 +133,11 @@ class SharedSessions(SessionRegistry):
     def _adopt(self, session: HttpSession) -> None:
         key = key_of(session.id)
         session.copy = SessionCopy(key, session.choices, 0, self._gaps)
-        session.streams.standalone.on_owned = session.own
+        standalone, connection = session.streams.standalone, session.connection
+        standalone.on_owned = session.own
+        standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
         self._by_key[key] = session
+        connection.settle = partial(self._settle, session)
         if self._servers.of_each and self._servers.relay is not None:
             self._servers.relay.add(session.connection.server, key)
 
@@ -258,6 +262,14 @@ class SharedSessions(SessionRegistry):
         async with _copy_of(session).changing:
             if session.changed:
                 await self._write(session)
+
+    async def _settle(self, session: HttpSession) -> None:
+        """Do as `save`, for what is not the answer to a request."""
+        try:
+            if session.unsaved and not session.ended:
+                await self.save(session)
+        except (EngineUnavailable, HttpRefusal) as error:
+            self._throttled.info("what was chosen of a session is not saved: %s", error)
 
     async def _write(self, session: HttpSession, *, confirmed: bool = False) -> frozenset[str]:
         """Write the record of a session, and let those know who have a copy; return who they are.

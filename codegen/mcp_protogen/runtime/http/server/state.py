@@ -7,6 +7,8 @@ if they took too long; then it closes all sessions, and completes the responses 
 from asyncio import Task, gather, timeout
 from collections.abc import Collection
 from contextlib import suppress
+from logging import getLogger
+from typing import Final
 
 from ...core.connection_errors import Disconnected
 from ...core.options import Options
@@ -22,6 +24,8 @@ from .param_header_check import ToolHeaders
 from .servers import HttpServers
 from .sessions import SessionRegistry
 from .shared_sessions import SharedSessions
+
+_log: Final = getLogger(__name__)
 
 
 class HttpState(HttpServers):
@@ -84,6 +88,11 @@ class HttpState(HttpServers):
         """Connect to what is shared with other workers; without `shared`, this does nothing."""
         await self.peers.begin()
         if self.relay is not None:
+            if self.offer.stateless and not self.options.state_keys:
+                _log.warning(
+                    "without Options(state_keys=...), which all workers have, a request that asks"
+                    " its client something can only go on in the process where it began"
+                )
             for server in self.shared_servers:
                 self.relay.add(server)
 

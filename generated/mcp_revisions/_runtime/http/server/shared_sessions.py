@@ -1,0 +1,394 @@
+"""Sessions that several workers serve: each has a copy of those that it is asked for.
+
+A copy is good without a look at the engine as long as this worker is heard by the others: who
+changes a session, or ends it, waits until all who have a copy know. After a gap in what was heard,
+each copy is read again before its next use. What a client has chosen is stored before it is
+answered, so that it holds wherever the client asks next. Messages of the client that are not for
+this worker, or not for it alone, are handed to those that they are for.
+"""
+
+import re
+from asyncio import Lock, Semaphore, gather
+from collections.abc import Collection
+from functools import partial
+from logging import getLogger
+from typing import Final
+from weakref import WeakValueDictionary
+
+from ...connection import CANCELLED, INITIALIZED, PROGRESS, Connection
+from ...core.errors import InvalidAnswer, ProtocolError, RequestId
+from ...core.json import JSONObject, json_text
+from ...core.throttle import Throttle
+from ...messages import jsonrpc
+from ...messages.envelope import PROGRESS_TOKEN
+from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
+from ...rules.lifecycle import State
+from ...server.connection import BoundServer
+from ...sharing.engine import EngineUnavailable, StoredSession
+from .asgi import HttpRefusal
+from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, key_of
+from .servers import HttpServers
+from .session_record import SessionCopy, SessionRecord, read_record
+from .sessions import HttpSession, SessionRegistry
+
+_log: Final = getLogger(__name__)
+
+_ID: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_OWN_ID: Final = re.compile(r"(s[A-Za-z0-9_-]{8})\.[0-9]{1,15}")
+
+# Sessions that are let go of at the same time.
+_AT_ONCE: Final = 100
+
+# Records live a little longer than sessions, which are refreshed each quarter of their time.
+_LONGER: Final = 1.25
+
+# In the place of the number of gaps: read it again.
+_UNSURE: Final = -1
+
+
+class SharedSessions(SessionRegistry):
+    """The copies of this worker."""
+
+    def __init__(self, servers: HttpServers) -> None:
+        super().__init__(servers)
+        self.get = self._sure
+        self._peers = peers = servers.peers
+        self._by_key: dict[str, HttpSession] = {}
+        # Who reads what is stored, or writes it, is alone with the session here.
+        self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+        self._gaps = 0
+        self._lifetime = self._http.session_lifetime * _LONGER
+        self._throttled = Throttle(_log)
+        peers.on(Changed, self._on_changed)
+        peers.on(Ended, self._on_ended)
+        peers.on(Notified, self._on_notified)
+        peers.on(Answered, self._on_answered)
+        peers.on(Claimed, self._on_claimed)
+        peers.on(Taken, self._on_taken)
+        peers.on_gap(self._on_gap)
+
+    # What is known.
+
+    def _sure(self, id: str) -> HttpSession | None:
+        session = self._sessions.get(id)
+        if session is None or not self._peers.current:
+            return None
+        return session if session.copy and session.copy.as_of == self._gaps else None
+
+    async def open(self, id: str) -> HttpSession | None:
+        if not _ID.fullmatch(id):
+            # An engine is not asked for anything else.
+            return None
+        async with self._lock(key_of(id)):
+            return self._sure(id) or await self._read(id)
+
+    def _lock(self, key: str) -> Lock:
+        return self._locks.setdefault(key, Lock())
+
+    async def _read(self, id: str) -> HttpSession | None:
+        """Return a session as it is stored now, if it is; raise `EngineUnavailable`."""
+        as_of, name = self._gaps, self._peers.name
+        stored = await self._peers.engine.sessions.open(key_of(id), name)
+        record = None if stored is None else self._understood(stored)
+        session = self._sessions.get(id)
+        if stored is None or record is None:
+            if session is not None:
+                await self.remove(session)
+            return None
+        if session is None:
+            session = await self._revived(id, record)
+        copy = _copy_of(session)
+        try:
+            if (session.principal, session.revision) != (record.principal, record.revision):
+                raise ValueError("it has become that of another client")
+            session.choose(session.choices.onto(copy.choices, record.choices))
+        except (ValueError, ProtocolError) as error:
+            self._throttled.warning("a session that is stored is not served: %s", error)
+            await self.remove(session)
+            return None
+        copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
+        session.own(stored.owner == name)
+        return session
+
+    def _understood(self, stored: StoredSession) -> SessionRecord | None:
+        try:
+            record = read_record(stored.record)
+            if record.revision not in self._servers.offer.handshake:
+                raise ValueError(f"nobody here speaks {record.revision:.20}")
+        except ValueError as error:
+            self._throttled.warning("a session that is stored is not served: %s", error)
+            return None
+        return record
+
+    async def _revived(self, id: str, record: SessionRecord) -> HttpSession:
+        bound_server = self._servers.bound_server(record.revision, own=True)
+        connection = bound_server.connection()
+        bound_server.remember(connection, record.capabilities, record.info)
+        session = await self._add(id, record.principal, bound_server, connection)
+        if not record.confirmed:
+            connection.enter(State.OPEN_PENDING)
+        self._adopt(session)
+        return session
+
+    def _adopt(self, session: HttpSession) -> None:
+        key = key_of(session.id)
+        session.copy = SessionCopy(key, session.choices, 0, self._gaps)
+        standalone, connection = session.streams.standalone, session.connection
+        standalone.on_owned = session.own
+        standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
+        self._by_key[key] = session
+        connection.settle = partial(self._settle, session)
+        if self._servers.of_each and self._servers.relay is not None:
+            self._servers.relay.add(session.connection.server, key)
+
+    def _found(self, key: str) -> HttpSession | None:
+        session = self._by_key.get(key)
+        return session if session and self._sessions.get(session.id) is session else None
+
+    def _on_gap(self) -> None:
+        self._gaps += 1
+        for session in self:
+            # Nobody may ask for it, and yet it has streams that end when it does.
+            if session.under_way:
+                self._servers.tasks.start(self._renew(session))
+
+    async def _renew(self, session: HttpSession) -> None:
+        copy = _copy_of(session)
+        async with self._lock(copy.key):
+            if self._found(copy.key) is session:
+                try:
+                    await self._read(session.id)
+                except EngineUnavailable:
+                    copy.as_of = _UNSURE
+
+    # How they begin and end.
+
+    async def begin(
+        self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
+    ) -> HttpSession:
+        session = await self._add(id, principal, bound_server, connection)
+        self._adopt(session)
+        try:
+            await self._write(session)
+        except BaseException:
+            await self.remove(session)
+            raise
+        return session
+
+    def note_end(self, session: HttpSession) -> None:
+        super().note_end(session)
+        _copy_of(session).used = True
+
+    def _expire(self) -> None:
+        super()._expire()
+        used = [_copy_of(one) for one in self if one.under_way or _copy_of(one).used]
+        if used:
+            self._servers.tasks.start(self._refresh(used))
+
+    async def _refresh(self, copies: Collection[SessionCopy]) -> None:
+        for copy in copies:
+            copy.used = False
+        try:
+            keys = [copy.key for copy in copies]
+            await self._peers.engine.sessions.refresh(keys, self._lifetime)
+        except EngineUnavailable:
+            for copy in copies:
+                copy.used = True
+
+    async def remove(self, session: HttpSession) -> None:
+        """Close a session that is not served here any more."""
+        self._forget(_copy_of(session).key)
+        await super().remove(session)
+
+    def _forget(self, key: str) -> None:
+        self._by_key.pop(key, None)
+        if self._servers.of_each and self._servers.relay is not None:
+            self._servers.relay.remove(key)
+
+    async def delete(self, session: HttpSession) -> None:
+        copy, session.ended = _copy_of(session), True
+        try:
+            others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
+        except BaseException:
+            session.ended, copy.as_of = False, _UNSURE
+            raise
+        await self.remove(session)
+        await self._peers.tell(others or (), Ended(session=copy.key))
+
+    async def _closed(self, session: HttpSession) -> None:
+        """Let go of a copy; the session may go on elsewhere."""
+        key = _copy_of(session).key
+        await session.close(forget=False)
+        async with self._lock(key):
+            if self._by_key.get(key) is not session:
+                # It is used here again.
+                return
+            self._forget(key)
+            try:
+                if self._peers.current:
+                    await self._peers.engine.sessions.leave(key, self._peers.name)
+            except EngineUnavailable:
+                self._throttled.info("a session is still said to be known here that is not")
+
+    async def close(self) -> None:
+        at_once, sessions = Semaphore(_AT_ONCE), list(self)
+
+        async def closed(session: HttpSession) -> None:
+            async with at_once:
+                await self._closed(session)
+
+        self._sessions.clear()
+        await super().close()
+        await gather(*map(closed, sessions))
+
+    async def _on_ended(self, letter: Ended) -> None:
+        async with self._lock(letter.session):
+            if (session := self._found(letter.session)) is not None:
+                await self.remove(session)
+
+    # Who writes its streams.
+
+    async def _on_claimed(self, letter: Claimed) -> JSONObject | None:
+        session = self._found(letter.session)
+        return None if session is None else session.streams.standalone.claimed(letter.epoch)
+
+    async def _on_taken(self, letter: Taken) -> None:
+        if (session := self._found(letter.session)) is not None:
+            await session.streams.taken(letter)
+
+    # What the client chooses.
+
+    async def save(self, session: HttpSession) -> None:
+        async with _copy_of(session).changing:
+            if session.changed:
+                await self._write(session)
+
+    async def _settle(self, session: HttpSession) -> None:
+        """Do as `save`, for what is not the answer to a request."""
+        try:
+            if session.unsaved and not session.ended:
+                await self.save(session)
+        except (EngineUnavailable, HttpRefusal) as error:
+            self._throttled.info("what was chosen of a session is not saved: %s", error)
+
+    async def _write(self, session: HttpSession, *, confirmed: bool = False) -> frozenset[str]:
+        """Write the record of a session, and let those know who have a copy; return who they are.
+
+        Raise `EngineUnavailable`, and `HttpRefusal` if the session is over.
+        """
+        copy, engine, before = _copy_of(session), self._peers.engine, _copy_of(session).choices
+        async with self._lock(copy.key):
+            saved = None
+            while saved is None:
+                choices = session.choices.onto(copy.choices, copy.choices)
+                if confirmed:
+                    choices = choices._replace(confirmed=True)
+                record, version, lifetime = session.record(choices), copy.version, self._lifetime
+                try:
+                    saved = await engine.sessions.save(
+                        copy.key, self._peers.name, record, version=version, lifetime=lifetime
+                    )
+                    if saved is None and await self._read(session.id) is not session:
+                        raise HttpRefusal(404, "The session was ended; begin anew with initialize")
+                except EngineUnavailable:
+                    # It may have been written.
+                    copy.as_of = _UNSURE
+                    raise
+            copy.choices, copy.version = choices, saved.version
+        if copy.choices != before:
+            await self._peers.tell(saved.others, Changed(session=copy.key))
+        return saved.others
+
+    async def _on_changed(self, letter: Changed) -> None:
+        async with self._lock(letter.session):
+            if (session := self._found(letter.session)) is not None:
+                try:
+                    await self._read(session.id)
+                except EngineUnavailable:
+                    _copy_of(session).as_of = _UNSURE
+
+    # Messages of the client that are for other workers.
+
+    async def share(self, session: HttpSession, message: Parsed | Batch) -> bool:
+        if not isinstance(message, Batch):
+            return await self._share(session, message)
+        for member in message.members:
+            await self._share(session, member)
+        return False
+
+    async def _share(self, session: HttpSession, message: Parsed) -> bool:
+        """Do as `share` for one message; raise `HttpRefusal` if who asked does not take it in."""
+        if isinstance(message, Call) and message.id is None and message.method != PROGRESS:
+            await self._tell_of(session, message)
+            return False
+        asked, text, fault = _answer_in(message)
+        named = _OWN_ID.fullmatch(asked) if isinstance(asked, str) else None
+        if named is None or named[1] == self._peers.name:
+            return False
+        key, worker = _copy_of(session).key, named[1]
+        letter = Answered(session=key, principal=session.principal, message=text, fault=fault)
+        taken_in = await self._peers.tell([worker], letter)
+        if worker not in taken_in and not await self._peers.is_gone(worker):
+            raise HttpRefusal.for_now("Who has asked does not take in the answer")
+        return True
+
+    async def _tell_of(self, session: HttpSession, notification: Call) -> None:
+        """Let the other workers know of a notification, if it can mean something to them."""
+        copy, method = _copy_of(session), notification.method
+        connection = session.connection.endpoint.connection
+        if method == INITIALIZED:
+            if connection.state is State.OPEN_PENDING:
+                async with copy.changing:
+                    await self._write(session, confirmed=True)
+            return
+        if method == CANCELLED:
+            id = notification.params.get("requestId")
+            if isinstance(id, (str, int)) and connection.is_open(id):
+                return
+        elif method not in session.connection.handlers:
+            return
+        text = json_text(notification.message).decode()
+        letter = Notified(session=copy.key, principal=session.principal, message=text)
+        async with copy.changing:
+            # Who has a copy at this moment is said where a record is written.
+            await self._peers.tell(await self._write(session), letter)
+
+    async def _on_notified(self, letter: Notified) -> None:
+        self._take_in(letter.session, letter.principal, jsonrpc.read(letter.message))
+
+    async def _on_answered(self, letter: Answered) -> None:
+        message = jsonrpc.read(letter.message)
+        if letter.fault and isinstance(message, Malformed):
+            message = Malformed(InvalidAnswer(letter.fault, id=message.error.id))
+        self._take_in(letter.session, letter.principal, message)
+
+    def _take_in(self, key: str, principal: str | None, message: Parsed | Batch) -> None:
+        """Deal with what another worker was sent, and is no request."""
+        session = self._found(key)
+        is_request = isinstance(message, Call) and (
+            message.id is not None or message.method == INITIALIZED
+        )
+        if session is None or isinstance(message, Batch) or is_request:
+            self._throttled.info("a message of another worker is for nobody here")
+        elif session.principal != principal:
+            self._throttled.warning("a message of another worker is of another client")
+        else:
+            session.connection.endpoint.receive(message)
+
+
+def _copy_of(session: HttpSession) -> SessionCopy:
+    assert session.copy is not None
+    return session.copy
+
+
+def _answer_in(message: Parsed) -> tuple[RequestId | None, str, str]:
+    """Return the request of ours that a message is about, its text, and what is wrong with it."""
+    if isinstance(message, Call):
+        token = message.params.get(PROGRESS_TOKEN) if message.id is None else None
+        return token, json_text(message.message).decode(), ""
+    if isinstance(message, Malformed):
+        id = message.error.id if isinstance(message.error, InvalidAnswer) else None
+        return id, json_text({"id": id, "error": None}).decode(), message.error.message
+    outcome = {"result": message.result} if message.error is None else {"error": message.error}
+    text = json_text({"jsonrpc": jsonrpc.VERSION, "id": message.id, **outcome})
+    return message.id, text.decode(), ""
