@@ -75,7 +75,7 @@ def test_it_does_not_matter_how_requests_are_spread(
 def test_a_client_whose_connection_breaks_within_a_call_gets_all_of_it_elsewhere(
     peers: Peers, redis_server: RedisServer, client: str
 ) -> None:
-    visited(peers, redis_server, client, OLD, own=OLD, cut_after=b'"at 2"')
+    visited(peers, redis_server, client, OLD, cut_after=b'"at 2"')
 
 
 SEEN: Final[JsonObject] = {
@@ -104,7 +104,7 @@ def test_our_client_finds_everything(
     mcp = pkg.load(revision)
 
     async def script() -> None:
-        server = our_server("--shared", redis_server.url, "--as", revision)
+        server = our_server("--shared", redis_server.url, "--as", STATELESS)
         running = await peers.server(*server, behind=ANOTHER)
         before = len(running.errors)
         async with wire_to(running.port, cut_after=cut_after) as wire:
