@@ -714,6 +714,23 @@ class TestEnds:
             for site in (one, two):
                 assert await posted(at(session, site), request("ping")) == 404
 
+    async def test_RJ08_who_is_reading_it_does_not_bring_it_back(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine) as (one,):
+            session = await one.initialize()
+            sessions = one.app._running.state.sessions
+            found = sessions.get(session.id)
+            engine.lose()
+            reading = engine.hold("sessions.open")
+            pinging = asyncio.create_task(posted(session, request("ping")))
+            await until(lambda: "sessions.open" in engine.calls)
+            ending = asyncio.create_task(sessions.delete(found))
+            await asyncio.sleep(0.02)
+            reading.set()
+            await ending
+            await pinging
+            assert await posted(session, request("ping")) == 404
+
     async def test_a_change_of_one_that_has_ended_elsewhere_is_refused(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, lease=0.05) as (one, two):
@@ -789,6 +806,20 @@ class TestEngineAway:
                 assert response.headers["retry-after"] == "1"
             assert text_in(await copied.call("who")) == "None"
             engine.away = False
+
+    async def test_what_others_could_not_be_told_they_are_told_with_the_next_answer(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            (second,) = await known(session, two)
+            engine.failing.add("mail.send")
+            chosen = request("logging/setLevel", level="error")
+            assert (await session.post(chosen)).status_code == 503
+            # It is stored, but does not hold there yet.
+            assert (await stored(engine, session))["level"] == "error"
+            engine.failing.clear()
+            assert outcome(await session.post(chosen)) == (200, None)
+            assert await logged(second) == ["high"]
 
     async def test_it_goes_on_once_the_engine_is_back(self) -> None:
         engine = Engine()

@@ -74,9 +74,11 @@ class HttpSession:
 
     @property
     def changed(self) -> bool:
-        """Return whether the client has chosen something that is not stored."""
-        stored = None if self.copy is None else self.copy.choices
-        return stored is not None and self.choices.onto(stored, stored) != stored
+        """Return whether something was chosen that is not stored, or that others do not know."""
+        copy, choices = self.copy, self.choices
+        if copy is None or choices == copy.choices:
+            return copy is not None and copy.untold
+        return copy.untold or choices.onto(copy.choices, copy.choices) != copy.choices
 
     @property
     def unsaved(self) -> bool:
