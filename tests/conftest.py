@@ -48,7 +48,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = terminalreporter.getreports("skipped")
     for line in missing.lines(report.longrepr[2] for report in skipped):
         terminalreporter.write_line(line, yellow=True)
-    terminalreporter.write_line(tables.described())
+    for line in (*behind.described(), tables.described()):
+        terminalreporter.write_line(line)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:

@@ -6,7 +6,7 @@ forwarder: what holds for one application is shown to hold for several, by the s
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -85,7 +85,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
 
 _KEY: Final = b"what all workers seal their states with"
 
-_chosen: Final[dict[str, Any]] = {"policy": None, "engine": None}
+_chosen: Final[dict[str, Any]] = {"policy": None, "engine": None, "described": None}
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -100,7 +100,15 @@ def configure(config: pytest.Config) -> None:
     if _chosen["policy"] is not None:
         held = ExitStack()
         config.add_cleanup(held.close)
-        _chosen["engine"] = ENGINES[config.getoption("--engine")](held)
+        engine: str = config.getoption("--engine")
+        _chosen["engine"] = ENGINES[engine](held)
+        _chosen["described"] = f"workers: behind {_chosen['policy']}, sharing {engine}"
+
+
+def described() -> Iterator[str]:
+    """Yield what a run has in the place of single applications, in words."""
+    if _chosen["described"] is not None:
+        yield _chosen["described"]
 
 
 def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
@@ -127,9 +135,20 @@ def _redis(held: ExitStack) -> Callable[[], Any]:
     return lambda: RedisEngine(server.url, namespace=next(names))
 
 
+def _postgres(held: ExitStack) -> Callable[[], Any]:
+    from mcp_revisions import PostgresEngine
+
+    from support.engines import postgres_running
+
+    server = held.enter_context(postgres_running())
+    names = (f"tests-{number}" for number in count())
+    return lambda: PostgresEngine(server.url, schema=next(names))
+
+
 ENGINES: Final[Mapping[str, Callable[[ExitStack], Callable[[], Any]]]] = {
     "memory": _memory,
     "redis": _redis,
+    "postgres": _postgres,
 }
 """What makes engines of a kind, of which none knows what another one keeps."""
 
