@@ -802,7 +802,6 @@ class TestEnds:
                 await until(lambda: "sessions.leave" in engine.calls)
                 assert await posted(session, request("ping")) == 200
 
-
     async def test_what_has_lost_its_session_ends_also_if_that_is_not_seen_at_once(self) -> None:
         engine = Engine()
         async with workers(ours(), engine=engine) as (one,):

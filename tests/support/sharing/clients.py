@@ -152,20 +152,21 @@ class Client:
             else:
                 if reply.status != 503:
                     return reply, worker
-                said = await self._read(reply)
+                said = await self.read(reply)
                 witness.say(f"{self.name}: {worker} refuses for now: {said}")
                 witness.check(witness.excused(begun), f"{self.name}: 503 of {worker}: {said}")
             await asyncio.sleep(witness.lease / 10)
         witness.wrong(f"{self.name}: no worker takes {method} {message}")
         raise Lost
 
-    async def _read(self, reply: Reply) -> JsonObject:
+    async def read(self, reply: Reply) -> JsonObject:
+        """Read a body as far as it comes."""
         try:
             return await whole(reply)
         except ConnectionError:
             return {}
 
-    def _gone(self, status: int, what: str) -> None:
+    def gone(self, status: int, what: str) -> None:
         """Note that a session is not known any more."""
         excused = self.over or self.witness.forgotten
         self.witness.check(excused, f"{self.name}: {what} is answered with {status}")
@@ -183,9 +184,9 @@ class Client:
     async def tell(self, message: JsonObject) -> bool:
         """Post what is no request, until it is taken."""
         reply, worker = await self.ask("POST", message)
-        await self._read(reply)
+        await self.read(reply)
         if reply.status == 404:
-            self._gone(404, str(message))
+            self.gone(404, str(message))
         else:
             self.witness.check(reply.status == 202, f"{self.name}: {reply.status} of {worker}")
         return reply.status == 202
@@ -196,9 +197,9 @@ class Client:
         while not self.over:
             self.calls += 1
             reply, worker = await self.ask("POST", request(method, self.calls, **params))
-            said = await self._read(reply)
+            said = await self.read(reply)
             if reply.status == 404:
-                self._gone(404, method)
+                self.gone(404, method)
                 return False
             if "result" in said:
                 return True
@@ -276,7 +277,7 @@ class Client:
                     reply = await self.world.wires.ask(
                         worker, "POST", fields, json.dumps(message).encode()
                     )
-                    await self._read(reply)
+                    await self.read(reply)
                     self.witness.check(reply.status in (404, 503), "somebody else got in")
 
     async def end(self) -> None:
@@ -287,7 +288,7 @@ class Client:
         await asyncio.sleep(self.witness.lease / 10)
         self.over = self.ended = True
         reply, worker = await self.ask("DELETE")
-        await self._read(reply)
+        await self.read(reply)
         self.witness.check(reply.status in (204, 404), f"DELETE: {reply.status} of {worker}")
         await self.see_it_ended()
         await call
@@ -301,7 +302,7 @@ class Client:
             body = json.dumps(request("ping", 1)).encode()
             with suppress(ConnectionError):
                 reply = await self.world.wires.ask(worker, "POST", self.fields(), body)
-                await self._read(reply)
+                await self.read(reply)
                 excused = reply.status == 503 and self.witness.excused(begun)
                 self.witness.check(
                     reply.status == 404 or excused, f"{worker} still serves: {reply.status}"
@@ -357,9 +358,7 @@ class _Call:
     def _message(self) -> JsonObject:
         arguments = {"number": self.number, "steps": self._steps}
         meta = {"progressToken": self.number}
-        return request(
-            "tools/call", self.number, name="script", arguments=arguments, _meta=meta
-        )
+        return request("tools/call", self.number, name="script", arguments=arguments, _meta=meta)
 
     async def run(self) -> Outcome:
         begun, client, witness = self._witness.now, self._client, self._witness
@@ -391,10 +390,10 @@ class _Call:
 
     async def _read(self, reply: Reply) -> None:
         if reply.status == 404:
-            self._client._gone(404, self.number)
+            self._client.gone(404, self.number)
             raise Lost
         if reply.fields.get("content-type") != EVENTS:
-            self._take_in(await self._client._read(reply))
+            self._take_in(await self._client.read(reply))
             if self._unfinished:
                 raise Lost
             return
@@ -439,7 +438,7 @@ class _Call:
         if reply.status == 400:
             excused = self._witness.forgotten or self._client.over
             self._witness.check(excused, f"{self.number}: {self._last.id} is not known")
-            await self._client._read(reply)
+            await self._client.read(reply)
             raise Lost
         await self._read(reply)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 from support.http.serving import EVENTS, JSON
 from support.json_types import JsonObject
@@ -56,7 +57,7 @@ class Listener:
 
     async def open(self, *, plain: bool = False) -> None:
         """Open one more response; the one before ends by that, if it has not."""
-        client, more = self.client, dict[str, str]()
+        client, more = self.client, dict[str, Any]()
         last = 0 if plain else self._last
         if not plain:
             more["last_event_id"] = f"~.{last}"
@@ -69,9 +70,9 @@ class Listener:
         where = f"{client.name} listens at {worker} {f'after {last}' if last else ''}"
         self.witness.say(f"{where}: {reply.status}")
         if reply.status != 200:
-            await client._read(reply)
+            await client.read(reply)
             if reply.status == 404:
-                client._gone(404, "GET")
+                client.gone(404, "GET")
             else:
                 excused = self.witness.forgotten or client.over
                 self.witness.check(excused, f"{where}: {reply.status}")
@@ -194,7 +195,7 @@ class Listener:
         for text in said:
             call, _, index = text.rpartition("/")
             gap = int(index) - last.get(call, -1)
-            right = gap == 1 or (self.unsure and gap > 1)
+            right = gap == 1 or ((self.unsure or self.witness.forgotten) and gap > 1)
             self.witness.check(right, f"{self.client.name}: {text} after {last.get(call)}")
             last[call] = int(index)
         if not self.witness.troubles:
@@ -282,9 +283,7 @@ class ListenStream:
             one.uri
             for one in self.world.publications
             if one.uri in self.uris
-            and any(
-                opened.begun < one.begun and opened.ended == inf for opened in self.responses
-            )
+            and any(opened.begun < one.begun and opened.ended == inf for opened in self.responses)
             and not any(when >= one.begun and uri == one.uri for when, uri in self.heard)
         ]
 

@@ -6,7 +6,6 @@ its output is something that has happened in a worker.
 
 import asyncio
 import json
-import logging
 import mmap
 import os
 import signal
@@ -16,6 +15,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from importlib import import_module
 from random import Random
 from typing import Any, Final
 
@@ -225,7 +225,11 @@ class _Part:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self._inner, name)
-        return lambda *given, **named: self._engine.call(method, given, named)
+
+        def call(*given: Any, **named: Any) -> Any:
+            return self._engine.call(method, given, named)
+
+        return call
 
 
 def _say(kind: str, *what: object) -> None:
@@ -241,9 +245,6 @@ async def _serve(
 
     from support.sharing.schedules import NAMES
     from support.sharing.scripted import Hooks, app_of
-
-    if os.environ.get("NURSERY_LOG"):
-        logging.basicConfig(level=logging.INFO, format=f"%(asctime)s worker {place}: %(message)s")
 
     def die(when: str) -> None:
         _say("note", "dies", place)
@@ -269,7 +270,7 @@ async def _watch(place: int, lease: float) -> None:
 
 def main(url: str, lease: float) -> None:
     """Do what is said, until nobody says anything any more."""
-    import uvicorn  # noqa: F401
+    import_module("uvicorn")
     from mcp_revisions import RedisEngine
 
     from support.sharing import schedules, scripted
@@ -289,7 +290,8 @@ def main(url: str, lease: float) -> None:
             continue
         os.close(held)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        asyncio.run(_serve(*given, url, lease, troubles, alive))
+        place, port = map(int, given)
+        asyncio.run(_serve(place, port, url, lease, troubles, alive))
         os._exit(0)
 
 

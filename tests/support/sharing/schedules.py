@@ -184,8 +184,13 @@ def _steps(random: Random, calm: bool) -> list[tuple[Any, ...]]:
     return steps
 
 
+_STEPS: Final = ("log", "log", "log", "ask", "ask", "sleep", "progress", "later", "let_go")
+
+
 def _step(random: Random) -> tuple[Any, ...]:
-    name = random.choice(("log", "log", "log", "ask", "ask", "sleep", "progress", "later", "let_go"))
+    name = random.choice(
+        ("log", "log", "log", "ask", "ask", "sleep", "progress", "later", "let_go")
+    )
     if name == "sleep":
         return (name, random.choice((0.0, 0.05, 0.5)))
     if name == "later":

@@ -339,9 +339,7 @@ class Worker:
 class Simulated:
     """The workers of an endpoint, some of which are gone, and their engine."""
 
-    def __init__(
-        self, random: Random, number: int, names: Sequence[str], witness: Witness
-    ) -> None:
+    def __init__(self, random: Random, number: int, names: Sequence[str], witness: Witness) -> None:
         self.engine = Engine(random, witness.lease)
         self._names = names
         self._witness = witness
@@ -364,9 +362,7 @@ class Simulated:
         self._all.append(worker)
         return worker
 
-    async def ask(
-        self, worker: int, method: str, fields: Mapping[str, str], body: bytes
-    ) -> Reply:
+    async def ask(self, worker: int, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         return await self.workers[worker].ask(method, fields, body)
 
     # Troubles.
@@ -419,11 +415,14 @@ class _Watched:
         self._worker = worker
 
     @asynccontextmanager
-    async def connect(self, name: str, lease: float, receive: Any) -> Any:
+    async def connect(
+        self, name: str, lease: float, receive: Any
+    ) -> AsyncGenerator[Connection, None]:
         async with AsyncExitStack() as stack:
             entered = self._engine.connect(name, lease, receive)
-            self._worker.connection = await stack.enter_async_context(entered)
-            yield self._worker.connection
+            connection = await stack.enter_async_context(entered)
+            self._worker.connection = connection
+            yield connection
 
 
 def arm(worker: Worker, when: str) -> None:

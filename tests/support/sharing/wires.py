@@ -26,9 +26,7 @@ class Reply(Protocol):
 class Wires(Protocol):
     """The way to each worker."""
 
-    async def ask(
-        self, worker: int, method: str, fields: Mapping[str, str], body: bytes
-    ) -> Reply:
+    async def ask(self, worker: int, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         """Send a request; raise `ConnectionRefusedError` if it has reached nobody.
 
         Raise another `ConnectionError` if nobody knows what became of it.

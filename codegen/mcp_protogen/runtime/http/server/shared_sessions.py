@@ -28,7 +28,7 @@ from ...sharing.engine import EngineUnavailable, Saved, StoredSession
 from .asgi import HttpRefusal
 from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, key_of
 from .servers import HttpServers
-from .session_record import SessionCopy, SessionRecord, read_record
+from .session_record import CHOICES, SessionCopy, SessionRecord, read_record
 from .sessions import HttpSession, SessionRegistry
 
 _log: Final = getLogger(__name__)
@@ -106,6 +106,7 @@ class SharedSessions(SessionRegistry):
             self._throttled.warning("a session that is stored is not served: %s", error)
             await self.remove(session)
             return None
+        copy.hearsay |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
         session.own(stored.owner == name)
         return session
@@ -152,7 +153,7 @@ class SharedSessions(SessionRegistry):
             if session.under_way or session.connection.endpoint.connection.awaits:
                 self._servers.tasks.start(self._renew(session))
 
-    async def _renew(self, session: HttpSession) -> None:
+    async def _renew(self, session: HttpSession, *, left: bool = True) -> None:
         """See whether a session goes on, and what its client said while this worker was late."""
         copy = _copy_of(session)
         while self._found(copy.key) is session:
@@ -160,7 +161,8 @@ class SharedSessions(SessionRegistry):
                 async with self._lock(copy.key):
                     if self._found(copy.key) is session:
                         await self._read(session.id)
-                await self._peers.read_left(copy.key)
+                if left:
+                    await self._peers.read_left(copy.key)
                 return
             except EngineUnavailable:
                 copy.as_of = _UNSURE
@@ -297,7 +299,7 @@ class SharedSessions(SessionRegistry):
                 raise
         if copy.untold:
             await self._peers.tell(saved.others, Changed(session=copy.key))
-            copy.untold = False
+            copy.untold = copy.hearsay = False
         return saved.others
 
     async def _saved(
@@ -312,21 +314,27 @@ class SharedSessions(SessionRegistry):
             copy.key, self._peers.name, record, version=version, lifetime=lifetime
         )
         if saved is not None:
-            copy.untold |= choices != copy.choices
+            copy.untold |= copy.hearsay or choices != copy.choices
             copy.choices, copy.version = choices, saved.version
         return saved
 
     async def _on_changed(self, letter: Changed) -> None:
         async with self._lock(letter.session):
-            if (session := self._found(letter.session)) is not None:
-                try:
-                    await self._read(session.id)
-                except EngineUnavailable:
-                    _copy_of(session).as_of = _UNSURE
+            session = self._found(letter.session)
+        if session is not None:
+            # It may have a stream, on which all that was chosen has to hold from now on.
+            await self._renew(session, left=False)
 
     # Messages of the client that are for other workers.
 
     async def share(self, session: HttpSession, message: Parsed | Batch) -> bool:
+        members = message.members if isinstance(message, Batch) else (message,)
+        if any(isinstance(one, Call) and one.method in CHOICES for one in members):
+            # A client that makes a choice again was not answered, so that not all may know of it.
+            copy = _copy_of(session)
+            copy.untold |= copy.hearsay
+        if isinstance(message, Call) and message.id is not None:
+            return False
         if not isinstance(message, Batch):
             return await self._share(session, message)
         for member in message.members:
@@ -349,9 +357,7 @@ class SharedSessions(SessionRegistry):
             raise HttpRefusal.for_now("Who has asked does not take in the answer")
         return True
 
-    async def _hand(
-        self, workers: Collection[str], letter: Answered | Notified
-    ) -> Collection[str]:
+    async def _hand(self, workers: Collection[str], letter: Answered | Notified) -> Collection[str]:
         """Hand a message to workers; return those that are there, and do not take it in."""
         peers = self._peers
         late = set(workers) - (await peers.tell(workers, letter)).keys()

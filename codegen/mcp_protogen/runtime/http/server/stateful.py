@@ -17,6 +17,7 @@ from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
 from .response import HANDSHAKE, HttpResponse, single_request
+from .session_record import CHOICES
 from .session_streams import NO_SESSION
 from .sessions import HttpSession, new_id
 from .state import HttpState
@@ -53,7 +54,8 @@ class StatefulHttp:
         session.under_way += 1
         sessions, is_open = self._state.sessions, session.connection.endpoint.connection.is_open
         try:
-            if call is None and await sessions.share(session, message):
+            shared = call is None or call.method in CHOICES
+            if shared and await sessions.share(session, message):
                 await exchange.respond(202)
                 return
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
