@@ -48,7 +48,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = terminalreporter.getreports("skipped")
     for line in missing.lines(report.longrepr[2] for report in skipped):
         terminalreporter.write_line(line, yellow=True)
-    terminalreporter.write_line(tables.described())
+    for line in (*behind.described(), tables.described()):
+        terminalreporter.write_line(line)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
@@ -70,7 +71,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     scheduling.set_apart(items)
-    left_out = tables.left_out(items)
+    left_out = tables.left_out(items) + behind.left_out(items)
     row: str | None = config.getoption("--of")
     if row is not None:
         tests = (item for item in items if isinstance(item, pytest.Function))

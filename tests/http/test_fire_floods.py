@@ -27,7 +27,7 @@ from support.http.fire import (
 )
 from support.json_types import JsonObject
 from support.revisions import OLD
-from support.sessions.talking import INITIALIZED, hello
+from support.sessions.talking import INITIALIZED, hello, pkg
 from support.tables import count
 
 MANY = count(2_000, 10_000)

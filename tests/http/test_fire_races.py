@@ -9,6 +9,7 @@ from support.http.fire import (
     attacked,
     call,
     http,
+    leftovers,
     modern,
     modern_call,
     of_modern,
@@ -166,9 +167,7 @@ async def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) 
             for n, tool in enumerate(["wait", "talk", "ask"] * 5)
         ]
         asked.append(asyncio.create_task(site.ask(http(b"", "GET", **mine))))
-        await until(
-            lambda: site.target.begun == 15 and len(site.app._running.state.keep_alive) > 10
-        )
+        await until(lambda: site.target.begun == 15 and leftovers(site.app).get("streams", 0) > 10)
         ended = await asyncio.gather(*[site.ask(http(b"", "DELETE", **mine)) for _ in range(5)])
         assert sorted(one.status for one in ended) == [204, 404, 404, 404, 404]
         for one in asked:

@@ -15,6 +15,7 @@ from mcp_protogen.runtime.sharing.engine import (
     EngineUnavailable,
     Event,
     Events,
+    Letter,
     Saved,
     StoredSession,
 )
@@ -23,7 +24,7 @@ from mcp_protogen.runtime.sharing.postgres import PostgresEngine
 from mcp_protogen.runtime.sharing.redis import RedisEngine
 from support import tables
 from support.engines import SlowProxy
-from support.sharing import SharedEngine, Worker, until, working
+from support.sharing.workers import SharedEngine, Worker, until, working
 
 LIFETIME = 60.0
 NOBODY = frozenset[str]()
@@ -407,6 +408,16 @@ async def test_all_calls_fail_while_the_server_is_away_and_go_on_afterwards(
             await call()
         await a.connection.mail.send([("a", b"letter")])
         await until(lambda: a.letters)
+
+
+async def test_a_change_comes_before_a_letter_that_was_sent_later(shared: SharedEngine) -> None:
+    async with working(shared.engine(), "a", "b") as (a, b):
+        for number in range(20):
+            await a.connection.bus.publish([b"%d" % number])
+            await a.connection.mail.send([("b", b"%d" % number)])
+        await until(lambda: len(b.letters) == 20)
+        order = [(int(one.content), isinstance(one, Letter)) for one in b.heard]
+        assert all(order.index((n, False)) < order.index((n, True)) for n in range(20))
 
 
 async def test_a_server_that_has_lost_everything_is_a_gap(remote: SharedEngine) -> None:

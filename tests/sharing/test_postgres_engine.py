@@ -15,7 +15,7 @@ from mcp_protogen.runtime.sharing.engine import Change, EngineUnavailable, Event
 from mcp_protogen.runtime.sharing.postgres import PostgresConnection, PostgresEngine
 from support import tables
 from support.engines import PostgresServer
-from support.sharing import Worker, until, working
+from support.sharing.workers import Worker, until, working
 
 LIFETIME = 60.0
 
@@ -253,7 +253,7 @@ async def test_an_orderly_restart_loses_nothing(
             " update bus set last = 2; insert into changes values (2, '2', now())"
         )
         await until(lambda: b.letters and len(b.changes) == 2)
-        assert b.heard == [Change(b"1"), Letter(b"x"), Change(b"2")]
+        assert b.heard == [Change(b"1"), Change(b"2"), Letter(b"x")]
         assert a.connection.current and b.connection.current and not a.gaps
 
 

@@ -18,7 +18,7 @@ from support import tables
 from support.engines import RedisServer, SlowProxy, program, redis_running
 from support.folders import environment
 from support.ports import free_port
-from support.sharing import Worker, until, working
+from support.sharing.workers import Worker, until, working
 
 LIFETIME = 60.0
 

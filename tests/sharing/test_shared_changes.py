@@ -103,7 +103,7 @@ async def test_a_server_of_two_applications_publishes_once_for_each_engine() -> 
 
 
 async def test_what_another_server_publishes_is_not_heard() -> None:
-    other: Any = type("Other", (type(ours()),), {})
+    other: Any = type("Other", (ours().__class__,), {})
     servers = ours(), other()
     async with (
         workers(Engine(), *servers) as (one, two),
@@ -166,7 +166,7 @@ async def test_what_a_mounted_server_publishes_is_heard_under_its_prefix() -> No
 
 
 async def test_a_server_of_one_session_publishes_to_that_alone() -> None:
-    kind: Any = type(ours())
+    kind: Any = ours().__class__
     async with workers(Engine(), kind, kind) as (one, two):
         sessions = [await site.initialize() for site in (one, one, two)]
         async with AsyncExitStack() as stack:

@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     CreateMessageRequestParams,
+    CreateMessageResult,
     SamplingMessage,
     TextContent,
 )
@@ -109,7 +111,7 @@ class Tools:
             )
         except pkg.ProtocolError as error:
             return type(error).__name__
-        assert isinstance(said.content, TextContent)
+        assert isinstance(said, CreateMessageResult) and isinstance(said.content, TextContent)
         return f"{name}: {said.content.text}"
 
 
@@ -253,7 +255,7 @@ class TestAnswers:
                 for session, principal in ((key, "eve"), ("x" * 43, None)):
                     letter = peers.Answered(session=session, principal=principal, message=text)
                     content = json.dumps(
-                        {"sender": "seve", "letter": vars_of(letter), "number": None}
+                        {"sender": "seve", "letter": asdict(letter), "number": None}
                     )
                     await engine.workers[0].mail.send([(name, content.encode())])
                 assert await posted(first, answered(question, "yes")) == 202
@@ -278,10 +280,6 @@ class TestAnswers:
             name = engine.workers[0].name
             await engine.workers[0].mail.send([(name, letter) for letter in letters])
             assert text_in(await session.call("who")) == "None"
-
-
-def vars_of(letter: Any) -> JsonObject:
-    return {name: getattr(letter, name) for name in type(letter).__slots__}
 
 
 class TestNotifications:
@@ -395,10 +393,8 @@ class TestChoices:
             assert set(map(outcome, await asyncio.gather(*removals))) == {(200, None)}
             for one in sessions:
                 assert await logged(one) == ["high"]
-            (key,) = [peers.key_of(session.id)]
-            stored = await engine.workers[0].inner.sessions.open(key, engine.workers[0].name)
-            record = json.loads(stored.record)
-            assert sorted(record["subscriptions"]) == sorted(f"file:///{n}" for n in range(2, 10))
+            subscriptions = (await stored(engine, session))["subscriptions"]
+            assert sorted(subscriptions) == sorted(f"file:///{n}" for n in range(2, 10))
 
     async def test_a_change_is_answered_once_all_who_have_a_copy_know(self) -> None:
         engine = Engine()
@@ -449,6 +445,48 @@ class TestChoices:
             assert await pinging == 200
             assert outcome(await chosen) == (200, None)
             assert await logged(at(session, two)) == ["high"]
+
+    async def test_a_subscription_counts_where_the_stream_of_the_session_is(self) -> None:
+        servers = [ours(), ours(), ours()]
+        async with workers(*servers) as sites:
+            session = await sites[0].initialize()
+            sessions = await known(session, *sites)
+            async with sessions[1].get() as events:
+                # Once it listens, what is published is sent there.
+                await until(lambda: servers[1].sessions)
+                subscribe = request("resources/subscribe", uri=URI)
+                assert outcome(await sessions[2].post(subscribe)) == (200, None)
+                for one in servers:
+                    await one.resource_updated("file:///other")
+                    await one.resource_updated(URI)
+                    assert (await events.take())["params"] == {"uri": URI}
+                unsubscribe = request("resources/unsubscribe", uri=URI)
+                assert outcome(await sessions[0].post(unsubscribe)) == (200, None)
+                for one in servers:
+                    await one.resource_updated(URI)
+                assert await events.nothing()
+
+    async def test_what_is_being_saved_is_not_taken_back_by_what_is_read(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, lease=0.1) as (one, two):
+            session = await one.initialize()
+            (second,) = await known(session, two)
+            saving = engine.hold("sessions.save")
+            engine.calls.clear()
+            choosing = [
+                asyncio.create_task(each.post(message))
+                for each, message in (
+                    (session, request("logging/setLevel", 5, level="error")),
+                    (second, request("resources/subscribe", 6, uri=URI)),
+                )
+            ]
+            await until(lambda: engine.calls.count("sessions.save") == 2)
+            engine.lose()
+            saving.set()
+            assert [outcome(await one) for one in choosing] == [(200, None)] * 2
+            for each in (session, second):
+                assert await logged(each) == ["high"]
+            assert (await stored(engine, session))["subscriptions"] == [URI]
 
 
 class TestCopies:
@@ -620,15 +658,31 @@ class TestWhoseItIs:
             assert peers.key_of(session.id) in stored
 
 
+async def stored(engine: Engine, session: http.Session) -> JsonObject:
+    """The record of a session."""
+    found = await engine.memory.sessions.open(peers.key_of(session.id), "sother")
+    assert found is not None
+    record: JsonObject = json.loads(found.record)
+    return record
+
+
 async def rewrite(engine: Engine, session: http.Session, **members: Any) -> None:
     """Change what is stored of a session, as nobody should."""
     key, sessions = peers.key_of(session.id), engine.memory.sessions
-    stored = await sessions.open(key, "sother")
-    record = json.dumps({**json.loads(stored.record), **members}).encode()
-    assert await sessions.save(key, "sother", record, version=stored.version, lifetime=60)
+    found = await sessions.open(key, "sother")
+    assert found is not None
+    record = json.dumps({**json.loads(found.record), **members}).encode()
+    assert await sessions.save(key, "sother", record, version=found.version, lifetime=60)
 
 
 class TestEnds:
+    async def test_RJ08_it_is_ended_once_wherever_it_is_asked_for(self) -> None:
+        async with workers(ours(), ours()) as sites:
+            session = await sites[0].initialize()
+            both = await known(session, *sites)
+            answers = await asyncio.gather(*(one.delete() for one in both))
+            assert sorted(one.status_code for one in answers) == [204, 404]
+
     async def test_RJ08_one_that_was_ended_here_is_over_everywhere(self) -> None:
         call = Tools()
         async with workers(ours(call), ours(), ours()) as (one, two, three):
@@ -659,6 +713,23 @@ class TestEnds:
             await choosing
             for site in (one, two):
                 assert await posted(at(session, site), request("ping")) == 404
+
+    async def test_RJ08_who_is_reading_it_does_not_bring_it_back(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine) as (one,):
+            session = await one.initialize()
+            sessions = one.app._running.state.sessions
+            found = sessions.get(session.id)
+            engine.lose()
+            reading = engine.hold("sessions.open")
+            pinging = asyncio.create_task(posted(session, request("ping")))
+            await until(lambda: "sessions.open" in engine.calls)
+            ending = asyncio.create_task(sessions.delete(found))
+            await asyncio.sleep(0.02)
+            reading.set()
+            await ending
+            await pinging
+            assert await posted(session, request("ping")) == 404
 
     async def test_a_change_of_one_that_has_ended_elsewhere_is_refused(self) -> None:
         engine = Engine()
@@ -696,6 +767,17 @@ class TestEnds:
                     await asyncio.sleep(0.3)
             assert await posted(used, request("ping")) == 200
 
+    async def test_one_does_not_lapse_in_which_a_request_is_worked_on(self) -> None:
+        call, engine = Tools(), Engine()
+        async with workers(ours(call), engine=engine, session_lifetime=0.1) as (one,):
+            session = await one.initialize()
+            calling = asyncio.create_task(session.call("waits"))
+            await call.begun.wait()
+            before = len(engine.calls)
+            await until(lambda: engine.calls[before:].count("sessions.refresh") > 5)
+            call.go.set()
+            assert text_in(await calling) == "waits"
+
     async def test_one_that_is_used_elsewhere_goes_on_here_too(self) -> None:
         engine, servers = Engine(), [ours(), ours()]
         async with workers(*servers, engine=engine, session_lifetime=0.1) as (one, two):
@@ -724,6 +806,20 @@ class TestEngineAway:
                 assert response.headers["retry-after"] == "1"
             assert text_in(await copied.call("who")) == "None"
             engine.away = False
+
+    async def test_what_others_could_not_be_told_they_are_told_with_the_next_answer(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            (second,) = await known(session, two)
+            engine.failing.add("mail.send")
+            chosen = request("logging/setLevel", level="error")
+            assert (await session.post(chosen)).status_code == 503
+            # It is stored, but does not hold there yet.
+            assert (await stored(engine, session))["level"] == "error"
+            engine.failing.clear()
+            assert outcome(await session.post(chosen)) == (200, None)
+            assert await logged(second) == ["high"]
 
     async def test_it_goes_on_once_the_engine_is_back(self) -> None:
         engine = Engine()

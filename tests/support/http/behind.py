@@ -6,7 +6,7 @@ forwarder: what holds for one application is shown to hold for several, by the s
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
@@ -26,9 +26,66 @@ Boot: TypeAlias = Callable[[Any], AbstractAsyncContextManager[int]]
 NUMBER: Final = 3
 """The number of workers: one that is asked, one that was asked before, and one for neither."""
 
+ALONE: Final[Mapping[str, Sequence[str]]] = {
+    "each worker has limits of its own": (
+        "test_fire_floods.py::test_a_session_has_a_limit_of_its_own_that_answers_and",
+        "test_fire_floods.py::test_requests_beyond_the_limit_are_sent_away_and_the_others_served",
+        "test_fire_floods.py::test_sessions_in_use_are_not_ended_to_make_room",
+        "test_fire_sessions.py::test_trying_the_sessions_of_others_does_not_keep_them_alive",
+        "test_http_endings.py::TestLifetime::test_the_one_whose_stream_ended_last_does_not_make",
+        "test_http_guard.py::TestLimits::test_in_the_stateless_era_too",
+        "test_http_guard.py::TestLimits::test_more_requests_than_may_be_get_503",
+        "test_http_guard.py::TestLimits::test_streams_of_sessions_are_limited",
+        "test_http_listen.py::test_their_number_is_limited",
+        "test_http_posts.py::test_a_flood_of_rubbish_is_no_flood_of_log_entries",
+        "test_http_sessions.py::TestEnding::test_the_session_idle_for_longest_makes_room",
+        "test_http_sessions.py::TestEnding::test_where_all_are_in_use_there_is_no_room",
+    ),
+    "each worker asks by itself which arguments are repeated in header fields": (
+        "test_http_params.py::test_calls_that_come_at_once_ask_for_it_together",
+        "test_http_params.py::test_each_principal_has_a_list_of_its_own",
+        "test_http_params.py::test_it_is_asked_for_again_after_the_server_has_published_a_change",
+        "test_http_params.py::test_the_list_is_not_asked_for_with_each_call",
+        "test_http_tool_lists.py::test_a_list_that_nobody_waits_for_any_more_is_given_up",
+        "test_http_tool_lists.py::test_an_earlier_list_is_compared_with_while_a_newer_one_fails",
+        "test_http_tool_lists.py::test_callers_that_declare_the_same_share_one_list",
+        "test_http_tool_lists.py::test_calls_that_come_while_a_list_is_made_wait_for_that_one",
+        "test_http_tool_lists.py::test_who_still_waits_for_a_list_has_it_made_when_another_goes",
+    ),
+    "a session that workers share outlives each of them, and may live for twice its lifetime": (
+        "test_http_endings.py::TestLifetime::test_it_does_end_after_a_stream",
+        "test_http_sessions.py::TestEnding::test_an_idle_session_ends_and_one_with_an_open_stream",
+        "test_http_streams.py::test_a_server_that_closes_ends_all_streams_and_fails_what_waits",
+    ),
+    "of a class, each worker makes a server of its own": (
+        "test_http_sessions.py::TestAClassForEachSession::test_each_session_has_a_server_of_its",
+        "test_http_sessions.py::TestAClassForEachSession::test_requests_of_the_stateless_era_share",
+    ),
+    "which requests are under way, each worker knows of its own": (
+        "test_fire_races.py::test_an_id_that_is_in_use_is_refused_and_the_first_request_served",
+    ),
+    "a worker that does nothing is closed at once": ("test_http_endings.py::TestShutdown",),
+    "workers cannot serve HTTP+SSE": ("test_http_old_sse.py",),
+    "a forwarder passes on no request before the response to the one before it": (
+        "test_fire_clients.py::test_a_session_that_ends_while_its_answer_cannot_be_written",
+        "test_fire_clients.py::test_who_does_not_read_its_answers_takes_up_no_place_for_long",
+    ),
+    "the test looks into an application, or counts what it asks of its engine": (
+        "test_fire_clients.py::test_a_client_can_open_its_stream_anew_while_the_one_before_is",
+        "test_fire_clients.py::test_a_server_can_be_closed_while_a_client_does_not_read",
+        "test_fire_clients.py::test_a_session_can_be_ended_while_its_stream_is_stuck",
+        "test_fire_floods.py::test_many_streams_that_are_dropped_leave_nothing_behind",
+        "test_fire_hosts.py::test_what_the_guard_remembers_of_its_callers_is_little",
+        "test_fire_sessions.py::test_engines_are_not_asked_for_what_cannot_be_an_id",
+        "test_http_guard.py::TestLimits::test_a_client_that_does_not_read_its_stream_counts_as",
+        "test_http_resuming.py::test_events_go_with_their_session",
+    ),
+}
+"""Tests that take a single application, by why; names are what those of tests begin with."""
+
 _KEY: Final = b"what all workers seal their states with"
 
-_chosen: Final[dict[str, Any]] = {"policy": None, "engine": None}
+_chosen: Final[dict[str, Any]] = {"policy": None, "engine": None, "described": None}
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -43,7 +100,23 @@ def configure(config: pytest.Config) -> None:
     if _chosen["policy"] is not None:
         held = ExitStack()
         config.add_cleanup(held.close)
-        _chosen["engine"] = ENGINES[config.getoption("--engine")](held)
+        engine: str = config.getoption("--engine")
+        _chosen["engine"] = ENGINES[engine](held)
+        _chosen["described"] = f"workers: behind {_chosen['policy']}, sharing {engine}"
+
+
+def described() -> Iterator[str]:
+    """Yield what a run has in the place of single applications, in words."""
+    if _chosen["described"] is not None:
+        yield _chosen["described"]
+
+
+def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """The tests of `ALONE`, if there are workers."""
+    if _chosen["policy"] is None:
+        return []
+    names = tuple(f"tests/http/{name}" for names in ALONE.values() for name in names)
+    return [item for item in items if item.nodeid.startswith(names)]
 
 
 def _memory(held: ExitStack) -> Callable[[], Any]:
@@ -62,9 +135,20 @@ def _redis(held: ExitStack) -> Callable[[], Any]:
     return lambda: RedisEngine(server.url, namespace=next(names))
 
 
+def _postgres(held: ExitStack) -> Callable[[], Any]:
+    from mcp_revisions import PostgresEngine
+
+    from support.engines import postgres_running
+
+    server = held.enter_context(postgres_running())
+    names = (f"tests-{number}" for number in count())
+    return lambda: PostgresEngine(server.url, schema=next(names))
+
+
 ENGINES: Final[Mapping[str, Callable[[ExitStack], Callable[[], Any]]]] = {
     "memory": _memory,
     "redis": _redis,
+    "postgres": _postgres,
 }
 """What makes engines of a kind, of which none knows what another one keeps."""
 

@@ -297,6 +297,9 @@ class _Side:
             await sink.write(piece)
 
     async def write(self, data: bytes) -> None:
+        if self.writer.is_closing():
+            # Not all event loops say so by themselves, or in the same way.
+            raise ConnectionResetError
         self.writer.write(data)
         await self.writer.drain()
 

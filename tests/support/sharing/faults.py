@@ -16,6 +16,8 @@ class Engine:
     def __init__(self) -> None:
         self.memory = pkg.MemoryEngine()
         self.away = False
+        self.failing: set[str] = set()
+        """Calls by name that it does not answer."""
         self.leases_hold = False
         """Whether it is away so shortly that all leases are still good."""
         self.published: list[bytes] = []
@@ -101,7 +103,7 @@ class Connection:
         name, engine = f"{part}.{method}", self._engine
         engine.calls.append(name)
         await asyncio.sleep(0)
-        self._check()
+        self._check(name)
         if name == "bus.publish":
             engine.published += given[0]
         elif name == "mail.send":
@@ -109,11 +111,11 @@ class Connection:
         outcome = await getattr(getattr(self.inner, part), method)(*given, **named)
         if name in engine.held:
             await engine.held[name].wait()
-        self._check()
+        self._check(name)
         return outcome
 
-    def _check(self) -> None:
-        if self._engine.away or self.killed:
+    def _check(self, name: str) -> None:
+        if self._engine.away or self.killed or name in self._engine.failing:
             raise pkg.EngineUnavailable
 
 

@@ -57,12 +57,15 @@ class MemoryConnection:
     """The connection of a worker, which is the engine itself."""
 
     def __init__(self, engine: MemoryEngine) -> None:
-        self.current: Final = True
         self._workers = engine.workers
         self.sessions: Final = engine.sessions
         self.events: Final = engine.events
         self.mail: Final = self
         self.bus: Final = self
+
+    @property
+    def current(self) -> bool:
+        return True
 
     async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         for worker, content in letters:

@@ -44,6 +44,7 @@ class HttpSession:
     id: str
     principal: str | None
     """The id of who began it; nobody else may use it."""
+    revision: str
     connection: ServerConnection
     streams: SessionStreams
     used: float
@@ -60,10 +61,6 @@ class HttpSession:
         """The name of the session for engines and other workers."""
         return key_of(self.id) if self.copy is None else self.copy.key
 
-    @property
-    def revision(self) -> str:
-        return self.connection.endpoint.connection.table.revision
-
     # What other workers know of it.
 
     @property
@@ -74,9 +71,11 @@ class HttpSession:
 
     @property
     def changed(self) -> bool:
-        """Return whether the client has chosen something that is not stored."""
-        stored = None if self.copy is None else self.copy.choices
-        return stored is not None and self.choices.onto(stored, stored) != stored
+        """Return whether something was chosen that is not stored, or that others do not know."""
+        copy, choices = self.copy, self.choices
+        if copy is None or choices == copy.choices:
+            return copy is not None and copy.untold
+        return copy.untold or choices.onto(copy.choices, copy.choices) != copy.choices
 
     @property
     def unsaved(self) -> bool:
@@ -197,7 +196,9 @@ class SessionRegistry:
         server_connection = ServerConnection(bound_server, connection, shared, streams.standalone)
         server_connection.endpoint.principal = principal
         server_connection.register()
-        session = self._sessions[id] = HttpSession(id, principal, server_connection, streams, now)
+        session = self._sessions[id] = HttpSession(
+            id, principal, table.revision, server_connection, streams, now
+        )
         if self._timer is None:
             self._look_later()
         return session

@@ -24,7 +24,7 @@ from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
 from ...rules.lifecycle import State
 from ...server.connection import BoundServer
-from ...sharing.engine import EngineUnavailable, StoredSession
+from ...sharing.engine import EngineUnavailable, Saved, StoredSession
 from .asgi import HttpRefusal
 from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, key_of
 from .servers import HttpServers
@@ -207,13 +207,17 @@ class SharedSessions(SessionRegistry):
 
     async def delete(self, session: HttpSession) -> None:
         copy, session.ended = _copy_of(session), True
-        try:
-            others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
-        except BaseException:
-            session.ended, copy.as_of = False, _UNSURE
-            raise
-        await self.remove(session)
-        await self._peers.tell(others or (), Ended(session=copy.key))
+        # Who is reading it must not go on with it afterwards.
+        async with self._lock(copy.key):
+            try:
+                others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
+            except BaseException:
+                session.ended, copy.as_of = False, _UNSURE
+                raise
+            await self.remove(self._found(copy.key) or session)
+        if others is None:
+            raise _ended()
+        await self._peers.tell(others, Ended(session=copy.key))
 
     async def _closed(self, session: HttpSession) -> None:
         """Let go of a copy; the session may go on elsewhere."""
@@ -276,28 +280,36 @@ class SharedSessions(SessionRegistry):
 
         Raise `EngineUnavailable`, and `HttpRefusal` if the session is over.
         """
-        copy, engine, before = _copy_of(session), self._peers.engine, _copy_of(session).choices
+        copy = _copy_of(session)
         async with self._lock(copy.key):
-            saved = None
-            while saved is None:
-                choices = session.choices.onto(copy.choices, copy.choices)
-                if confirmed:
-                    choices = choices._replace(confirmed=True)
-                record, version, lifetime = session.record(choices), copy.version, self._lifetime
-                try:
-                    saved = await engine.sessions.save(
-                        copy.key, self._peers.name, record, version=version, lifetime=lifetime
-                    )
-                    if saved is None and await self._read(session.id) is not session:
-                        raise HttpRefusal(404, "The session was ended; begin anew with initialize")
-                except EngineUnavailable:
-                    # It may have been written.
-                    copy.as_of = _UNSURE
-                    raise
-            copy.choices, copy.version = choices, saved.version
-        if copy.choices != before:
+            try:
+                while (saved := await self._saved(session, copy, confirmed)) is None:
+                    if await self._read(session.id) is not session:
+                        raise _ended()
+            except EngineUnavailable:
+                # It may have been written.
+                copy.as_of = _UNSURE
+                raise
+        if copy.untold:
             await self._peers.tell(saved.others, Changed(session=copy.key))
+            copy.untold = False
         return saved.others
+
+    async def _saved(
+        self, session: HttpSession, copy: SessionCopy, confirmed: bool
+    ) -> Saved | None:
+        """Write a record in the place of the one that is known here, if that is still stored."""
+        choices = session.choices.onto(copy.choices, copy.choices)
+        if confirmed:
+            choices = choices._replace(confirmed=True)
+        record, version, lifetime = session.record(choices), copy.version, self._lifetime
+        saved = await self._peers.engine.sessions.save(
+            copy.key, self._peers.name, record, version=version, lifetime=lifetime
+        )
+        if saved is not None:
+            copy.untold |= choices != copy.choices
+            copy.choices, copy.version = choices, saved.version
+        return saved
 
     async def _on_changed(self, letter: Changed) -> None:
         async with self._lock(letter.session):
@@ -321,11 +333,12 @@ class SharedSessions(SessionRegistry):
         if isinstance(message, Call) and message.id is None and message.method != PROGRESS:
             await self._tell_of(session, message)
             return False
-        asked, text, fault = _answer_in(message)
+        asked = _asked_in(message)
         named = _OWN_ID.fullmatch(asked) if isinstance(asked, str) else None
         if named is None or named[1] == self._peers.name:
             return False
         key, worker = _copy_of(session).key, named[1]
+        text, fault = _written(message)
         letter = Answered(session=key, principal=session.principal, message=text, fault=fault)
         taken_in = await self._peers.tell([worker], letter)
         if worker not in taken_in and not await self._peers.is_gone(worker):
@@ -376,19 +389,29 @@ class SharedSessions(SessionRegistry):
             session.connection.endpoint.receive(message)
 
 
+def _ended() -> HttpRefusal:
+    return HttpRefusal(404, "The session was ended; begin anew with initialize")
+
+
 def _copy_of(session: HttpSession) -> SessionCopy:
     assert session.copy is not None
     return session.copy
 
 
-def _answer_in(message: Parsed) -> tuple[RequestId | None, str, str]:
-    """Return the request of ours that a message is about, its text, and what is wrong with it."""
+def _asked_in(message: Parsed) -> RequestId | None:
+    """Return the id of the request of ours that a message answers, or reports the progress of."""
     if isinstance(message, Call):
-        token = message.params.get(PROGRESS_TOKEN) if message.id is None else None
-        return token, json_text(message.message).decode(), ""
+        return message.params.get(PROGRESS_TOKEN) if message.id is None else None
     if isinstance(message, Malformed):
-        id = message.error.id if isinstance(message.error, InvalidAnswer) else None
-        return id, json_text({"id": id, "error": None}).decode(), message.error.message
+        return message.error.id if isinstance(message.error, InvalidAnswer) else None
+    return message.id
+
+
+def _written(message: Parsed) -> tuple[str, str]:
+    """Return the text of such a message, and what is wrong with it."""
+    if isinstance(message, Call):
+        return json_text(message.message).decode(), ""
+    if isinstance(message, Malformed):
+        return json_text({"id": message.error.id, "error": None}).decode(), message.error.message
     outcome = {"result": message.result} if message.error is None else {"error": message.error}
-    text = json_text({"jsonrpc": jsonrpc.VERSION, "id": message.id, **outcome})
-    return message.id, text.decode(), ""
+    return json_text({"jsonrpc": jsonrpc.VERSION, "id": message.id, **outcome}).decode(), ""

@@ -95,5 +95,7 @@ class SessionCopy:
     """The number of gaps there had been when it was read."""
     used: bool = True
     """Whether its lifetime has to begin anew."""
+    untold: bool = False
+    """Whether others may have a copy of what was stored before."""
     changing: Lock = field(default_factory=Lock)
     """Held until the other workers know of a change."""
