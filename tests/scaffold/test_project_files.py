@@ -9,6 +9,7 @@ import tomllib
 from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -240,7 +241,7 @@ def test_what_compose_gives_to_workers_is_what_they_read() -> None:
             assert ("compose.yaml" in files) == (choices.shared is not None)
             if choices.shared is None:
                 continue
-            services = yaml.safe_load(files["compose.yaml"])["services"]
+            services: dict[str, Any] = yaml.safe_load(files["compose.yaml"])["services"]
             assert {*services} == {choices.shared.value, "worker", "balancer"}
             program = text(choices, f"src/{choices.name.package}/__main__.py")
             given = services["worker"]["environment"]
@@ -250,8 +251,8 @@ def test_what_compose_gives_to_workers_is_what_they_read() -> None:
             said = set(re.findall(r'echo "(\w+)=', text(choices, "README.md")))
             assert asked == said
             assert ".env" in text(choices, ".gitignore").splitlines()
-            url = next(url for name, url in given.items() if name.endswith("_URL"))
-            assert re.search(r"[/@](\w+)(/\w+)?$", url)[1] in services
+            url: str = next(url for name, url in given.items() if name.endswith("_URL"))
+            assert urlsplit(url).hostname in services
             assert services["worker"]["deploy"]["replicas"] == 2
             assert " worker:8000 " in text(choices, "haproxy.cfg")
 

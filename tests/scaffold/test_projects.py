@@ -60,8 +60,10 @@ SHOWN = {
 # Which tests of a project: what it tries with every revision, or in both ways, is tried once.
 WHOLE = f"not ({' or '.join(REVISIONS[:-1])} or (HTTP and (calls or fails)))"
 # What does not depend on the way is tried with those projects that have both.
-ONE_WAY = "test_client.py or test_gateway.py or test_server.py or test_shared.py or lists"
-ONE_WAY += f" or not_there or {NEWEST}"
+ONE_WAY = (
+    "test_client.py or test_gateway.py or test_server.py or test_shared.py or lists or not_there"
+    f" or {NEWEST}"
+)
 
 
 @pytest.mark.sampled(8)
@@ -202,7 +204,7 @@ def test_a_client_can_go_on_at_any_worker_of_a_new_server(
     services = import_module("yaml").safe_load(files["compose.yaml"])["services"]
     given = services["worker"]["environment"]
     env = {name: server.url if name.endswith("_URL") else "k" * 32 for name in given}
-    program = [project.python, "-m", project.package, "--port", "0"]
+    program: list[str | Path] = [project.python, "-m", project.package, "--port", "0"]
     with logged_url(program, env=env) as (_, one), logged_url(program, env=env) as (_, other):
         assert ready(one) == ready(other) == 200
         session = begun(one)
