@@ -41,6 +41,7 @@ THREADS: Final = "_toolkit_threads"
 """The attributes of a class that hold its items and its threads."""
 
 _READS_MARKS: Final = "__mcp_reads_marks__"
+_CALL: Final = "tools/call"
 _LOG: Final = "notifications/message"
 _UPDATED: Final = "notifications/resources/updated"
 
@@ -312,6 +313,14 @@ class ToolkitRuntime(ServerRuntime):
                     found.append(key)
         return found
 
+    # As calls are frequent, what answers them is awaited without a step in between.
+    def call(self, session: SessionBase, params: Any, *, written: bool = False) -> Awaitable[Any]:
+        """Call a tool, by name; with `written` the result may be text."""
+        tool = self.lists["tools"].get(params.name)
+        if tool is None:
+            return self.answer(_CALL, session, params)
+        return tool.answer(self.owner, session, _CALL, params, written=written)
+
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         """Answer a request about an item; raise `McpError` if the session has no such item."""
         kind, key = asked(method, params)
@@ -431,15 +440,16 @@ class ToolkitRuntime(ServerRuntime):
     def is_open(self, kind: str) -> bool:
         """Return whether handlers of the user's class may know items that are not listed here."""
         return not all(
-            self._is_plain(name)
+            self._is_plain(getattr(self.owner, name))
             for method, (_, name) in self.owner.REQUESTS.items()
             if method.startswith(f"{kind}/") and method not in SUBSCRIPTIONS
         )
 
-    def _is_plain(self, name: str) -> bool:
+    def _is_plain(self, handler: Any) -> bool:
         """Return whether a handler is that of the toolkit, and not one of the user's class."""
         toolkit = next(one for one in type(self.owner).__mro__ if vars(one).get(_READS_MARKS))
-        return getattr(type(self.owner), name) is getattr(toolkit, name, None)
+        function = getattr(handler, "__func__", None)
+        return function is not None and function is vars(toolkit).get(function.__name__)
 
     def _is_served(self) -> bool:
         return self._served or any(above._is_served() for above in self.mounted_in)
@@ -457,14 +467,19 @@ class ToolkitRuntime(ServerRuntime):
             method
             for method, (_, name) in owner.REQUESTS.items()
             # A handler of the user's class is used even if nothing is on offer.
-            if method.startswith(tuple(idle)) and self._is_plain(name)
+            if method.startswith(tuple(idle)) and self._is_plain(getattr(self.owner, name))
         )
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         # From now on, clients know what is on offer.
         self._served = True
         self._declared |= self.sends()
-        return super().bound(revision)
+        handlers = super().bound(revision)
+        is_plain = _CALL in handlers and self._is_plain(handlers[_CALL])
+        if not is_plain or revision != self.owner.TABLE.revision or self.middleware():
+            return handlers
+        # Nobody else sees what answers a call, so it may be text.
+        return {**handlers, _CALL: partial(self.call, written=True)}
 
     def handlers(
         self, revision: str, methods: Collection[str]

@@ -171,11 +171,17 @@ class Tool(Item):
         output = self._output.schema
         self.listed = self.entry(name=self.key, inputSchema=schema, outputSchema=output)
 
-    async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        """Return the result of a call; raise `ProtocolError` for an error of the protocol."""
+    async def answer(
+        self, server: Any, session: SessionBase, method: str, params: Any, *, written: bool = False
+    ) -> Any:
+        """Return the result of a call; raise `ProtocolError` for an error of the protocol.
+
+        With `written` it may be text.
+        """
+        output = self._output
         try:
-            given = self._read(params.arguments or {})
-            return self._output.result(await self.run(server, session, given))
+            returned = await self.run(server, session, self._read(params.arguments or {}))
+            return output.written(returned) if written else output.result(returned)
         except BadArguments as error:
             refusal = error.refusal(self.key)
             if session.__mcp_runtime__.spoken.rules.bad_arguments != "result":

@@ -180,13 +180,8 @@ class Toolkit:
     async def on_list_tools(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("tools", session, params)
 
-    # As calls are frequent, what answers them is awaited without a step in between.
     def on_call_tool(self, session: Any, params: Any) -> Any:
-        runtime = self.__mcp_runtime__
-        tool = runtime.lists["tools"].get(params.name)
-        if tool is None:
-            return runtime.answer("tools/call", session, params)
-        return tool.answer(self, session, "tools/call", params)
+        return self.__mcp_runtime__.call(session, params)
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("prompts", session, params)
