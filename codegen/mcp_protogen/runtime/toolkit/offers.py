@@ -314,7 +314,7 @@ class ToolkitRuntime(ServerRuntime):
         return found
 
     # As calls are frequent, what answers them is awaited without a step in between.
-    def call(self, session: SessionBase, params: Any, *, written: bool = False) -> Awaitable[Any]:
+    def call(self, session: SessionBase, params: Any, *, written: bool = False) -> Any:
         """Call a tool, by name; with `written` the result may be text."""
         tool = self.lists["tools"].get(params.name)
         if tool is None:
@@ -439,17 +439,17 @@ class ToolkitRuntime(ServerRuntime):
 
     def is_open(self, kind: str) -> bool:
         """Return whether handlers of the user's class may know items that are not listed here."""
-        return not all(
-            self._is_plain(getattr(self.owner, name))
-            for method, (_, name) in self.owner.REQUESTS.items()
-            if method.startswith(f"{kind}/") and method not in SUBSCRIPTIONS
-        )
+        users = self.owner.REQUESTS.keys() - self._plain() - {*SUBSCRIPTIONS}
+        return any(method.startswith(f"{kind}/") for method in users)
 
-    def _is_plain(self, handler: Any) -> bool:
-        """Return whether a handler is that of the toolkit, and not one of the user's class."""
+    def _plain(self) -> frozenset[str]:
+        """Return the methods whose handlers are those of the toolkit, and not the user's."""
         toolkit = next(one for one in type(self.owner).__mro__ if vars(one).get(_READS_MARKS))
-        function = getattr(handler, "__func__", None)
-        return function is not None and function is vars(toolkit).get(function.__name__)
+        return frozenset(
+            method
+            for method, (_, name) in self.owner.REQUESTS.items()
+            if getattr(getattr(self.owner, name), "__func__", 0) is vars(toolkit).get(name)
+        )
 
     def _is_served(self) -> bool:
         return self._served or any(above._is_served() for above in self.mounted_in)
@@ -463,20 +463,16 @@ class ToolkitRuntime(ServerRuntime):
         ]
         if not self.completes():
             idle.append(COMPLETE)
-        return frozenset(
-            method
-            for method, (_, name) in owner.REQUESTS.items()
-            # A handler of the user's class is used even if nothing is on offer.
-            if method.startswith(tuple(idle)) and self._is_plain(getattr(self.owner, name))
-        )
+        # A handler of the user's class is used even if nothing is on offer.
+        return frozenset(method for method in self._plain() if method.startswith(tuple(idle)))
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         # From now on, clients know what is on offer.
         self._served = True
         self._declared |= self.sends()
-        handlers = super().bound(revision)
-        is_plain = _CALL in handlers and self._is_plain(handlers[_CALL])
-        if not is_plain or revision != self.owner.TABLE.revision or self.middleware():
+        handlers, owner = super().bound(revision), cast(Any, self.owner)
+        is_plain = _CALL in self._plain() and handlers.get(_CALL) == owner.on_call_tool
+        if not is_plain or revision != owner.TABLE.revision or self.middleware():
             return handlers
         # Nobody else sees what answers a call, so it may be text.
         return {**handlers, _CALL: partial(self.call, written=True)}

@@ -16,6 +16,7 @@ from pydantic_core import PydanticSerializationError, from_json
 
 from ..connection import Written
 from ..core.json import JSONObject, is_object, json_text
+from ..core.models.base import validator_of
 from ..core.models.validation_errors import Problem, problems
 from ..core.schema_validation import Check, checker
 from ..messages.writing import classes_in
@@ -26,8 +27,6 @@ from .revision_models import Models, RevisionModels, several, text_block
 
 RESULT: Final = "result"
 """The member that holds a value which is not a JSON object, in revisions that require one."""
-
-_WRAPPED: Final = b'{"result":%b}'
 
 _PLAIN: Final = (bool, int, str)
 
@@ -181,6 +180,8 @@ class StructuredOutput:
         self._models = models
         self._plain = plain
         self._results = models.call_results
+        model: Any = models.call_result
+        self._read = validator_of(model)
         self._write, self._check = write, check
         wraps = not models.has_any_structured and schema.get("type") != "object"
         self._wraps = wraps and models.has_structured
@@ -191,31 +192,25 @@ class StructuredOutput:
     def result(self, value: Any) -> Any:
         if isinstance(value, self._results):
             return self._own_result(value)
+        return self._read(from_json(b"{%b}" % self._members(value)))
+
+    def written(self, value: Any) -> Any:
+        """Return the result as text if it is plain, or else as `result` does."""
+        is_plain = self._plain and type(value) in _PLAIN
+        return Written(self._members(value)) if is_plain else self.result(value)
+
+    def _members(self, value: Any) -> bytes:
         text = self._write(value)
-        wire: Any = from_json(text)
+        wire = b'{"result":%b}' % text if self._wraps else text
         # A model is shown a text as it is: JSON would put it in quotes.
-        shown: str | None = wire if isinstance(wire, str) else None
-        if self._wraps:
-            text, wire = _WRAPPED % text, {RESULT: wire}
-        shown = text.decode() if shown is None else shown
-        if self.schema is None:
-            return self._models.tool_result(shown)
-        return self._models.tool_result(shown, structuredContent=wire)
+        shown = text if text.startswith(b'"') else json_text(wire.decode())
+        return self._format % (shown if self.schema is None else (shown, wire))
 
     @cached_property
     def _format(self) -> bytes:
         structured: JSONObject = {} if self.schema is None else {"structuredContent": {}}
         text: bytes = self._models.tool_result("", **structured).to_json()[1:-1]
         return text.replace(b'""', b"%b").replace(b"{}", b"%b")
-
-    def written(self, value: Any) -> Any:
-        """Return the result as text if it is plain, or else as `result` does."""
-        if not self._plain or type(value) not in _PLAIN:
-            return self.result(value)
-        text = self._write(value)
-        wire = _WRAPPED % text if self._wraps else text
-        shown = text if text.startswith(b'"') else json_text(wire.decode())
-        return Written(self._format % (shown if self.schema is None else (shown, wire)))
 
     def _own_result(self, result: Any) -> Any:
         is_plain = isinstance(result, self._models.call_result)
