@@ -16,7 +16,6 @@ from pydantic_core import PydanticSerializationError, from_json
 
 from ..connection import Written
 from ..core.json import JSONObject, is_object, json_text
-from ..core.models.base import validator_of
 from ..core.models.validation_errors import Problem, problems
 from ..core.schema_validation import Check, checker
 from ..messages.writing import classes_in
@@ -114,7 +113,7 @@ class UnstructuredOutput:
         self._lists_content = lists_content
 
     def result(self, value: Any) -> Any:
-        """Return the result for a value; raise `UnfitResult`."""
+        """Return the result for a value, some as text; raise `UnfitResult`."""
         models = self._models
         if isinstance(value, str):
             return models.tool_result(value)
@@ -128,8 +127,6 @@ class UnstructuredOutput:
         if self._structured and (models.has_any_structured or is_object(wire)):
             return models.tool_result(text.decode(), structuredContent=wire)
         return models.tool_result(text.decode())
-
-    written = result
 
     def _blocks(self, value: Any) -> list[Any] | None:
         if value is None:
@@ -180,8 +177,6 @@ class StructuredOutput:
         self._models = models
         self._plain = plain
         self._results = models.call_results
-        model: Any = models.call_result
-        self._read = validator_of(model)
         self._write, self._check = write, check
         wraps = not models.has_any_structured and schema.get("type") != "object"
         self._wraps = wraps and models.has_structured
@@ -190,21 +185,18 @@ class StructuredOutput:
             self.schema = _wrapped(schema) if self._wraps else schema
 
     def result(self, value: Any) -> Any:
+        if self._plain and type(value) in _PLAIN:
+            return self._members(value)
         if isinstance(value, self._results):
             return self._own_result(value)
-        return self._read(from_json(b"{%b}" % self._members(value)))
+        return self._models.read_result(self._members(value))
 
-    def written(self, value: Any) -> Any:
-        """Return the result as text if it is plain, or else as `result` does."""
-        is_plain = self._plain and type(value) in _PLAIN
-        return Written(self._members(value)) if is_plain else self.result(value)
-
-    def _members(self, value: Any) -> bytes:
+    def _members(self, value: Any) -> Written:
         text = self._write(value)
         wire = b'{"result":%b}' % text if self._wraps else text
         # A model is shown a text as it is: JSON would put it in quotes.
         shown = text if text.startswith(b'"') else json_text(wire.decode())
-        return self._format % (shown if self.schema is None else (shown, wire))
+        return Written(self._format % (shown if self.schema is None else (shown, wire)))
 
     @cached_property
     def _format(self) -> bytes:

@@ -171,17 +171,14 @@ class Tool(Item):
         output = self._output.schema
         self.listed = self.entry(name=self.key, inputSchema=schema, outputSchema=output)
 
-    async def answer(
-        self, server: Any, session: SessionBase, method: str, params: Any, *, written: bool = False
-    ) -> Any:
-        """Return the result of a call; raise `ProtocolError` for an error of the protocol.
+    async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
+        """Return the result of a call, which may be `Written`.
 
-        With `written` it may be text.
+        Raise `ProtocolError` for an error of the protocol.
         """
-        output = self._output
         try:
-            returned = await self.run(server, session, self._read(params.arguments or {}))
-            return output.written(returned) if written else output.result(returned)
+            given = self._read(params.arguments or {})
+            return self._output.result(await self.run(server, session, given))
         except BadArguments as error:
             refusal = error.refusal(self.key)
             if session.__mcp_runtime__.spoken.rules.bad_arguments != "result":

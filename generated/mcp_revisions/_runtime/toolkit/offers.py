@@ -314,12 +314,12 @@ class ToolkitRuntime(ServerRuntime):
         return found
 
     # As calls are frequent, what answers them is awaited without a step in between.
-    def call(self, session: SessionBase, params: Any, *, written: bool = False) -> Any:
-        """Call a tool, by name; with `written` the result may be text."""
+    def call(self, session: SessionBase, params: Any) -> Any:
+        """Call a tool, by name; the result may be `Written`."""
         tool = self.lists["tools"].get(params.name)
         if tool is None:
             return self.answer(_CALL, session, params)
-        return tool.answer(self.owner, session, _CALL, params, written=written)
+        return tool.answer(self.owner, session, _CALL, params)
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         """Answer a request about an item; raise `McpError` if the session has no such item."""
@@ -475,7 +475,7 @@ class ToolkitRuntime(ServerRuntime):
         if not is_plain or revision != owner.TABLE.revision or self.middleware():
             return handlers
         # Nobody else sees what answers a call, so it may be text.
-        return {**handlers, _CALL: partial(self.call, written=True)}
+        return {**handlers, _CALL: self.call}
 
     def handlers(
         self, revision: str, methods: Collection[str]
