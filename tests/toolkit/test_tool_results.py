@@ -428,7 +428,7 @@ def test_a_simple_value_is_written_as_whoever_stands_between_would_see_it() -> N
     for revision in REVISIONS:
         for value, annotation in SIMPLE:
             with case((revision, value, annotation)):
-                plain = type(returning(value, annotation, revision))
+                plain: Any = returning(value, annotation, revision).__class__
                 servers: list[Any] = [
                     type("Between", (plain,), members)()
                     for members in ({}, {"around": around}, {"on_call_tool": on_call_tool}, {})
