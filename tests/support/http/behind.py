@@ -104,8 +104,8 @@ def configure(config: pytest.Config) -> None:
     if _chosen["policy"] is not None:
         held = ExitStack()
         config.add_cleanup(held.close)
-        engine: str = config.getoption("--engine")
-        _chosen["seed"] = crc32(config.getoption("--seed").encode())
+        engine = str(config.getoption("--engine"))
+        _chosen["seed"] = crc32(str(config.getoption("--seed")).encode())
         _chosen["engine"] = ENGINES[engine](held)
         _chosen["described"] = f"workers: behind {_chosen['policy']}, sharing {engine}"
 
