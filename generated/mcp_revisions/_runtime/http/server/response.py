@@ -139,7 +139,9 @@ class HttpResponse(StreamSink):
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
         self.answered = True
-        if self._queue is None and (self._session is None or not self._session.unsaved):
+        session = self._session
+        saved = session is None or session.copy is None or not session.unsaved
+        if saved and self._queue is None:
             if error is None:
                 return self.exchange.respond(200, data)
             return self._refuse(data, error)

@@ -215,7 +215,9 @@ class SharedSessions(SessionRegistry):
                 session.ended, copy.as_of = False, _UNSURE
                 raise
             await self.remove(self._found(copy.key) or session)
-        await self._peers.tell(others or (), Ended(session=copy.key))
+        if others is None:
+            raise _ended()
+        await self._peers.tell(others, Ended(session=copy.key))
 
     async def _closed(self, session: HttpSession) -> None:
         """Let go of a copy; the session may go on elsewhere."""
@@ -283,7 +285,7 @@ class SharedSessions(SessionRegistry):
             try:
                 while (saved := await self._saved(session, copy, confirmed)) is None:
                     if await self._read(session.id) is not session:
-                        raise HttpRefusal(404, "The session was ended; begin anew with initialize")
+                        raise _ended()
             except EngineUnavailable:
                 # It may have been written.
                 copy.as_of = _UNSURE
@@ -385,6 +387,10 @@ class SharedSessions(SessionRegistry):
             self._throttled.warning("a message of another worker is of another client")
         else:
             session.connection.endpoint.receive(message)
+
+
+def _ended() -> HttpRefusal:
+    return HttpRefusal(404, "The session was ended; begin anew with initialize")
 
 
 def _copy_of(session: HttpSession) -> SessionCopy:
