@@ -77,7 +77,7 @@ def wait_until_listening(port: int, process: "subprocess.Popen[bytes]") -> None:
     """Return when somebody listens on a port, or fail when the process has ended."""
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
-        assert process.poll() is None, f"{process.args} ended with {process.returncode}"
+        assert process.poll() is None, f"{process.args!r} ended with {process.returncode}"
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.01)
@@ -140,7 +140,8 @@ class RedisServer:
         """Return the answer to a command."""
         from redis import Redis
 
-        with Redis(port=self.port) as client:
+        client: Any = Redis(port=self.port)
+        with client:
             return client.execute_command(*arguments)
 
     def _raw(self, line: str) -> bytes:

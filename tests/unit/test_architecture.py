@@ -130,7 +130,7 @@ def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:
 
 
 def test_the_top_of_the_runtime_is_read_at_a_glance() -> None:
-    assert len(modules_in(RUNTIME)) <= 14
+    assert len(modules_in(RUNTIME)) <= 15
 
 
 def test_no_files_import_each_other_in_a_round() -> None:
@@ -147,8 +147,9 @@ def test_the_runtime_refers_to_itself_relatively_and_to_nothing_above() -> None:
 
 
 # `close()` is orderly, `abort()` at once, and `cancel()` ends one request; see `runtime.rpc.peer`.
+# A worker may `leave` a session, which goes on elsewhere.
 _OTHER_WORDS_FOR_ENDING = re.compile(
-    r"(abandon|cut|dissolve|drop|finish|give_up|kill|leave|quit|retire|shutdown|stop|terminate)(_.+)?"
+    r"(abandon|cut|dissolve|drop|finish|give_up|kill|quit|retire|shutdown|stop|terminate)(_.+)?"
 )
 
 

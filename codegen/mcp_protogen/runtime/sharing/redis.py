@@ -417,14 +417,14 @@ class _Line:
 
         Raise `EngineUnavailable` if they are not answered in `patience` seconds and the timeout.
         """
-        errors = self._errors
         if now() < self._closed_until or not (opening or self.is_open):
             raise EngineUnavailable("Redis is away")
         try:
             async with asyncio.timeout(self._engine.timeout + patience):
                 await self._open()
                 replies = await self._run(commands)
-        except (errors.RedisError, OSError) as error:
+        except Exception as error:
+            # redis-py raises other errors than its own where a connection ends under it.
             await self.close()
             self.pause = min(2 * self.pause, _LONGEST_PAUSE) or _FIRST_PAUSE
             self._closed_until = max(self._closed_until, now() + self.pause)
@@ -507,12 +507,14 @@ def _by_digest(command: _Command) -> tuple[_Argument, ...]:
 def _with_text(commands: Iterable[_Command]) -> list[tuple[_Argument, ...]]:
     """Return commands that make each script known when it is run for the first time."""
     found = list[tuple[_Argument, ...]]()
-    known = set[_Script | None]()
+    known = set[_Script]()
     for command in commands:
         script, arguments = command
-        by_digest = script is None or script in known
-        found.append(_by_digest(command) if by_digest else ("EVAL", script.text, *arguments))
-        known.add(script)
+        if script is None or script in known:
+            found.append(_by_digest(command))
+        else:
+            found.append(("EVAL", script.text, *arguments))
+            known.add(script)
     return found
 
 
@@ -546,6 +548,7 @@ class _Calls:
         return reply
 
     async def _send(self) -> None:
+        replies: list[Any]
         while calls := [call for call in self._waiting if not call[1].done()]:
             self._waiting.clear()
             try:
@@ -743,7 +746,7 @@ class RedisWorkers:
             f"{self._prefix}:{what}:{worker}" for worker, _ in letters for what in ("lease", "box")
         ]
         limits, contents = (_MOST_LETTERS, _milliseconds(_QUIET)), (one for _, one in letters)
-        gone = await self._calls.run(_SEND, len(keys), *keys, *limits, *contents)
+        gone: list[int] = await self._calls.run(_SEND, len(keys), *keys, *limits, *contents)
         return frozenset(letters[i][0] for i in gone)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:

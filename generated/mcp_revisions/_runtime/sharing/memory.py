@@ -56,14 +56,13 @@ class MemoryEngine:
 class MemoryConnection:
     """The connection of a worker, which is the engine itself."""
 
-    current: Final = True
-
     def __init__(self, engine: MemoryEngine) -> None:
         self._workers = engine.workers
         self.sessions: Final = engine.sessions
         self.events: Final = engine.events
         self.mail: Final = self
         self.bus: Final = self
+        self.current: Final = True
 
     async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         for worker, content in letters:
