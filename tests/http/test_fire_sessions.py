@@ -1,5 +1,7 @@
 """Ids of sessions and events that were guessed, forged, or belong to somebody else."""
 
+from typing import Any
+
 from support.http.fire import Answer, Fields, Site, attacked, call, http
 from support.sessions.talking import pkg
 from support.sharing.faults import Engine
@@ -92,7 +94,7 @@ async def test_trying_the_sessions_of_others_does_not_keep_them_alive() -> None:
 
 
 async def test_engines_are_not_asked_for_what_cannot_be_an_id() -> None:
-    engine = Engine()
+    engine: Any = Engine()
     async with attacked(shared=pkg.Shared(engine=engine)) as site:
         for id in FORGED:
             await site.ask(http(call("echo"), **{"mcp-session-id": id}))

@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     CreateMessageRequestParams,
+    CreateMessageResult,
     SamplingMessage,
     TextContent,
 )
@@ -109,7 +111,7 @@ class Tools:
             )
         except pkg.ProtocolError as error:
             return type(error).__name__
-        assert isinstance(said.content, TextContent)
+        assert isinstance(said, CreateMessageResult) and isinstance(said.content, TextContent)
         return f"{name}: {said.content.text}"
 
 
@@ -253,7 +255,7 @@ class TestAnswers:
                 for session, principal in ((key, "eve"), ("x" * 43, None)):
                     letter = peers.Answered(session=session, principal=principal, message=text)
                     content = json.dumps(
-                        {"sender": "seve", "letter": vars_of(letter), "number": None}
+                        {"sender": "seve", "letter": asdict(letter), "number": None}
                     )
                     await engine.workers[0].mail.send([(name, content.encode())])
                 assert await posted(first, answered(question, "yes")) == 202
@@ -278,10 +280,6 @@ class TestAnswers:
             name = engine.workers[0].name
             await engine.workers[0].mail.send([(name, letter) for letter in letters])
             assert text_in(await session.call("who")) == "None"
-
-
-def vars_of(letter: Any) -> JsonObject:
-    return {name: getattr(letter, name) for name in type(letter).__slots__}
 
 
 class TestNotifications:
@@ -663,6 +661,7 @@ class TestWhoseItIs:
 async def stored(engine: Engine, session: http.Session) -> JsonObject:
     """The record of a session."""
     found = await engine.memory.sessions.open(peers.key_of(session.id), "sother")
+    assert found is not None
     record: JsonObject = json.loads(found.record)
     return record
 
@@ -671,6 +670,7 @@ async def rewrite(engine: Engine, session: http.Session, **members: Any) -> None
     """Change what is stored of a session, as nobody should."""
     key, sessions = peers.key_of(session.id), engine.memory.sessions
     found = await sessions.open(key, "sother")
+    assert found is not None
     record = json.dumps({**json.loads(found.record), **members}).encode()
     assert await sessions.save(key, "sother", record, version=found.version, lifetime=60)
 

@@ -271,7 +271,7 @@ class Peers:
         else:
             self._tasks.start(self._deal_with(letter, envelope))
 
-    async def _deal_with(self, letter: Any, envelope: _Envelope) -> None:
+    async def _deal_with(self, letter: object, envelope: _Envelope) -> None:
         handle = self._handlers.get(type(letter))
         # What nobody is interested in has been dealt with.
         answer = None if handle is None else await handle(letter)
