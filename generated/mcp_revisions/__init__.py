@@ -113,13 +113,6 @@ if TYPE_CHECKING:
     from ._runtime.http.server.run import (
         run_http as run_http,
     )
-    from ._runtime.http.server.stores import (
-        EventStore as EventStore,
-        MemoryEventStore as MemoryEventStore,
-        SessionRecord as SessionRecord,
-        SessionStore as SessionStore,
-        StoredEvent as StoredEvent,
-    )
     from ._runtime.rpc.peer import (
         WrongCall as WrongCall,
     )
@@ -230,7 +223,6 @@ __all__ = [
     "Depends",
     "Disconnected",
     "EngineUnavailable",
-    "EventStore",
     "File",
     "Form",
     "HttpApp",
@@ -246,7 +238,6 @@ __all__ = [
     "Loss",
     "McpError",
     "MemoryEngine",
-    "MemoryEventStore",
     "MethodCall",
     "MethodNotFound",
     "Middleware",
@@ -276,11 +267,8 @@ __all__ = [
     "RouteResponse",
     "Servers",
     "SessionEnd",
-    "SessionRecord",
-    "SessionStore",
     "Shared",
     "StatusError",
-    "StoredEvent",
     "Telemetry",
     "Timing",
     "ToolError",
@@ -409,11 +397,6 @@ _MODULES = {
     "RouteRequest": "http.server.routes",
     "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
-    "EventStore": "http.server.stores",
-    "MemoryEventStore": "http.server.stores",
-    "SessionRecord": "http.server.stores",
-    "SessionStore": "http.server.stores",
-    "StoredEvent": "http.server.stores",
     "WrongCall": "rpc.peer",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",

@@ -1,6 +1,6 @@
 """Options of a connection and of a single call: limits and timeouts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypedDict
@@ -138,10 +138,12 @@ class Options:
     """Least time between two reports of progress on one request."""
     drain: float = 3.0
     """Time for handlers to finish after the peer is gone or the server is stopped."""
-    state_key: bytes | None = None
-    """Key that signs the state of input rounds; by default a random one per process.
+    state_keys: Sequence[bytes] = ()
+    """Keys that sign the state of input rounds: the first signs, and all are accepted.
 
-    Several processes that answer rounds of the same request need the same key.
+    The default is a random one per process. Several processes that answer rounds of the same
+    request need the same keys. A new key is added at the end first, and then put at the beginning,
+    so that every process accepts what another has signed.
     """
     state_lifetime: float = 3600.0
     """Lifetime of that state, in which the client has to come back."""

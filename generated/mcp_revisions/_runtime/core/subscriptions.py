@@ -7,6 +7,7 @@ syslog (RFC 5424, section 6.2.1).
 """
 
 from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from .errors import INTERNAL_ERROR, InvalidParams, McpError, RequestId
@@ -33,6 +34,31 @@ _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
 }
 _RESOURCES: Final = "resourceSubscriptions"
 _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=True)
+
+
+LIST_CHANGES: Final = tuple(method for method, _ in _LISTS.values())
+"""The notifications of changed lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedChange:
+    """A change as the workers that share an engine tell it each other."""
+
+    method: str | None = None
+    """The method of the notification; None where anything may have changed."""
+    uri: str | None = None
+    server: str | None = None
+    """The name of the server that has changed, which was made for all clients."""
+    revision: str | None = None
+    """The revision of its class, where several have that name."""
+    session: str | None = None
+    """The key of the session that its server was made for."""
+
+    def __post_init__(self) -> None:
+        if self.method is not None and not is_change(self.method):
+            raise ValueError(f"{self.method} is not the notification of a change")
+        if (self.method == RESOURCE_UPDATED) != (self.uri is not None):
+            raise ValueError("a resource has a URI, and nothing else has one")
 
 
 def is_change(method: str) -> bool:

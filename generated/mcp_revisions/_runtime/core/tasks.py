@@ -4,8 +4,8 @@ This is no `TaskGroup`: a task that fails must not cancel the others, and what a
 `async with connect(...)` must not be wrapped in a group.
 """
 
-from asyncio import Future, Task, TaskGroup, gather, get_running_loop, shield
-from collections.abc import Coroutine, Generator, Iterable
+from asyncio import AbstractEventLoop, Future, Task, TaskGroup, gather, get_running_loop, shield
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from logging import getLogger
 from types import coroutine
 from typing import Any, Final, TypeVar, cast
@@ -72,6 +72,14 @@ def is_running() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def call_in(loop: AbstractEventLoop, function: Callable[[], object]) -> None:
+    """Call a function where a loop runs: at once if that is here; never if it is closed."""
+    if is_running() and get_running_loop() is loop:
+        function()
+    elif not loop.is_closed():
+        loop.call_soon_threadsafe(function)
 
 
 async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:

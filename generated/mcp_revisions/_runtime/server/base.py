@@ -1,8 +1,9 @@
 """The server that users write, and the session that its handlers get."""
 
 from asyncio import gather
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
+from functools import partial
 from logging import getLogger
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast, overload
 
@@ -11,11 +12,12 @@ from ..core.errors import LocalError, RequestId
 from ..core.http_request import HttpRequest
 from ..core.revision import Revision
 from ..core.spec import Role
-from ..core.subscriptions import Level
+from ..core.subscriptions import Level, PublishedChange
+from ..core.tasks import call_in
 from ..rpc.peer import Peer
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from .asked_forms import check_forms
-from .context import OpenConnection, RequestContext
+from .context import OpenConnection, Relay, RequestContext, Switched
 from .lifespan import Lifespan
 from .rounds import Inputs
 
@@ -34,6 +36,8 @@ class ServerRuntime(HandlerSet):
         """In the order of their opening."""
         self.changes: dict[str, int] = {}
         """How many changes were published, by method."""
+        self.relays: dict[Relay, str | None] = {}
+        """What carries its changes; for a server of one session, with the key of that."""
         self.lifespan: Lifespan | None = None
         self.routes: list[Any] | tuple[Any, ...] = []
         """What is served beside the endpoint over HTTP; a tuple once it is."""
@@ -58,6 +62,13 @@ class ServerRuntime(HandlerSet):
     def disconnected(self, connection: OpenConnection) -> None:
         self.connections.pop(connection, None)
 
+    def switched(self, connection: OpenConnection) -> Switched:
+        """Return what was switched for the session of a connection."""
+        return ()
+
+    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+        """Switch for a session what another process has, in place of all that was before."""
+
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
         """Return what is entered while the listen stream of a request is open."""
         return nullcontext()
@@ -71,24 +82,62 @@ class ServerRuntime(HandlerSet):
             _log.warning("%s does not declare %s, which is not sent: %s", cls, method, advice)
 
     async def publish(self, method: str, uri: str | None = None) -> None:
-        """Tell those who want to know of a change, by the method of its notification."""
+        """Tell those who want to know of a change, by the method of its notification.
+
+        Those who hear of it by a relay may do so later.
+        """
         self.count(method)
-        work = [_publish(connection, method, uri) for connection in list(self.connections)]
+        relays = self.carriers()
+        work = [_publish(one, method, uri) for one in self._beside(relays)]
+        work += [relay.publish(change) for relay, change in self._carried(relays, method, uri)]
         for outcome in await gather(*work, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome
 
     def announce(self, method: str, to: Iterable[OpenConnection] | None = None) -> None:
-        """Publish a change, to all or some, and do not wait; to be called where the server runs."""
+        """Publish a change, to all or some, and do not wait; any thread may call this."""
         self.count(method)
-        for connection in list(self.connections if to is None else to):
-            connection.endpoint.tasks.start(_publish(connection, method))
+        if to is None:
+            relays = self.carriers()
+            to = self._beside(relays)
+            for relay, change in self._carried(relays, method):
+                relay.announce(change)
+        self.send(method, None, to)
+
+    def send(self, method: str, uri: str | None, to: Iterable[OpenConnection]) -> None:
+        """Send a notification on connections, each where it runs, and do not wait."""
+        for connection in list(to):
+            call_in(connection.endpoint.jobs.loop, partial(_start, connection, method, uri))
+
+    def carriers(self) -> Mapping[Relay, str | None]:
+        """Return what carries its changes to other processes, also that of servers above it."""
+        return self.relays
+
+    def _beside(self, relays: Mapping[Relay, str | None]) -> list[OpenConnection]:
+        return [one for one in list(self.connections) if one.relay not in relays]
+
+    def _carried(
+        self, relays: Mapping[Relay, str | None], method: str, uri: str | None = None
+    ) -> Iterator[tuple[Relay, PublishedChange]]:
+        """Yield one relay for all that lead to the same processes, and what it is to carry."""
+        alive = {id(one.engine): one for one in relays if not one.loop.is_closed()}
+        for relay in alive.values():
+            session = relays[relay]
+            if session is not None:
+                yield relay, PublishedChange(method=method, uri=uri, session=session)
+                continue
+            name, revision = self.identity()["name"], self.owner.TABLE.revision
+            yield relay, PublishedChange(method=method, uri=uri, server=name, revision=revision)
 
     def count(self, method: str) -> None:
         self.changes[method] = self.changes.get(method, 0) + 1
 
 
-async def _publish(connection: OpenConnection, method: str, uri: str | None = None) -> None:
+def _start(connection: OpenConnection, method: str, uri: str | None) -> None:
+    connection.endpoint.tasks.start(_publish(connection, method, uri))
+
+
+async def _publish(connection: OpenConnection, method: str, uri: str | None) -> None:
     # A client that has gone needs no notification.
     with suppress(Disconnected):
         await connection.publish(method, uri)
@@ -129,8 +178,12 @@ class ServerBase(Handlers, Generic[SessionT]):
 
     @property
     def sessions(self) -> tuple[SessionT, ...]:
-        """The connections that are open, one session for each, in the order of their opening."""
-        return tuple(connection.session() for connection in self.__mcp_runtime__.connections)
+        """The connections that are open, one session for each, in the order of their opening.
+
+        Where several workers serve a session, it is one of those of the worker that has its stream.
+        """
+        connections = self.__mcp_runtime__.connections
+        return tuple(connection.session() for connection in connections if connection.is_owner)
 
     async def tools_list_changed(self) -> None:
         """Tell those who want to know that the list of tools has changed."""

@@ -6,6 +6,7 @@ of a client are kept whoever answers: what a handler adds is its own decision to
 
 from asyncio import Future, current_task, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from time import monotonic
@@ -29,7 +30,7 @@ from ..core.middleware import (
 from ..core.models.base import WireModel
 from ..core.options import Options
 from ..core.spec import Role
-from ..core.subscriptions import Filter, Listeners
+from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, Filter, Listeners
 from ..core.tasks import Tasks
 from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, members
 from ..messages.jsonrpc import Call
@@ -41,7 +42,7 @@ from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
-from .context import RequestContext
+from .context import Relay, RequestContext, Switched
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 
@@ -123,7 +124,10 @@ class BoundServer:
 class ServerState:
     """The servers in all revisions that are spoken, and what all their connections use."""
 
-    __slots__ = ("_bound_servers", "_views", "ids", "network", "offer", "options", "seal", "tasks")
+    __slots__ = (
+        *("_bound_servers", "_views", "ids", "network", "offer", "options"),
+        *("relay", "seal", "tasks"),
+    )
 
     def __init__(
         self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
@@ -134,7 +138,9 @@ class ServerState:
         self.ids: Iterator[RequestId] = count(1)
         self.network: Network | None = None
         """What connections go over, if their transport says."""
-        self.seal = StateSeal(options.state_key, lifetime=options.state_lifetime)
+        self.relay: Relay | None = None
+        """What carries changes to connections, if other processes have some of them."""
+        self.seal = StateSeal(options.state_keys, lifetime=options.state_lifetime)
         self._views = views
         self._bound_servers: dict[str, BoundServer] = {}
 
@@ -160,9 +166,11 @@ class ServerConnection:
         "bound_server",
         "endpoint",
         "handlers",
+        "is_owner",
         "level",
         "seal",
         "server",
+        "settle",
         "state",
     )
 
@@ -189,6 +197,9 @@ class ServerConnection:
         self._begun = monotonic() if measured else None
         self.endpoint = Endpoint(connection, sink, state.tasks, state.options, serve, notified)
         self.level: str = "debug"
+        self.is_owner = True
+        self.settle: Callable[[], Awaitable[None]] | None = None
+        """Awaited before a client hears of a change: it may ask a process that has to know."""
         self.handlers = bound_server.handlers
         # Most connections, of which there may be many, need neither.
         self._listeners: Listeners | None = None
@@ -224,12 +235,20 @@ class ServerConnection:
         return frozenset() if self._listeners is None else self._listeners.uris
 
     @property
+    def switched(self) -> Switched:
+        return self.server.__mcp_runtime__.switched(self)
+
+    @property
     def middleware(self) -> tuple[Middleware, ...]:
         return self.bound_server.middleware
 
     @property
     def network(self) -> Network | None:
         return self.state.network
+
+    @property
+    def relay(self) -> Relay | None:
+        return self.state.relay
 
     def session(self) -> Any:
         return RequestContext(self).session()
@@ -342,6 +361,8 @@ class ServerConnection:
             # Whoever publishes reaches many, and is not held up by one who does not read.
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
+        if self.settle is not None:
+            await self.settle()
         params = None if uri is None else spec.params(uri=uri)
         if connection.table.era.has_listen_streams:
             for id in self.listeners.matching(method, uri):
@@ -350,6 +371,17 @@ class ServerConnection:
             uri is None or (self._listeners is not None and self._listeners.wants(uri))
         ):
             await self.endpoint.notify(spec, params)
+
+    async def cue(self) -> None:
+        """Tell the client that all may have changed of what it wants to know."""
+        declared = self.endpoint.connection.declared["server"]
+        wanted = Filter(frozenset(LIST_CHANGES), self.subscriptions).honoured(declared)
+        with suppress(Disconnected):
+            for method in LIST_CHANGES:
+                if method in wanted.lists:
+                    await self.publish(method, None)
+            for uri in sorted(wanted.uris):
+                await self.publish(RESOURCE_UPDATED, uri)
 
     def abort(self, error: Disconnected) -> None:
         """Begin to end: calls fail with `error`, and listen streams get their results."""

@@ -5,6 +5,7 @@ log entries are bound to the request: they stop when it is answered or cancelled
 """
 
 from asyncio import (
+    AbstractEventLoop,
     CancelledError,
     Task,
     current_task,
@@ -14,7 +15,7 @@ from asyncio import (
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelledError
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
 
 from pydantic_core import PydanticSerializationError
 
@@ -35,7 +36,7 @@ from ..core.middleware import MethodCall, Middleware, Network, send_through, und
 from ..core.models.base import WireModel
 from ..core.options import CallOptions
 from ..core.spec import NotificationSpec, RequestSpec
-from ..core.subscriptions import Level, passes
+from ..core.subscriptions import Level, PublishedChange, passes
 from ..core.tasks import is_running
 from ..messages.envelope import (
     CLIENT_INFO,
@@ -80,6 +81,28 @@ class _Server(Protocol):
     def __mcp_runtime__(self) -> _Runtime: ...
 
 
+Switched: TypeAlias = tuple[tuple[str, str, bool, bool], ...]
+"""What was switched for one session, in that order.
+
+Each is the prefixes of the server, a name or tag, whether it is a tag, and whether it is on.
+"""
+
+
+class Relay(Protocol):
+    """A way to all processes that serve the same servers, this one among them."""
+
+    @property
+    def loop(self) -> AbstractEventLoop: ...
+
+    @property
+    def engine(self) -> object:
+        """Return what the processes share: with the same one, two relays lead to the same."""
+        ...
+
+    async def publish(self, change: PublishedChange, /) -> None: ...
+    def announce(self, change: PublishedChange, /) -> None: ...
+
+
 class OpenConnection(Protocol):
     """A connection as its server, and the contexts of its requests, see it."""
 
@@ -90,6 +113,16 @@ class OpenConnection(Protocol):
 
     @property
     def server(self) -> _Server: ...
+
+    @property
+    def relay(self) -> Relay | None:
+        """The relay from which this connection gets what its server publishes, if there is one."""
+        ...
+
+    @property
+    def is_owner(self) -> bool:
+        """Return whether no other process sends its client what is published."""
+        ...
 
     @property
     def level(self) -> str:

@@ -10,7 +10,7 @@ to check it.
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from json import dumps
 from secrets import token_bytes
@@ -46,17 +46,20 @@ _KEY_OF_THIS_PROCESS: Final = token_bytes(32)
 
 
 class StateSeal:
-    """A seal for states, with a key; without one, with a random key of this process.
+    """A seal for states; the first key seals, and what any of the keys has sealed can be opened.
 
-    `lifetime` is in seconds. Raises `ValueError` for a key of less than 16 bytes.
+    Without keys, it has a random one of this process. `lifetime` is in seconds. Raises `ValueError`
+    for a key of less than 16 bytes.
     """
 
-    __slots__ = ("_key", "_lifetime")
+    __slots__ = ("_keys", "_lifetime")
 
-    def __init__(self, key: bytes | None = None, *, lifetime: float = 3600.0) -> None:
-        if key is not None and len(key) < _SHORTEST_KEY:
+    def __init__(self, keys: Sequence[bytes] = (), *, lifetime: float = 3600.0) -> None:
+        if isinstance(keys, (bytes, str)):
+            raise TypeError("state_keys is one key: write it as a list of keys")
+        if any(len(key) < _SHORTEST_KEY for key in keys):
             raise ValueError(f"the key of a request state needs at least {_SHORTEST_KEY} bytes")
-        self._key = _KEY_OF_THIS_PROCESS if key is None else key
+        self._keys = tuple(keys) or (_KEY_OF_THIS_PROCESS,)
         self._lifetime = lifetime
 
     def seal(self, value: Any, bound: bytes) -> str:
@@ -67,7 +70,7 @@ class StateSeal:
         """
         head = _HEAD.pack(_VERSION, int(time() + self._lifetime))
         body = head + json_text(value)
-        sealed = urlsafe_b64encode(self._mac(body, bound) + body).rstrip(b"=")
+        sealed = urlsafe_b64encode(_mac(self._keys[0], body, bound) + body).rstrip(b"=")
         if len(sealed) > _LONGEST:
             raise LocalError(f"the state of a request has more than {_LONGEST} characters")
         return sealed.decode("ascii")
@@ -84,16 +87,18 @@ class StateSeal:
         if urlsafe_b64encode(sealed).rstrip(b"=") != text.encode("ascii"):
             raise _refused()
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]
-        if len(body) <= _HEAD.size or not hmac.compare_digest(mac, self._mac(body, bound)):
+        made = any(hmac.compare_digest(mac, _mac(key, body, bound)) for key in self._keys)
+        if len(body) <= _HEAD.size or not made:
             raise _refused()
         version, lapses = _HEAD.unpack_from(body)
         if version != _VERSION or time() > lapses:
             raise _refused()
         return from_json(body[_HEAD.size :])
 
-    def _mac(self, body: bytes, bound: bytes) -> bytes:
-        # The length marks where the binding ends and the sealed body begins.
-        return hmac.digest(self._key, b"%d:%b%b" % (len(bound), bound, body), "sha256")
+
+def _mac(key: bytes, body: bytes, bound: bytes) -> bytes:
+    # The length marks where the binding ends and the sealed body begins.
+    return hmac.digest(key, b"%d:%b%b" % (len(bound), bound, body), "sha256")
 
 
 def _refused() -> InvalidParams:

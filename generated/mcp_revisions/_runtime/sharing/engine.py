@@ -169,7 +169,10 @@ class Mail(Protocol):
 
 
 class Bus(Protocol):
-    """Changes for all workers, the one that publishes too. All get them in the same order."""
+    """Changes for all workers, the one that publishes too. All get them in the same order.
+
+    Who is not behind gets a change before a letter that was sent after it was published.
+    """
 
     async def publish(self, changes: Sequence[bytes]) -> None: ...
 

@@ -4,7 +4,7 @@ It is what an application has that shares nothing with others; there it only kee
 """
 
 from asyncio import get_running_loop
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -63,6 +63,10 @@ class MemoryConnection:
         self.mail: Final = self
         self.bus: Final = self
         self.current: Final = True
+
+    @property
+    def current(self) -> bool:
+        return True
 
     async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         for worker, content in letters:
@@ -151,6 +155,9 @@ class MemorySessions:
     async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
         session = self._found(key)
         if session is None:
+            if key not in self._sessions:
+                # Its events may be kept all the same.
+                self._engine.events.forget(key)
             return None
         session.ended = True
         self._refresh(key, session, get_running_loop().time() + lifetime)
@@ -187,11 +194,12 @@ class MemorySessions:
 
 @dataclass(slots=True)
 class _Stream:
+    # There may be many, so an empty one takes little.
     last: int = -1
     """The number of its last event, which may be gone."""
-    events: deque[Event] = field(default_factory=deque[Event])
+    events: list[Event] = field(default_factory=list[Event])
     ended: bool = False
-    followers: set[str] = field(default_factory=set[str])
+    followers: frozenset[str] = frozenset()
 
 
 class MemoryEvents:
@@ -204,7 +212,7 @@ class MemoryEvents:
         self._sessions: dict[str, dict[str, _Stream]] = {}
         self._ended: set[str] = set()
         # Those with events, the one that has been quiet for longest first.
-        self._order: OrderedDict[int, _Stream] = OrderedDict()
+        self._order: OrderedDict[tuple[str, str], _Stream] = OrderedDict()
 
     async def append(
         self,
@@ -216,32 +224,39 @@ class MemoryEvents:
         lifetime: float,
         end: bool = False,
     ) -> Appended:
+        if key in self._ended:
+            return Appended(False, 0, True, frozenset())
         kept = self._opened(key, stream)
-        ended = kept.ended or key in self._ended
-        accepted = not ended and (number == kept.last + 1 or (kept.last < 0 and number == 1))
+        follows = number == kept.last + 1 or (kept.last < 0 and number == 1)
+        accepted = follows and not kept.ended
         if accepted:
-            kept.ended = ended = end
-            self._extend(kept, number, messages)
-        return Appended(accepted, max(kept.last, 0), ended, frozenset(kept.followers))
+            kept.ended = end
+            self._extend((key, stream), kept, number, messages)
+        return Appended(accepted, max(kept.last, 0), kept.ended, kept.followers)
 
-    def _extend(self, kept: _Stream, number: int, messages: Sequence[bytes]) -> None:
+    def _extend(
+        self, place: tuple[str, str], kept: _Stream, number: int, messages: Sequence[bytes]
+    ) -> None:
         for message in messages:
             kept.events.append(Event(number, message))
             kept.last, number = number, number + 1
             self._bytes += len(message) + _FRAME
-        self._order[id(kept)] = kept
-        self._order.move_to_end(id(kept))
-        while len(kept.events) > self._max_events:
-            self._drop(kept, 1)
+        self._order[place] = kept
+        self._order.move_to_end(place)
+        if len(kept.events) > self._max_events:
+            self._drop(place, kept, len(kept.events) - self._max_events)
         while self._bytes > self._max_bytes:
-            quiet = next(iter(self._order.values()))
-            self._drop(quiet, len(quiet.events))
+            quiet, one = next(iter(self._order.items()))
+            self._drop(quiet, one, len(one.events))
 
-    def _drop(self, kept: _Stream, number: int) -> None:
-        for _ in range(number):
-            self._bytes -= len(kept.events.popleft().message) + _FRAME
+    def _drop(self, place: tuple[str, str], kept: _Stream, number: int) -> None:
+        self._bytes -= sum(len(event.message) + _FRAME for event in kept.events[:number])
+        del kept.events[:number]
         if not kept.events:
-            self._order.pop(id(kept), None)
+            self._order.pop(place, None)
+            if kept.ended:
+                # Nobody needs to know any more where it would go on.
+                self._sessions.get(place[0], {}).pop(place[1], None)
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         kept = self._sessions.get(key, {}).get(stream)
@@ -254,10 +269,11 @@ class MemoryEvents:
         return Events([event for event in kept.events if event.number > after], kept.ended)
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
-        self._opened(key, stream).followers.add(worker)
+        self._opened(key, stream).followers |= {worker}
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
-        self._opened(key, stream).followers.discard(worker)
+        if (kept := self._sessions.get(key, {}).get(stream)) is not None:
+            kept.followers -= {worker}
 
     def _opened(self, key: str, stream: str) -> _Stream:
         streams = self._sessions.setdefault(key, {})
@@ -267,6 +283,6 @@ class MemoryEvents:
 
     def forget(self, key: str, *, ended: bool = False) -> None:
         """Delete all streams of a session; if it was `ended`, there will be none again."""
-        for kept in self._sessions.pop(key, {}).values():
-            self._drop(kept, len(kept.events))
+        for stream, kept in self._sessions.pop(key, {}).items():
+            self._drop((key, stream), kept, len(kept.events))
         (self._ended.add if ended else self._ended.discard)(key)

@@ -846,11 +846,12 @@ class _Listener:
             self._seen = last
             changes = []
         self._read = [number for _, number, _ in letters]
-        for _, _, content in letters:
-            self._receive(Letter(content))
+        # A letter may end what was to take in a change that was published before it.
         for _, number, content in changes:
             self._seen = number
             self._receive(Change(content))
+        for _, _, content in letters:
+            self._receive(Letter(content))
         self._lease.renew(began)
         self.tried.set()
         return max(len(letters), len(changes)) == _CHUNK

@@ -19,7 +19,7 @@ from ..messages.envelope import client_envelope
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
 from ..server.base import ServerBase
-from ..server.context import OpenConnection, RequestContext
+from ..server.context import OpenConnection, Relay, RequestContext
 from ..server.rounds import Rounds, read_round
 from ..server.strategies import Strategy
 
@@ -46,6 +46,14 @@ class MountedConnection:
         self.seal, self.audience = outer.seal, outer.audience
         self.middleware: Sequence[Middleware] = server.__mcp_runtime__.middleware()
         self._full_uri = full_uri
+
+    @property
+    def relay(self) -> Relay | None:
+        return self.outer.relay
+
+    @property
+    def is_owner(self) -> bool:
+        return self.outer.is_owner
 
     @property
     def level(self) -> str:

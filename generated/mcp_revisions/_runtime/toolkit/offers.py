@@ -12,10 +12,9 @@ from typing import Any, Final, cast
 from ..core.errors import InvalidParams, LocalError
 from ..core.json import JSONObject
 from ..core.pagination import page
-from ..core.tasks import is_running
 from ..rules.handlers import Handlers
 from ..server.base import ServerBase, ServerRuntime, SessionBase
-from ..server.context import OpenConnection, RequestContext
+from ..server.context import OpenConnection, Relay, RequestContext, Switched
 from ..translation.revision_view import RevisionViews
 from .decorators import Marked, marks_of, new_mark
 from .functions import closest
@@ -241,16 +240,12 @@ class ToolkitRuntime(ServerRuntime):
         for method in map(_changed, kinds):
             if self._served and method not in self._declared:
                 self.warn_undeclared(method)
-            if is_running():
-                self.announce(method, to)
-                continue
-            # Called in a thread, as by a plain function, or before there is anything to run.
-            concerned = list(self.connections if to is None else to)
-            for loop in {one.endpoint.jobs.loop for one in concerned}:
-                there = [one for one in concerned if one.endpoint.jobs.loop is loop]
-                loop.call_soon_threadsafe(self.announce, method, there)
-            if not concerned:
-                self.count(method)
+            self.announce(method, to)
+
+    def carriers(self) -> Mapping[Relay, str | None]:
+        # What is mounted may be in the servers of several sessions, and is none of one alone.
+        above = {relay: None for one in self.mounted_in for relay in one.carriers()}
+        return {**above, **self.relays}
 
     def count(self, method: str) -> None:
         super().count(method)
@@ -391,6 +386,24 @@ class ToolkitRuntime(ServerRuntime):
         with _LOCK:
             if self.visibility.sessions.pop(connection, None) is not None:
                 self.lists = self._for_everybody()
+
+    def switched(self, connection: OpenConnection) -> Switched:
+        own = self.visibility.sessions.get(connection, ())
+        return (
+            *(("", text, is_tag, on) for text, is_tag, on in own),
+            *(one for mount in self.mounts for one in mount.switched(connection)),
+        )
+
+    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+        own = Switches()
+        for place, text, is_tag, on in switched:
+            if not place:
+                own.add(text, is_tag, on)
+        with _LOCK:
+            self.visibility.sessions[connection] = own
+            self.lists = self._for_everybody()
+        for mount in self.mounts:
+            mount.switch_all(connection, switched)
 
     @contextmanager
     def listening(self, context: RequestContext) -> Generator[None, None, None]:

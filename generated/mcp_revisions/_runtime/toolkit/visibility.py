@@ -3,7 +3,7 @@
 `Toolkit.enable` says which of several switches counts.
 """
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from inspect import isawaitable
 from logging import getLogger
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, cast
@@ -57,11 +57,19 @@ class Switches:
         """By name or tag, and whether it is a tag."""
 
     def set(self, selection: Selection, on: bool) -> None:
-        names, tags = selection.names, selection.tags
-        for key in (*((name, False) for name in names), *((tag, True) for tag in tags)):
-            # A dictionary leaves a key that it has in its place.
-            self._switches.pop(key, None)
-            self._switches[key] = on
+        for name in selection.names:
+            self.add(name, False, on)
+        for tag in selection.tags:
+            self.add(tag, True, on)
+
+    def add(self, text: str, is_tag: bool, on: bool) -> None:
+        # A dictionary leaves a key that it has in its place.
+        self._switches.pop((text, is_tag), None)
+        self._switches[text, is_tag] = on
+
+    def __iter__(self) -> Iterator[tuple[str, bool, bool]]:
+        for (text, is_tag), on in self._switches.items():
+            yield text, is_tag, on
 
     def of(self, item: Named) -> bool | None:
         for (text, is_tag), on in reversed(self._switches.items()):

@@ -25,8 +25,9 @@ from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_post
 from .cors import CrossOrigin
 from .legacy_sse import LegacySse
 from .options import HttpOptions
-from .routes import Route, Routes
-from .state import HttpState, cannot_begin
+from .routes import Route, RouteResponse, Routes
+from .servers import cannot_begin
+from .state import HttpState
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
 
@@ -107,15 +108,20 @@ class HttpApp:
         self.http: Final = http
         self._log = Throttle(_log)
         self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins)
-        self._metadata: dict[str, bytes] = {}
-        """Where to get a token, by the paths at which this is said."""
+        self._unchecked: dict[str, _Handler] = {}
+        """What is said to everybody, by path: where to get a token, and whether this works."""
         if http.authentication is not None and (resource := http.authentication.resource):
-            self._metadata = dict.fromkeys(resource.paths, resource.to_json())
+            metadata = partial(_tell_anybody, resource.to_json())
+            self._unchecked = dict.fromkeys(resource.paths, metadata)
         self._cross_origin: CrossOrigin | None = None
         if http.cors is not None:
             self._cross_origin = CrossOrigin(http.cors, self._guard.may_call)
         old = (http.old_sse_path, http.old_messages_path) if http.old_sse else ()
-        self._routes = Routes(routes, {http.path, *old, *self._metadata})
+        taken = {http.path, *old, *self._unchecked}
+        self._routes = Routes(routes, taken)
+        for path, probe in ((http.health_path, self._health), (http.ready_path, self._ready)):
+            if path is not None and path not in taken and not self._routes.are_at(path):
+                self._unchecked[path] = probe
         self._running: _Running | None = None
         self._beginning: Task[None] | None = None
         self.failure: LifespanError | None = None
@@ -131,8 +137,8 @@ class HttpApp:
         exchange = HttpExchange(scope, receive, send, self.http.send_timeout, self._log)
         try:
             exchange.read_head(self.http.max_headers)
-            if exchange.path in self._metadata:
-                await exchange.respond(200, self._metadata[exchange.path], _ANYBODY)
+            if (tell := self._unchecked.get(exchange.path)) is not None:
+                await tell(exchange)
             else:
                 handle = self._handler(exchange)
                 if self.http.authentication is not None and not self._is_open(exchange):
@@ -152,7 +158,7 @@ class HttpApp:
     async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             while (await receive())["type"] == "lifespan.startup":
-                work = self._begin() if any(map(has_lifespan, self._servers)) else None
+                work = self._begin() if self._has_to_begin else None
                 if not await self._answer("startup", work, send):
                     return
             await self._answer("shutdown", self.close(), send)
@@ -176,6 +182,32 @@ class HttpApp:
         spoken = self._revisions or [server.TABLE.rules for server in self._servers]
         return self.http.sessions and any(one.era == HANDSHAKE_ERA.name for one in spoken)
 
+    # How it is, for those who send requests only to what works.
+
+    async def _health(self, exchange: HttpExchange) -> None:
+        await _respond_to_probe(exchange, 200, "ok")
+
+    async def _ready(self, exchange: HttpExchange) -> None:
+        running = self._running
+        if running is None or running.loop is not get_running_loop():
+            # Whoever is asked has to begin, or nobody would ever send the first request.
+            status = "starting" if self._has_to_begin and not await self._has_begun() else "ready"
+        elif running.state.closing:
+            status = "closing"
+        else:
+            status = "ready" if running.state.peers.current else "engine unavailable"
+        await _respond_to_probe(exchange, 200 if status == "ready" else 503, status)
+
+    async def _has_begun(self) -> bool:
+        """Begin, and return at once whether that is done."""
+        begun = self._beginning_task()
+        await wait([begun], timeout=0)
+        if not begun.done():
+            return False
+        if (error := begun.exception()) is not None:
+            _log.error("the server is not ready: %s", error, exc_info=error)
+        return error is None
+
     async def close(self) -> None:
         """End all sessions and streams. ASGI servers that know lifespans do so themselves."""
         if self._beginning is not None and self._beginning.get_loop() is get_running_loop():
@@ -193,18 +225,31 @@ class HttpApp:
 
     async def _begin(self) -> None:
         """Enter the lifespans of the servers, and run in this event loop; raise `LifespanError`."""
-        running, loop = self._running, get_running_loop()
-        if running is not None and running.loop is loop:
+        running = self._running
+        if running is not None and running.loop is get_running_loop():
             return
-        begun = self._beginning
-        if begun is None or begun.done() or begun.get_loop() is not loop:
-            begun = self._beginning = create_task(self._enter())
         # Other requests may wait for it as well.
-        await shield(begun)
+        await shield(self._beginning_task())
+
+    def _beginning_task(self) -> Task[None]:
+        begun = self._beginning
+        if begun is None or begun.done() or begun.get_loop() is not get_running_loop():
+            begun = self._beginning = create_task(self._enter())
+        return begun
+
+    @property
+    def _has_to_begin(self) -> bool:
+        return self.http.shared is not None or any(map(has_lifespan, self._servers))
 
     async def _enter(self) -> None:
-        running = _Running(HttpState(self._servers, self._revisions, self.options, self.http))
-        await running.held.enter_async_context(entered(running.state.shared_servers))
+        state = HttpState(self._servers, self._revisions, self.options, self.http)
+        running = _Running(state)
+        try:
+            await _connected(state)
+            await running.held.enter_async_context(entered(state.shared_servers))
+        except BaseException:
+            await state.close()
+            raise
         self._running = running
 
     async def _handle_first(self, exchange: HttpExchange) -> None:
@@ -222,7 +267,7 @@ class HttpApp:
         if running is None or running.loop is not get_running_loop():
             # Not before there is a loop: an application is made at import, often, and tests run
             # one in many.
-            if any(map(has_lifespan, self._servers)):
+            if self._has_to_begin:
                 return self._handle_first
             state = HttpState(self._servers, self._revisions, self.options, self.http)
             running = self._running = _Running(state)
@@ -314,6 +359,30 @@ class OriginGuard:
 
 
 _Handler: TypeAlias = Callable[[HttpExchange], Awaitable[None]]
+
+_PROBING: Final = ("GET", "HEAD")
+
+
+async def _connected(state: HttpState) -> None:
+    try:
+        await state.begin()
+    except Exception as error:
+        why = f"what workers share cannot be used: {type(error).__name__}: {error}"
+        raise LifespanError(why) from error
+
+
+def _tell_anybody(metadata: bytes, exchange: HttpExchange) -> Awaitable[None]:
+    return exchange.respond(200, metadata, _ANYBODY)
+
+
+async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> None:
+    method: str = exchange.scope["method"]
+    if method not in _PROBING:
+        allow = b"allow", ", ".join(_PROBING).encode()
+        raise HttpRefusal(405, "Method not allowed", fields=[allow])
+    # Of a moment, which no cache has to remember.
+    response = RouteResponse({"status": said}, status, {"cache-control": "no-store"})
+    await exchange.send(*response.messages(method))
 
 
 class _Running:

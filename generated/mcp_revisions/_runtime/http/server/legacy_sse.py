@@ -17,7 +17,8 @@ from .. import headers
 from ..sse import written
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .state import HttpState, new_id
+from .sessions import new_id
+from .state import HttpState
 
 _QUERY: Final = "session_id"
 

@@ -76,6 +76,8 @@ class Answered:
     session: str
     principal: str | None
     message: str
+    fault: str = ""
+    """What is wrong with an answer that cannot be told by its text."""
     kind: Literal["answered"] = "answered"
 
 
@@ -93,10 +95,12 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """A client goes on with a stream of this worker elsewhere: complete the response it is in."""
+    """A client goes on with a stream elsewhere: complete the response that it is in here."""
 
     session: str
     stream: str
+    taker: str
+    """The worker that the client is at now."""
     kind: Literal["taken"] = "taken"
 
 
@@ -192,7 +196,7 @@ class Peers:
 
     @property
     def current(self) -> bool:
-        """Whether what this worker knows still holds, because the others count on it."""
+        """Return whether what this worker knows holds, because the others count on it."""
         return self._connection is not None and self._connection.current
 
     # The connection.
@@ -261,13 +265,13 @@ class Peers:
         letter = envelope.letter
         if isinstance(letter, Acknowledged):
             if (sent := self._sent.get(letter.number)) is not None:
-                sent.settle(envelope.sender, letter.answer)
+                sent.settle(envelope.sender, letter.answer or {})
         elif isinstance(letter, Wake):
             self._ring(letter.session, letter.stream)
         else:
             self._tasks.start(self._deal_with(letter, envelope))
 
-    async def _deal_with(self, letter: Any, envelope: _Envelope) -> None:
+    async def _deal_with(self, letter: object, envelope: _Envelope) -> None:
         handle = self._handlers.get(type(letter))
         # What nobody is interested in has been dealt with.
         answer = None if handle is None else await handle(letter)
@@ -342,10 +346,9 @@ class Peers:
         appended = await self.engine.events.append(
             key, stream, number, messages, lifetime=self._lifetime, end=end
         )
-        if appended.accepted and appended.followers:
-            self._ring(key, stream)
-            if others := appended.followers - {self.name}:
-                self._tasks.start(self._wake(others, key, stream))
+        # Whoever appends knows what was.
+        if appended.accepted and (others := appended.followers - {self.name}):
+            self._tasks.start(self._wake(others, key, stream))
         return appended
 
     async def _wake(self, workers: Collection[str], key: str, stream: str) -> None:

@@ -249,7 +249,7 @@ class FollowedStream:
         """Say in the place of a worker that is gone that its requests are not answered."""
         log, number = self._delivery.log, self._delivery.sent + 1
         head = await log.read(-1)
-        ids = [] if head is None else _ids_in(head.events)
+        ids = () if head is None else _ids_in(head.events)
         answers = _unanswered(ids, "The worker that served the request is gone")
         if (await log.append(number, answers, end=True)).accepted:
             log.context.log.info("a stream of a worker that is gone was ended")

@@ -274,6 +274,10 @@ class Routes:
                 if other is not route:
                     raise ValueError(f"{route}: there is already {other}: choose another path")
 
+    def are_at(self, path: str) -> bool:
+        """Return whether any route is at this very path."""
+        return path in self._functions or path.rstrip("/") in self._apps
+
     def methods(self, path: str) -> Mapping[str, Route]:
         """Return the functions at a path by method."""
         return self._functions.get(path, {})

@@ -29,10 +29,10 @@ from ...core.revision import Revision
 from ...core.tasks import Tasks, is_running
 from ...server.base import ServerBase
 from ...server.serve import Server
+from ...sharing.memory import MemoryEngine
 from .app import AppOptions, HttpApp, http_app
 from .options import HttpOptions
 from .routes import Route
-from .stores import MemoryEventStore
 from .workers import Workers
 
 _log: Final = getLogger(__name__)
@@ -199,12 +199,12 @@ def _is_imported(program: ModuleType) -> bool:
 
 def _check_workers(app: HttpApp) -> None:
     """Raise `ValueError` if a client could not go on at another worker."""
-    http, kept = app.http, app.has_sessions
-    resumed = http.resumable and isinstance(http.events, MemoryEventStore | None)
+    http, shared = app.http, app.http.shared
+    in_memory = shared is not None and isinstance(shared.engine, MemoryEngine)
     for unfit, need in (
         (http.old_sse, "old_sse=False"),
-        (kept and http.session_store is None, "sessions=False, or a session_store they share"),
-        (kept and resumed, "resumable=False, or events in a store they share"),
+        (app.has_sessions and shared is None, "shared=Shared(engine=...), or sessions=False"),
+        (in_memory, "an engine that they share: a MemoryEngine is in one process"),
     ):
         if unfit:
             raise ValueError(f"several workers need HttpOptions with {need}")
@@ -220,9 +220,9 @@ def _work(
     place: int,
 ) -> None:
     app = _named(name, given)
-    if app.options.state_key is None:
+    if not app.options.state_keys:
         # A round that one worker began may go on in another.
-        app.options = replace(app.options, state_key=key)
+        app.options = replace(app.options, state_keys=[key])
     server = _server(app, "", 0)
 
     def watch() -> None:

@@ -91,7 +91,7 @@ class StandaloneStream(StreamSink):
     """Whether responses begin with an event without a message."""
     on_owned: Callable[[bool], None] | None = None
     """Called when this worker has become the owner, or is it no more."""
-    on_missed: Callable[[], None] | None = None
+    on_missed: Callable[[], object] | None = None
     """Called when there was no owner for a time, who would have sent what was published."""
     _epoch: int = 0
     """The number of the latest claim that is known of."""

@@ -24,7 +24,7 @@ from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
 from ...rules.lifecycle import State
 from ...server.connection import BoundServer
-from ...sharing.engine import EngineUnavailable, StoredSession
+from ...sharing.engine import EngineUnavailable, Saved, StoredSession
 from .asgi import HttpRefusal
 from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, key_of
 from .servers import HttpServers
@@ -276,28 +276,34 @@ class SharedSessions(SessionRegistry):
 
         Raise `EngineUnavailable`, and `HttpRefusal` if the session is over.
         """
-        copy, engine, before = _copy_of(session), self._peers.engine, _copy_of(session).choices
+        copy, before = _copy_of(session), _copy_of(session).choices
         async with self._lock(copy.key):
-            saved = None
-            while saved is None:
-                choices = session.choices.onto(copy.choices, copy.choices)
-                if confirmed:
-                    choices = choices._replace(confirmed=True)
-                record, version, lifetime = session.record(choices), copy.version, self._lifetime
-                try:
-                    saved = await engine.sessions.save(
-                        copy.key, self._peers.name, record, version=version, lifetime=lifetime
-                    )
-                    if saved is None and await self._read(session.id) is not session:
+            try:
+                while (saved := await self._saved(session, copy, confirmed)) is None:
+                    if await self._read(session.id) is not session:
                         raise HttpRefusal(404, "The session was ended; begin anew with initialize")
-                except EngineUnavailable:
-                    # It may have been written.
-                    copy.as_of = _UNSURE
-                    raise
-            copy.choices, copy.version = choices, saved.version
+            except EngineUnavailable:
+                # It may have been written.
+                copy.as_of = _UNSURE
+                raise
         if copy.choices != before:
             await self._peers.tell(saved.others, Changed(session=copy.key))
         return saved.others
+
+    async def _saved(
+        self, session: HttpSession, copy: SessionCopy, confirmed: bool
+    ) -> Saved | None:
+        """Write a record in the place of the one that is known here, if that is still stored."""
+        choices = session.choices.onto(copy.choices, copy.choices)
+        if confirmed:
+            choices = choices._replace(confirmed=True)
+        record, version, lifetime = session.record(choices), copy.version, self._lifetime
+        saved = await self._peers.engine.sessions.save(
+            copy.key, self._peers.name, record, version=version, lifetime=lifetime
+        )
+        if saved is not None:
+            copy.choices, copy.version = choices, saved.version
+        return saved
 
     async def _on_changed(self, letter: Changed) -> None:
         async with self._lock(letter.session):

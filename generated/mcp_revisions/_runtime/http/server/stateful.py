@@ -3,6 +3,7 @@
 2025-03-26 to 2025-11-25, basic/transports, "Streamable HTTP".
 """
 
+from logging import getLogger
 from typing import Final
 
 from ...connection import CANCELLED
@@ -11,11 +12,16 @@ from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rpc.jobs import Work
 from ...rules import server_negotiation
 from ...server.connection import ServerConnection
+from ...sharing.engine import EngineUnavailable
 from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
-from .event_stream import STANDALONE, EventLog, EventResponse, StandaloneStream, Stream, parsed
+from .event_stream import EventResponse
 from .response import HANDSHAKE, HttpResponse, single_request
-from .state import HttpSession, HttpState, new_id
+from .session_streams import NO_SESSION
+from .sessions import HttpSession, new_id
+from .state import HttpState
+
+_log: Final = getLogger(__name__)
 
 _SESSION: Final = headers.SESSION_ID.encode()
 _LAST_EVENT: Final = headers.LAST_EVENT_ID.encode()
@@ -47,10 +53,13 @@ class StatefulHttp:
         session.under_way += 1
         sessions, is_open = self._state.sessions, session.connection.endpoint.connection.is_open
         try:
-            response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session)
+            if call is None and await sessions.share(session, message):
+                await exchange.respond(202)
+                return
+            response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
             await self._work(message, session.connection, response)
-            if sessions.store is not None:
-                await sessions.save(session)
+        except EngineUnavailable as error:
+            raise _away(error) from None
         finally:
             sessions.note_end(session)
 
@@ -66,19 +75,23 @@ class StatefulHttp:
         response = EventResponse(exchange, self._state.keep_alive)
         session.under_way += 1
         try:
-            await self._state.sessions.save(session)
-            stream = await self._attached(session, response, exchange.field(_LAST_EVENT))
-            if stream is not None:
-                try:
-                    await response.until_over()
-                finally:
-                    await stream.detach(response)
+            stream = await session.streams.attach(response, exchange.field(_LAST_EVENT))
+            try:
+                await response.until_over()
+            finally:
+                await session.streams.detach(stream, response)
+        except EngineUnavailable as error:
+            raise _away(error) from None
         finally:
             response.abort()
             self._state.sessions.note_end(session)
 
     async def delete(self, exchange: HttpExchange) -> None:
-        await self._state.sessions.delete(await self._session(exchange))
+        session = await self._session(exchange)
+        try:
+            await self._state.sessions.delete(session)
+        except EngineUnavailable as error:
+            raise _away(error) from None
         await exchange.respond(204)
 
     # Sessions.
@@ -91,9 +104,11 @@ class StatefulHttp:
         connection, answer = bound_server.initialize(call, state.options)
         if state.http.sessions:
             id, principal = new_id(), exchange.principal
-            session = await state.sessions.add(id, principal, bound_server, connection)
-            fields.append((_SESSION, session.id.encode()))
-            await state.sessions.save(session)
+            try:
+                await state.sessions.begin(id, principal, bound_server, connection)
+            except EngineUnavailable as error:
+                raise _away(error) from None
+            fields.append((_SESSION, id.encode()))
         await exchange.respond(200, answer or b"", fields)
 
     async def _session(self, exchange: HttpExchange) -> HttpSession:
@@ -101,10 +116,13 @@ class StatefulHttp:
         if id is None:
             raise HttpRefusal(400, "Mcp-Session-Id is missing; begin with initialize")
         sessions = self._state.sessions
-        session = sessions.get(id) if sessions.store is None else await sessions.load(id)
+        try:
+            session = sessions.get(id) or await sessions.open(id)
+        except EngineUnavailable as error:
+            raise _away(error) from None
         # Who is somebody else learns no more than who knows no session.
         if session is None or session.principal != exchange.principal:
-            raise HttpRefusal(404, "There is no such session; begin anew with initialize")
+            raise HttpRefusal(404, NO_SESSION)
         if exchange.version != session.revision:
             self._check_version(exchange, session.revision)
         return session
@@ -159,31 +177,7 @@ class StatefulHttp:
             check_room()
         return response.accept(endpoint, message)
 
-    # Streams.
 
-    async def _attached(
-        self, session: HttpSession, response: EventResponse, last: str | None
-    ) -> Stream | StandaloneStream | None:
-        """Return the stream that goes on in a response, after the event of the id `last`.
-
-        Return None if it is over already. Raise `HttpRefusal` if what followed is not known.
-        """
-        standalone, events = session.standalone, session.events
-        if last is not None:
-            name, number = parsed(last)
-            is_own = standalone.log is not None and name == standalone.log.name
-            known = standalone if is_own else session.streams.get(name)
-            stream = known
-            if stream is None and name and events is not None:
-                stream = Stream(None, EventLog(events, session.id, name))
-            if stream is None or not await stream.attach(response, number):
-                raise HttpRefusal(400, "What followed the event in Last-Event-ID is not known")
-            if known is not None:
-                return known
-            if not name.startswith(STANDALONE):
-                await stream.close()
-                return None
-            # Another process has begun it; from here on it is this one's.
-            await stream.detach(response)
-        await standalone.attach(response, None)
-        return standalone
+def _away(error: EngineUnavailable) -> HttpRefusal:
+    _log.info("a request was refused: %s", error)
+    return HttpRefusal.for_now("What the workers share cannot be reached")
