@@ -62,7 +62,6 @@ class MemoryConnection:
         self.events: Final = engine.events
         self.mail: Final = self
         self.bus: Final = self
-        self.current: Final = True
 
     @property
     def current(self) -> bool:
