@@ -43,6 +43,26 @@ class Requests:
         """A call of the tool in a session."""
         return self._call(_in_session(session), _CALL)
 
+    def streamed_call(self, session: str) -> bytes:
+        """A call of a tool in a session that reports progress before its answer."""
+        params = {**_CALL, "name": "say", "_meta": {"progressToken": 1}}
+        return self._call(_in_session(session), params)
+
+    def stream(self, session: str) -> bytes:
+        """The request for the stream of a session."""
+        return self._post(_in_session(session), b"", "GET")
+
+    def listen(self) -> bytes:
+        """The request for a stream that tells of changes of the list of tools."""
+        method, wanted = "subscriptions/listen", {"toolsListChanged": True}
+        named = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": method}
+        params = {"notifications": wanted, "_meta": _META}
+        return self._post(named, _message(method, params, FIRST_ID))
+
+    def publish(self, session: str) -> bytes:
+        """A call of a tool in a session that publishes a change of the list of tools."""
+        return self._call(_in_session(session), {**_CALL, "name": "publish"}) % FIRST_ID
+
     def end(self, session: str) -> bytes:
         """The request that ends a session."""
         return self._post(_in_session(session), b"", "DELETE")
