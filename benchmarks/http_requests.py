@@ -23,6 +23,11 @@ _META: Final = {
     "io.modelcontextprotocol/clientInfo": _CLIENT,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
+_ALONE: Final = {
+    "MCP-Protocol-Version": STATELESS,
+    "Mcp-Method": "tools/call",
+    "Mcp-Name": _CALL["name"],
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,12 @@ class Requests:
         params = {"notifications": wanted, "_meta": _META}
         return self._post(named, _message(method, params, FIRST_ID))
 
-    def publish(self, session: str) -> bytes:
-        """A call of a tool in a session that publishes a change of the list of tools."""
-        return self._call(_in_session(session), {**_CALL, "name": "publish"}) % FIRST_ID
+    def publish(self, session: str | None) -> bytes:
+        """A call of a tool that publishes a change of the list of tools, in a session or not."""
+        call, alone = {**_CALL, "name": "publish"}, {**_ALONE, "Mcp-Name": "publish"}
+        if session is None:
+            return self._call(alone, {**call, "_meta": _META}) % FIRST_ID
+        return self._call(_in_session(session), call) % FIRST_ID
 
     def end(self, session: str) -> bytes:
         """The request that ends a session."""
@@ -69,8 +77,7 @@ class Requests:
 
     def call_alone(self) -> bytes:
         """A call of the tool that needs no session."""
-        named = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
-        return self._call(named, {**_CALL, "_meta": _META})
+        return self._call(_ALONE, {**_CALL, "_meta": _META})
 
     def _call(self, headers: Mapping[str, str], params: Mapping[str, Any]) -> bytes:
         request = self._post(headers, _message("tools/call", params, FIRST_ID))

@@ -118,9 +118,9 @@ def time_to_last(streams: Sequence[Stream], publish: Callable[[], None]) -> floa
 class Publisher:
     """A client that has each of some workers publish a change."""
 
-    def __init__(self, stack: ExitStack, ports: Sequence[int]) -> None:
+    def __init__(self, stack: ExitStack, ports: Sequence[int], *, sessions: bool) -> None:
         self._streams = [stack.enter_context(closing(Stream(port))) for port in ports]
-        ids = open_sessions(self._streams)
+        ids = open_sessions(self._streams) if sessions else [None] * len(ports)
         self._calls = [
             (one, one.requests.publish(id)) for one, id in zip(self._streams, ids, strict=True)
         ]

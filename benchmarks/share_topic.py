@@ -249,7 +249,8 @@ def _published(engine: Engine) -> Iterator[Row]:
                 ports = [server.port for server in servers]
                 streams = opened(stack, ports, _STREAMS, sessions=sessions)
                 # Who shares says it once, and the others all do.
-                publisher = Publisher(stack, ports if shared is None else ports[:1])
+                publishing = ports if shared is None else ports[:1]
+                publisher = Publisher(stack, publishing, sessions=sessions)
                 sleep(_SETTLED)
                 times.append(median(_heard(streams, publisher) for _ in range(_PUBLISHED)))
         alone, time = times

@@ -44,6 +44,7 @@ class HttpSession:
     id: str
     principal: str | None
     """The id of who began it; nobody else may use it."""
+    revision: str
     connection: ServerConnection
     streams: SessionStreams
     used: float
@@ -59,10 +60,6 @@ class HttpSession:
     def key(self) -> str:
         """The name of the session for engines and other workers."""
         return key_of(self.id) if self.copy is None else self.copy.key
-
-    @property
-    def revision(self) -> str:
-        return self.connection.endpoint.connection.table.revision
 
     # What other workers know of it.
 
@@ -197,7 +194,9 @@ class SessionRegistry:
         server_connection = ServerConnection(bound_server, connection, shared, streams.standalone)
         server_connection.endpoint.principal = principal
         server_connection.register()
-        session = self._sessions[id] = HttpSession(id, principal, server_connection, streams, now)
+        session = self._sessions[id] = HttpSession(
+            id, principal, table.revision, server_connection, streams, now
+        )
         if self._timer is None:
             self._look_later()
         return session
