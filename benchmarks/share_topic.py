@@ -2,7 +2,8 @@
 
 Each worker is a process with a port of its own, as on a machine of its own, and each connection
 goes to one of them. A session that is shared is begun at one worker and used at another. What a
-call takes is what the busiest worker computes for it, as in `http_scaling`.
+call takes is what the workers compute for it, by their number: as long as it would take if each had
+a processor to itself.
 """
 
 import sys
@@ -98,7 +99,8 @@ def _loads(fleets: _Fleets, rounds: int) -> Iterator[Row]:
         for calls in (_WARM_UP, *[_CALLS] * rounds):
             for subject, connections in asked.items():
                 servers = fleets[subject.engine][: subject.workers]
-                taken[subject].append(_computed_for(servers, connections, calls))
+                computed = _computed_for(servers, connections, calls)
+                taken[subject].append(computed / subject.workers)
     # The first is to warm up.
     times = {subject: median(samples[1:]) for subject, samples in taken.items()}
     for subject in times:
@@ -118,11 +120,10 @@ def _callers(stack: ExitStack, subject: _Subject, servers: Sequence[Server]) -> 
 
 
 def _computed_for(servers: Sequence[Server], connections: Sequence[Caller], calls: int) -> float:
-    """Seconds that the busiest worker computes for each of so many calls."""
-    before = [_computed(server) for server in servers]
+    """Seconds that the workers together compute for each of so many calls."""
+    before = sum(map(_computed, servers))
     load(connections, calls)
-    after = [_computed(server) for server in servers]
-    return max(now - then for now, then in zip(after, before, strict=True)) / calls
+    return (sum(map(_computed, servers)) - before) / calls
 
 
 def _computed(server: Server) -> float:

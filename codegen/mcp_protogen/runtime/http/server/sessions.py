@@ -72,8 +72,11 @@ class HttpSession:
     @property
     def changed(self) -> bool:
         """Return whether the client has chosen something that is not stored."""
-        stored = None if self.copy is None else self.copy.choices
-        return stored is not None and self.choices.onto(stored, stored) != stored
+        if self.copy is None:
+            return False
+        stored, choices = self.copy.choices, self.choices
+        # Most requests choose nothing.
+        return choices != stored and choices.onto(stored, stored) != stored
 
     @property
     def unsaved(self) -> bool:
