@@ -15,7 +15,7 @@ STATELESS: Final = "2026-07-28"
 
 FIRST_ID: Final = 1_000_000
 
-_CALL: Final = {"name": "echo", "arguments": {"text": "hello"}}
+_CALL: Final[dict[str, Any]] = {"name": "echo", "arguments": {"text": "hello"}}
 _CLIENT: Final = {"name": "load", "version": "1"}
 _INITIALIZE: Final = {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": _CLIENT}
 _META: Final = {

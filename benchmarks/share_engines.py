@@ -1,7 +1,8 @@
 """The engines that workers share, as processes of their own, and what they keep and are asked."""
 
 import sys
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from typing import Final, TypeAlias
 
 import pytest
@@ -38,7 +39,11 @@ where relkind = 'r' and relnamespace = 'mcp'::regnamespace
 def engines(stack: ExitStack) -> dict[str, Engine]:
     """Start those that this machine has, and say which are left out."""
     found = dict[str, Engine]()
-    for name, running in (("Redis", redis_running), ("PostgreSQL", postgres_running)):
+    starting: dict[str, Callable[[], AbstractContextManager[Engine]]] = {
+        "Redis": redis_running,
+        "PostgreSQL": postgres_running,
+    }
+    for name, running in starting.items():
         try:
             found[name] = stack.enter_context(running())
         except pytest.skip.Exception as missing:
@@ -46,8 +51,9 @@ def engines(stack: ExitStack) -> dict[str, Engine]:
     return found
 
 
-def commands(server: RedisServer) -> int:
+def commands(server: Engine) -> int:
     """Return the number of commands that Redis was sent by workers."""
+    assert isinstance(server, RedisServer)
     told: dict[str, dict[str, int]] = server.command("INFO", "commandstats")
     return sum(each["calls"] for name, each in told.items() if name[len("cmdstat_") :] in _SENT)
 

@@ -20,7 +20,7 @@ from .http_requests import FIRST_ID, STATELESS
 from .http_servers import Server, Servers
 from .places import REVISION
 from .rows import Row
-from .share_engines import Engine, RedisServer, commands, engines, kept
+from .share_engines import Engine, commands, engines, kept
 from .share_streams import Publisher, Stream, open_sessions, opened, time_to_last
 from .timing import Action, in_turns
 
@@ -66,10 +66,9 @@ def rows(rounds: int) -> Iterator[Row]:
             fleets |= {name: _fleet(serving, engine) for name, engine in found.items()}
             yield from _loads(fleets, rounds)
             yield from _one_by_one(fleets, rounds)
-        for engine in found.values():
-            if isinstance(engine, RedisServer):
-                yield from _commands(engine)
-                yield from _published(engine)
+        if (redis := found.get("Redis")) is not None:
+            yield from _commands(redis)
+            yield from _published(redis)
         yield from _memory(found)
 
 
@@ -189,7 +188,7 @@ def _beginning(stack: ExitStack, engine: str, servers: Sequence[Server]) -> Acti
 # What engines are asked, and keep.
 
 
-def _commands(engine: RedisServer) -> Iterator[Row]:
+def _commands(engine: Engine) -> Iterator[Row]:
     with ExitStack() as stack:
         servers = _fleet(stack, engine, 2, _LONG)
         begin = _beginning(stack, "", servers)

@@ -20,19 +20,21 @@ _SILENCE: Final = 3600.0
 _MOST: Final = 100_000
 
 
-def talking(revision: str) -> Any:
+def server_that_talks(revision: str) -> Any:
     """The echo server, with a tool that reports progress first and one that publishes a change."""
-    echo = server_of(revision)
+    server: Any = server_of(revision)
+    echo: Any = server.__class__
 
-    class Talking(type(echo)):  # type: ignore[misc]
+    class Talking(echo):  # type: ignore[misc]
         SENDS = frozenset({"notifications/tools/list_changed"})
 
         async def on_call_tool(self, session: Any, params: Any) -> Any:
+            talking: Any = self
             if params.name == "say":
                 await session.progress(1)
             elif params.name == "publish":
-                await self.tools_list_changed()
-            return await super().on_call_tool(session, params)
+                await talking.tools_list_changed()
+            return await echo.on_call_tool(self, session, params)
 
     return Talking()
 
@@ -49,5 +51,5 @@ if __name__ == "__main__":
         max_sessions=_MOST,
         max_streams=_MOST,
     )
-    servers = [talking(revision) for revision in (REVISION, STATELESS)]
+    servers = [server_that_talks(revision) for revision in (REVISION, STATELESS)]
     serve(http_app(servers, options=Options(state_keys=[_KEY]), http=options))
