@@ -12,6 +12,7 @@ from .http_requests import Requests
 
 _CHUNK: Final = 1 << 16
 _PATIENCE: Final = 60.0
+_QUIET: Final = 0.5
 _AT_ONCE: Final = 100
 _CHANGED: Final = b"list_changed"
 _RESULT: Final = b'"result"'
@@ -49,6 +50,8 @@ class Stream:
         if not chunk:
             raise RuntimeError(f"the server closed a stream after {self._rest[-400:]!r}")
         data = self._rest + chunk
+        if data.startswith(b"HTTP/1.1 ") and data[9:10] not in b"2":
+            raise RuntimeError(f"a request was refused: {data!r}")
         found = mark in data
         self._rest = b"" if found else data
         return data if found else b""
@@ -105,6 +108,10 @@ def time_to_last(streams: Sequence[Stream], publish: Callable[[], None]) -> floa
     with selectors.DefaultSelector() as selector:
         for stream in streams:
             selector.register(stream, selectors.EVENT_READ, stream)
+        while ready := selector.select(_QUIET):
+            # What came besides, of changes before.
+            for key, _ in ready:
+                key.data.holds(_CHANGED)
         left, begun = len(streams), perf_counter()
         publish()
         while left:

@@ -251,7 +251,6 @@ def _published(engine: Engine) -> Iterator[Row]:
                 # Who shares says it once, and the others all do.
                 publishing = ports if shared is None else ports[:1]
                 publisher = Publisher(stack, publishing, sessions=sessions)
-                sleep(_SETTLED)
                 times.append(median(_heard(streams, publisher) for _ in range(_PUBLISHED)))
         alone, time = times
         what = f"a change, until {_STREAMS:,} {what} of {max(_NUMBERS)} workers have it"
