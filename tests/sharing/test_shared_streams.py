@@ -64,6 +64,11 @@ class Workers:
         self.servers: list[Any] = []
         self.sites: list[Site] = []
 
+    @property
+    def owners(self) -> list[int]:
+        """The workers that send what is published to some session."""
+        return [worker for worker, server in enumerate(self.servers) if server.sessions]
+
     def stored(self, session: Session) -> Any:
         """What is stored of a session."""
         return self._memory.sessions._sessions[peers.key_of(session.id)]
@@ -672,6 +677,26 @@ class TestStandalone:
                         assert (await events.take())["method"] == CHANGED
                         await saying.log("info", "next")
                         assert await said(events) == "next"
+
+    async def test_who_owns_it_is_not_taken_from_what_was_read_before(self) -> None:
+        for reads in (0, 1):
+            with case(f"worker {reads} reads while 1 takes the stream from 0"):
+                async with workers(sends=frozenset({MESSAGE, CHANGED})) as these:
+                    session, engine = await these.sites[0].initialize(), these.engine
+                    second = these.at(session, 1)
+                    assert outcome(await second.post(request("ping"))) == (200, None)
+                    reading = engine.hold("sessions.open")
+                    engine.calls.clear()
+                    # The other one has it read again what is stored.
+                    level = request("logging/setLevel", level="error")
+                    choosing = asyncio.create_task(these.at(session, 1 - reads).post(level))
+                    await engine_called(engine, "sessions.open", 1)
+                    async with second.get():
+                        while these.owners != [1]:
+                            await asyncio.sleep(0.002)
+                        reading.set()
+                        assert outcome(await choosing) == (200, None)
+                        assert these.owners == [1]
 
     async def test_a_claim_of_which_nobody_heard_ends_the_stream_there_was(self) -> None:
         for worker in (0, 1):

@@ -331,10 +331,17 @@ class StandaloneStream(StreamSink):
     def claimed(self, epoch: int) -> JSONObject:
         """Let go, as the owner is another worker since that epoch; return how far this one came."""
         if epoch > self._epoch:
-            self._epoch = epoch
-            self._let_go()
-            self._own(False)
+            self.note_owner(epoch, owned=False)
         return {"delivered": self._delivered}
+
+    def note_owner(self, epoch: int, *, owned: bool) -> None:
+        """Note whether this worker is the owner since an epoch, unless a later one is known."""
+        if epoch > self._epoch:
+            self._epoch = epoch
+            if not owned:
+                self._let_go()
+        if epoch == self._epoch:
+            self._own(owned)
 
     def _let_go(self) -> _Listening | None:
         """Complete the response there is, and return what was known of it."""

@@ -107,7 +107,7 @@ class SharedSessions(SessionRegistry):
             await self.remove(session)
             return None
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
-        session.own(stored.owner == name)
+        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
         return session
 
     def _understood(self, stored: StoredSession) -> SessionRecord | None:
