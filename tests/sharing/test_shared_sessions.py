@@ -837,3 +837,16 @@ class TestEngineAway:
                 assert await logged(at(session, site)) == ["high"]
             assert (await session.delete()).status_code == 204
             assert await posted(at(session, two), request("ping")) == 404
+    async def test_others_hear_of_an_end_that_they_could_not_be_told_of(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            (second,) = await known(session, two)
+            engine.failing.add("mail.send")
+            assert (await session.delete()).status_code == 503
+            engine.failing.clear()
+            assert await posted(session, request("ping")) == 404
+            state = two.app._running.state
+            await until(lambda: not len(state.sessions))
+            assert await posted(second, request("ping")) == 404
+

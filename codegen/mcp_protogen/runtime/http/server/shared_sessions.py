@@ -10,6 +10,7 @@ this worker, or not for it alone, are handed to those that they are for.
 import re
 from asyncio import Lock, Semaphore, gather
 from collections.abc import Collection
+from contextlib import suppress
 from functools import partial
 from logging import getLogger
 from typing import Final
@@ -217,7 +218,19 @@ class SharedSessions(SessionRegistry):
             await self.remove(self._found(copy.key) or session)
         if others is None:
             raise _ended()
-        await self._peers.tell(others, Ended(session=copy.key))
+        try:
+            await self._peers.tell(others, Ended(session=copy.key))
+        except BaseException:
+            # Nobody who comes again finds out who they were.
+            self._servers.tasks.start(self._tell_of_end(others, copy.key))
+            raise
+
+    async def _tell_of_end(self, others: Collection[str], key: str) -> None:
+        while True:
+            await self._streams.pause()
+            with suppress(EngineUnavailable):
+                await self._peers.tell(others, Ended(session=key))
+                return
 
     async def _closed(self, session: HttpSession) -> None:
         """Let go of a copy; the session may go on elsewhere."""
