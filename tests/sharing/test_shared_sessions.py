@@ -337,6 +337,45 @@ class TestNotifications:
             assert engine.calls == []
 
     async def test_a_handshake_may_be_completed_at_another_worker(self) -> None:
+    async def test_one_whose_acknowledgement_is_lost_is_dealt_with_once(self) -> None:
+        heard: list[object] = []
+
+        async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
+            heard.append(params)
+            # Its acknowledgement cannot be sent, but that of the same letter later on can.
+            if len(heard) == 1:
+                engine.failing.add("mail.send")
+                asyncio.get_running_loop().call_later(0.02, engine.failing.clear)
+
+        engine = Engine()
+        both = [ours(on_roots_list_changed=on_roots_list_changed) for _ in range(2)]
+        async with workers(*both, engine=engine, lease=0.2) as (one, two):
+            session = await one.initialize(roots={"listChanged": True})
+            await known(session, two)
+            changed = notification("notifications/roots/list_changed")
+            assert await posted(session, changed) == 202
+            # The letter, once more, and the acknowledgement of that.
+            assert len(engine.mailed) == 3
+            assert len(heard) == 2
+
+    async def test_those_of_a_batch_that_is_refused_are_not_handed_on(self) -> None:
+        heard: list[object] = []
+
+        async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
+            heard.append(params)
+
+        listening = {"on_roots_list_changed": on_roots_list_changed}
+        changed = notification("notifications/roots/list_changed")
+        for revision, batch in (("2025-06-18", [changed]), ("2025-03-26", [changed] * 1001)):
+            with case(revision):
+                engine, both = Engine(), [ours(**listening), ours(**listening)]
+                async with workers(*both, engine=engine, revisions=pkg.REVISIONS) as (one, two):
+                    session = await one.initialize(revision, roots={"listChanged": True})
+                    await known(session, two)
+                    engine.calls.clear()
+                    assert await posted(session, batch) == 400
+                    assert (engine.calls, heard) == ([], [])
+
         confirmed: list[str] = []
 
         def listening(name: str) -> Any:

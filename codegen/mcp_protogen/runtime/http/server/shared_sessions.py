@@ -337,6 +337,8 @@ class SharedSessions(SessionRegistry):
     async def share(self, session: HttpSession, message: Parsed | Batch) -> bool:
         if not isinstance(message, Batch):
             return await self._share(session, message)
+        # Nothing is handed on of what is refused here.
+        session.connection.endpoint.check_batch(message)
         for member in message.members:
             await self._share(session, member)
         return False
