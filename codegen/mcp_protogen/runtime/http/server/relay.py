@@ -91,6 +91,8 @@ class ChangeRelay:
                 await self._publish(self._waiting)
         except (EngineUnavailable, TimeoutError):
             self._log.warning("%d changes could not be published", len(self._waiting))
+        finally:
+            self._let_go()
 
     # From servers to the bus.
 
@@ -139,6 +141,12 @@ class ChangeRelay:
                     pause = min(2 * pause, _LATER)
         finally:
             self._sending = None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Keep nobody waiting for an attempt that may not be made."""
+        attempt, self._attempt = self._attempt, self.loop.create_future()
+        attempt.set_result(None)
 
     async def _publish(self, changes: Collection[PublishedChange]) -> None:
         await self._peers.engine.bus.publish([*map(_changes().dump_json, changes)])
