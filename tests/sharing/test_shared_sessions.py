@@ -679,6 +679,23 @@ class TestWhoseItIs:
                     assert "is not served" in entry.getMessage()
 
     async def test_no_id_reaches_the_engine(self) -> None:
+    async def test_nothing_of_a_client_is_logged_where_something_makes_no_sense(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            await rewrite(engine, session, principal=["alice"], level="alice")
+            assert await posted(at(session, two), request("ping")) == 404
+            letter = {"kind": "notified", "principal": "alice", "message": ["alice"]}
+            content = json.dumps({"sender": "s", "letter": letter}).encode()
+            change = json.dumps({"method": "alice", "uri": ["alice"]}).encode()
+            sharing = runtime("sharing.engine")
+            for wrong in (sharing.Letter(content), sharing.Change(change)):
+                engine.workers[0].receive(wrong)
+            assert sum("sense" in one.getMessage() for one in caplog.records) == 2
+            assert "alice" not in caplog.text
+
         engine, call = Engine(), Tools()
         async with workers(ours(call), ours(), engine=engine) as (one, two):
             session = await one.initialize(sampling={})

@@ -52,6 +52,14 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+def faults_in(error: ValueError) -> str:
+    """Return what is wrong with a value from an engine, but not the value: logs tell it to all."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    return ", ".join(f"{fault['type']} at {fault['loc']}" for fault in faults[:3])
+
+
 class Ended:
     """A session was ended by its client."""
 
@@ -249,7 +257,7 @@ class Peers:
             try:
                 envelope = _envelopes().validate_json(delivery.content, strict=True)
             except ValidationError as error:
-                self._log.warning("a letter makes no sense, and is dropped: %s", error)
+                self._log.warning("a letter makes no sense, and is dropped: %s", faults_in(error))
             else:
                 self._read(envelope)
         elif isinstance(delivery, Change):

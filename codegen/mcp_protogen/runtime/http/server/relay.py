@@ -18,7 +18,7 @@ from ...core.throttle import Throttle
 from ...server.base import ServerBase, ServerRuntime
 from ...server.connection import ServerConnection
 from ...sharing.engine import EngineUnavailable
-from .peers import Peers
+from .peers import Peers, faults_in
 
 _log: Final = getLogger(__name__)
 
@@ -157,7 +157,7 @@ class ChangeRelay:
         try:
             change = _changes().validate_json(content, strict=True)
         except ValidationError as error:
-            self._log.warning("a change makes no sense, and is ignored: %s", error)
+            self._log.warning("a change makes no sense, and is ignored: %s", faults_in(error))
             return
         if change.method is None:
             self._cue()

@@ -27,7 +27,7 @@ from ...rules.lifecycle import State
 from ...server.connection import BoundServer
 from ...sharing.engine import EngineUnavailable, Saved, StoredSession
 from .asgi import HttpRefusal
-from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, key_of
+from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, faults_in, key_of
 from .servers import HttpServers
 from .session_record import SessionCopy, SessionRecord, read_record
 from .sessions import HttpSession, SessionRegistry
@@ -117,7 +117,7 @@ class SharedSessions(SessionRegistry):
             if record.revision not in self._servers.offer.handshake:
                 raise ValueError(f"nobody here speaks {record.revision:.20}")
         except ValueError as error:
-            self._throttled.warning("a session that is stored is not served: %s", error)
+            self._throttled.warning("a session that is stored is not served: %s", faults_in(error))
             return None
         return record
 
