@@ -252,10 +252,11 @@ class TestAnswers:
                 question = await events.take()
                 text = json.dumps(answered(question, "forged"))
                 key, name = peers.key_of(first.id), engine.workers[0].name
-                for session, principal in ((key, "eve"), ("x" * 43, None)):
+                forged = (key, "eve"), ("x" * 43, None)
+                for number, (session, principal) in enumerate(forged):
                     letter = peers.Answered(session=session, principal=principal, message=text)
                     content = json.dumps(
-                        {"sender": "seve", "letter": asdict(letter), "number": None}
+                        {"sender": "seve", "letter": asdict(letter), "number": number}
                     )
                     await engine.workers[0].mail.send([(name, content.encode())])
                 assert await posted(first, answered(question, "yes")) == 202
@@ -336,7 +337,6 @@ class TestNotifications:
                 assert await posted(session, notification(method)) == 202
             assert engine.calls == []
 
-    async def test_a_handshake_may_be_completed_at_another_worker(self) -> None:
     async def test_one_whose_acknowledgement_is_lost_is_dealt_with_once(self) -> None:
         heard: list[object] = []
 
@@ -376,6 +376,7 @@ class TestNotifications:
                     assert await posted(session, batch) == 400
                     assert (engine.calls, heard) == ([], [])
 
+    async def test_a_handshake_may_be_completed_at_another_worker(self) -> None:
         confirmed: list[str] = []
 
         def listening(name: str) -> Any:
@@ -678,7 +679,6 @@ class TestWhoseItIs:
                     (entry,) = [one for one in caplog.records if one.levelno == logging.WARNING]
                     assert "is not served" in entry.getMessage()
 
-    async def test_no_id_reaches_the_engine(self) -> None:
     async def test_nothing_of_a_client_is_logged_where_something_makes_no_sense(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
@@ -696,6 +696,7 @@ class TestWhoseItIs:
             assert sum("sense" in one.getMessage() for one in caplog.records) == 2
             assert "alice" not in caplog.text
 
+    async def test_no_id_reaches_the_engine(self) -> None:
         engine, call = Engine(), Tools()
         async with workers(ours(call), ours(), engine=engine) as (one, two):
             session = await one.initialize(sampling={})
@@ -877,6 +878,19 @@ class TestEngineAway:
             assert outcome(await session.post(chosen)) == (200, None)
             assert await logged(second) == ["high"]
 
+    async def test_others_hear_of_an_end_that_they_could_not_be_told_of(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            (second,) = await known(session, two)
+            engine.failing.add("mail.send")
+            assert (await session.delete()).status_code == 503
+            engine.failing.clear()
+            assert await posted(session, request("ping")) == 404
+            state = two.app._running.state
+            await until(lambda: not len(state.sessions))
+            assert await posted(second, request("ping")) == 404
+
     async def test_it_goes_on_once_the_engine_is_back(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
@@ -893,16 +907,3 @@ class TestEngineAway:
                 assert await logged(at(session, site)) == ["high"]
             assert (await session.delete()).status_code == 204
             assert await posted(at(session, two), request("ping")) == 404
-    async def test_others_hear_of_an_end_that_they_could_not_be_told_of(self) -> None:
-        engine = Engine()
-        async with workers(ours(), ours(), engine=engine) as (one, two):
-            session = await one.initialize()
-            (second,) = await known(session, two)
-            engine.failing.add("mail.send")
-            assert (await session.delete()).status_code == 503
-            engine.failing.clear()
-            assert await posted(session, request("ping")) == 404
-            state = two.app._running.state
-            await until(lambda: not len(state.sessions))
-            assert await posted(second, request("ping")) == 404
-
