@@ -584,6 +584,20 @@ class TestCopies:
                     session = await one.initialize(revision)
                     assert text_in(await at(session, two).call("who")) == "None"
                     wrong = {"mcp-protocol-version": "2024-11-05"}
+    async def test_after_many_gaps_a_copy_is_read_as_of_the_last(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine) as (one,):
+            session = await one.initialize()
+            async with session.get():
+                reading = engine.hold("sessions.open")
+                engine.calls.clear()
+                for _ in range(20):
+                    engine.lose()
+                    await asyncio.sleep(0)
+                reading.set()
+                assert outcome(await session.post(request("ping"))) == (200, None)
+                assert engine.calls.count("sessions.open") <= 2
+
                     refused = await at(session, two).post(request("ping"), wrong)
                     assert refused.status_code == 400
 

@@ -156,7 +156,8 @@ class SharedSessions(SessionRegistry):
     async def _renew(self, session: HttpSession) -> None:
         copy = _copy_of(session)
         async with self._lock(copy.key):
-            if self._found(copy.key) is session:
+            # There may have been several gaps meanwhile.
+            if self._found(copy.key) is session and copy.as_of != self._gaps:
                 try:
                     await self._read(session.id)
                 except EngineUnavailable:
