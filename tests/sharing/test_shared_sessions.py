@@ -358,6 +358,23 @@ class TestNotifications:
             assert len(engine.mailed) == 3
             assert len(heard) == 2
 
+    async def test_answers_do_not_wait_until_all_know_of_one(self) -> None:
+        async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
+            pass
+
+        engine, listening = Engine(), {"on_roots_list_changed": on_roots_list_changed}
+        async with workers(ours(**listening), ours(), engine=engine, lease=2.0) as (one, two):
+            session = await one.initialize(roots={"listChanged": True})
+            await known(session, two)
+            engine.workers[1].deaf = True
+            changed = notification("notifications/roots/list_changed")
+            telling = asyncio.create_task(posted(session, changed))
+            await until(lambda: bool(engine.mailed))
+            assert outcome(await session.post(request("ping"))) == (200, None)
+            assert not telling.done()
+            engine.workers[1].deaf = False
+            assert await telling == 202
+
     async def test_those_of_a_batch_that_is_refused_are_not_handed_on(self) -> None:
         heard: list[object] = []
 
@@ -567,6 +584,20 @@ class TestCopies:
             )
             assert await logged(second) == ["high"]
 
+    async def test_after_many_gaps_a_copy_is_read_as_of_the_last(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine) as (one,):
+            session = await one.initialize()
+            async with session.get():
+                reading = engine.hold("sessions.open")
+                engine.calls.clear()
+                for _ in range(20):
+                    engine.lose()
+                    await asyncio.sleep(0)
+                reading.set()
+                assert outcome(await session.post(request("ping"))) == (200, None)
+                assert engine.calls.count("sessions.open") <= 2
+
     async def test_streams_end_at_once_that_a_gap_has_hidden_the_end_of(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, lease=0.05) as (one, two):
@@ -584,20 +615,6 @@ class TestCopies:
                     session = await one.initialize(revision)
                     assert text_in(await at(session, two).call("who")) == "None"
                     wrong = {"mcp-protocol-version": "2024-11-05"}
-    async def test_after_many_gaps_a_copy_is_read_as_of_the_last(self) -> None:
-        engine = Engine()
-        async with workers(ours(), engine=engine) as (one,):
-            session = await one.initialize()
-            async with session.get():
-                reading = engine.hold("sessions.open")
-                engine.calls.clear()
-                for _ in range(20):
-                    engine.lose()
-                    await asyncio.sleep(0)
-                reading.set()
-                assert outcome(await session.post(request("ping"))) == (200, None)
-                assert engine.calls.count("sessions.open") <= 2
-
                     refused = await at(session, two).post(request("ping"), wrong)
                     assert refused.status_code == 400
 

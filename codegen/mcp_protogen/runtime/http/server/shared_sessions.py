@@ -380,7 +380,9 @@ class SharedSessions(SessionRegistry):
         letter = Notified(session=copy.key, principal=session.principal, message=text)
         async with copy.changing:
             # Who has a copy at this moment is said where a record is written.
-            await self._peers.tell(await self._write(session), letter)
+            others = await self._write(session)
+        # Answers do not wait until all know of it, as they do for what was chosen.
+        await self._peers.tell(others, letter)
 
     async def _on_notified(self, letter: Notified) -> None:
         self._take_in(letter.session, letter.principal, jsonrpc.read(letter.message))
