@@ -26,6 +26,16 @@ LONG = 60.0
 SHORT = 0.2
 
 
+class Cancelled:
+    """A response whose request is cancelled as it begins."""
+
+    async def write(self, data: bytes) -> None:
+        raise asyncio.CancelledError
+
+    def close_soon(self) -> None:
+        pass
+
+
 class Steps:
     """Tools of one worker: one that says a step at a time, and one whose session is kept."""
 
@@ -697,6 +707,17 @@ class TestStandalone:
                         reading.set()
                         assert outcome(await choosing) == (200, None)
                         assert these.owners == [1]
+
+    async def test_the_owner_before_lets_go_also_if_who_claims_does_not_begin(self) -> None:
+        async with workers() as these:
+            session, two = await these.sites[0].initialize(), these.sites[1]
+            assert outcome(await these.at(session, 1).post(request("ping"))) == (200, None)
+            async with session.get() as events:
+                found = two.app._running.state.sessions.get(session.id)
+                with pytest.raises(asyncio.CancelledError):
+                    await found.streams.standalone.attach(Cancelled(), None)
+                assert await events.take() is None
+            assert these.owners == [1]
 
     async def test_a_claim_of_which_nobody_heard_ends_the_stream_there_was(self) -> None:
         for worker in (0, 1):
