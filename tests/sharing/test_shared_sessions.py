@@ -650,6 +650,20 @@ class TestCopies:
             assert outcome(await at(first, two).post(chosen)) == (200, None)
             assert await logged(first) == []
 
+    async def test_one_that_makes_room_while_it_is_read_again_stays_away(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, max_sessions=1) as (one, two):
+            session = await one.initialize()
+            await known(session, two)
+            reading = engine.hold("sessions.open")
+            choosing = asyncio.create_task(session.post(request("logging/setLevel", level="error")))
+            engine.calls.clear()
+            await until(lambda: "sessions.open" in engine.calls)
+            other = await two.initialize()
+            reading.set()
+            assert outcome(await choosing) == (200, None)
+            assert [one.id for one in two.app._running.state.sessions] == [other.id]
+
     async def test_each_worker_has_a_server_of_its_own_where_each_session_has(self) -> None:
         async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
             m = models(OLD)

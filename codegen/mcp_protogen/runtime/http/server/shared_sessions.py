@@ -81,13 +81,16 @@ class SharedSessions(SessionRegistry):
             # An engine is not asked for anything else.
             return None
         async with self._lock(key_of(id)):
-            return self._sure(id) or await self._read(id)
+            return self._sure(id) or await self._read(id, begins=True)
 
     def _lock(self, key: str) -> Lock:
         return self._locks.setdefault(key, Lock())
 
-    async def _read(self, id: str) -> HttpSession | None:
-        """Return a session as it is stored now, if it is; raise `EngineUnavailable`."""
+    async def _read(self, id: str, *, begins: bool = False) -> HttpSession | None:
+        """Return a session as it is stored now, if it is; with `begins`, begin a copy of it.
+
+        Raise `EngineUnavailable`, and what `begin` raises.
+        """
         as_of, name = self._gaps, self._peers.name
         stored = await self._peers.engine.sessions.open(key_of(id), name)
         record = None if stored is None else self._understood(stored)
@@ -97,6 +100,9 @@ class SharedSessions(SessionRegistry):
                 await self.remove(session)
             return None
         if session is None:
+            if not begins:
+                # It had to make room while this was read.
+                return None
             session = await self._revived(id, record)
         copy = _copy_of(session)
         try:
