@@ -362,8 +362,8 @@ class TestNotifications:
         async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
             pass
 
-        engine, listening = Engine(), {"on_roots_list_changed": on_roots_list_changed}
-        async with workers(ours(**listening), ours(), engine=engine, lease=2.0) as (one, two):
+        engine, listening = Engine(), ours(on_roots_list_changed=on_roots_list_changed)
+        async with workers(listening, ours(), engine=engine, lease=2.0) as (one, two):
             session = await one.initialize(roots={"listChanged": True})
             await known(session, two)
             engine.workers[1].deaf = True
@@ -381,11 +381,11 @@ class TestNotifications:
         async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
             heard.append(params)
 
-        listening = {"on_roots_list_changed": on_roots_list_changed}
         changed = notification("notifications/roots/list_changed")
         for revision, batch in (("2025-06-18", [changed]), ("2025-03-26", [changed] * 1001)):
             with case(revision):
-                engine, both = Engine(), [ours(**listening), ours(**listening)]
+                engine = Engine()
+                both = [ours(on_roots_list_changed=on_roots_list_changed) for _ in range(2)]
                 async with workers(*both, engine=engine, revisions=pkg.REVISIONS) as (one, two):
                     session = await one.initialize(revision, roots={"listChanged": True})
                     await known(session, two)

@@ -305,7 +305,8 @@ class Peers:
         known = self._dealt_with
         if (before := known.get(place)) is not None:
             return await shield(before)
-        answered = known[place] = get_running_loop().create_future()
+        answered: Future[JSONObject | None] = get_running_loop().create_future()
+        known[place] = answered
         if len(known) > _KNOWN:
             del known[next(iter(known))]
         handle = self._handlers.get(type(letter))
