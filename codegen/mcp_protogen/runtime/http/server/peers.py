@@ -191,6 +191,8 @@ class Peers:
         """The name of this worker."""
         self.shared: Final = shared is not None
         self.lease: Final = Shared(engine=MemoryEngine()).lease if shared is None else shared.lease
+        self.gaps = 0
+        """The number of times that letters may have been lost, or the lease has lapsed."""
         self._options = shared
         self._lifetime = lifetime
         self._tasks = tasks
@@ -279,6 +281,7 @@ class Peers:
                 changed(delivery.content)
         else:
             assert delivery is GAP
+            self.gaps += 1
             for lost in self._on_gap:
                 lost()
             self._ring_all()

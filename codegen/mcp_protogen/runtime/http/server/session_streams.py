@@ -66,7 +66,7 @@ class _Listening:
 
     def is_sure(self, context: StreamContext) -> bool:
         """Return whether this worker is known to be the owner still."""
-        return context.peers.current and context.gaps == self.gaps
+        return context.peers.current and context.peers.gaps == self.gaps
 
     def end(self) -> None:
         if self.delivery is not None:
@@ -184,7 +184,7 @@ class StandaloneStream(StreamSink):
         context = self._context
         if after is not None and (not context.resumable or await self.log.read(after) is None):
             return False
-        gaps, before = context.gaps, await self._claim()
+        gaps, before = context.peers.gaps, await self._claim()
         epoch = self._epoch if before is None else before.epoch + 1
         listening = _Listening(response, after, epoch, gaps)
         try:
@@ -294,7 +294,7 @@ class StandaloneStream(StreamSink):
         if delivery is None or not context.peers.current:
             # Without a lease, others may take this worker for gone.
             return
-        gaps, now = context.gaps, get_running_loop().time()
+        gaps, now = context.peers.gaps, get_running_loop().time()
         is_due = now - listening.noted_at >= context.peers.lease / 3
         if gaps != listening.gaps or (delivery.sent > listening.noted and is_due):
             is_owner = await self._note(listening)

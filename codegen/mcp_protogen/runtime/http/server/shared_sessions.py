@@ -57,7 +57,6 @@ class SharedSessions(SessionRegistry):
         self._by_key: dict[str, HttpSession] = {}
         # Who reads what is stored, or writes it, is alone with the session here.
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        self._gaps = 0
         self._lifetime = self._http.session_lifetime * _LONGER
         self._throttled = Throttle(_log)
         peers.on(Changed, self._on_changed)
@@ -74,7 +73,7 @@ class SharedSessions(SessionRegistry):
         session = self._sessions.get(id)
         if session is None or not self._peers.current:
             return None
-        return session if session.copy and session.copy.as_of == self._gaps else None
+        return session if session.copy and session.copy.as_of == self._peers.gaps else None
 
     async def open(self, id: str) -> HttpSession | None:
         if not _ID.fullmatch(id):
@@ -91,7 +90,7 @@ class SharedSessions(SessionRegistry):
 
         Raise `EngineUnavailable`, and what `begin` raises.
         """
-        as_of, name = self._gaps, self._peers.name
+        as_of, name = self._peers.gaps, self._peers.name
         stored = await self._peers.engine.sessions.open(key_of(id), name)
         record = None if stored is None else self._understood(stored)
         session = self._sessions.get(id)
@@ -139,7 +138,7 @@ class SharedSessions(SessionRegistry):
 
     def _adopt(self, session: HttpSession) -> None:
         key = key_of(session.id)
-        session.copy = SessionCopy(key, session.choices, 0, self._gaps)
+        session.copy = SessionCopy(key, session.choices, 0, self._peers.gaps)
         standalone, connection = session.streams.standalone, session.connection
         standalone.on_owned = session.own
         standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
@@ -153,7 +152,6 @@ class SharedSessions(SessionRegistry):
         return session if session and self._sessions.get(session.id) is session else None
 
     def _on_gap(self) -> None:
-        self._gaps += 1
         for session in self:
             # Nobody may ask for it, and yet it has streams that end when it does.
             if session.under_way:
@@ -163,7 +161,7 @@ class SharedSessions(SessionRegistry):
         copy = _copy_of(session)
         async with self._lock(copy.key):
             # There may have been several gaps meanwhile.
-            if self._found(copy.key) is session and copy.as_of != self._gaps:
+            if self._found(copy.key) is session and copy.as_of != self._peers.gaps:
                 try:
                     await self._read(session.id)
                 except EngineUnavailable:
