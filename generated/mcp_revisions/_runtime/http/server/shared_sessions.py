@@ -10,6 +10,7 @@ this worker, or not for it alone, are handed to those that they are for.
 import re
 from asyncio import Lock, Semaphore, gather
 from collections.abc import Collection
+from contextlib import suppress
 from functools import partial
 from logging import getLogger
 from typing import Final
@@ -26,7 +27,7 @@ from ...rules.lifecycle import State
 from ...server.connection import BoundServer
 from ...sharing.engine import EngineUnavailable, Saved, StoredSession
 from .asgi import HttpRefusal
-from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, key_of
+from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, faults_in, key_of
 from .servers import HttpServers
 from .session_record import SessionCopy, SessionRecord, read_record
 from .sessions import HttpSession, SessionRegistry
@@ -56,7 +57,6 @@ class SharedSessions(SessionRegistry):
         self._by_key: dict[str, HttpSession] = {}
         # Who reads what is stored, or writes it, is alone with the session here.
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        self._gaps = 0
         self._lifetime = self._http.session_lifetime * _LONGER
         self._throttled = Throttle(_log)
         peers.on(Changed, self._on_changed)
@@ -73,21 +73,24 @@ class SharedSessions(SessionRegistry):
         session = self._sessions.get(id)
         if session is None or not self._peers.current:
             return None
-        return session if session.copy and session.copy.as_of == self._gaps else None
+        return session if session.copy and session.copy.as_of == self._peers.gaps else None
 
     async def open(self, id: str) -> HttpSession | None:
         if not _ID.fullmatch(id):
             # An engine is not asked for anything else.
             return None
         async with self._lock(key_of(id)):
-            return self._sure(id) or await self._read(id)
+            return self._sure(id) or await self._read(id, begins=True)
 
     def _lock(self, key: str) -> Lock:
         return self._locks.setdefault(key, Lock())
 
-    async def _read(self, id: str) -> HttpSession | None:
-        """Return a session as it is stored now, if it is; raise `EngineUnavailable`."""
-        as_of, name = self._gaps, self._peers.name
+    async def _read(self, id: str, *, begins: bool = False) -> HttpSession | None:
+        """Return a session as it is stored now, if it is; with `begins`, begin a copy of it.
+
+        Raise `EngineUnavailable`, and what `begin` raises.
+        """
+        as_of, name = self._peers.gaps, self._peers.name
         stored = await self._peers.engine.sessions.open(key_of(id), name)
         record = None if stored is None else self._understood(stored)
         session = self._sessions.get(id)
@@ -96,6 +99,9 @@ class SharedSessions(SessionRegistry):
                 await self.remove(session)
             return None
         if session is None:
+            if not begins:
+                # It had to make room while this was read.
+                return None
             session = await self._revived(id, record)
         copy = _copy_of(session)
         try:
@@ -107,7 +113,7 @@ class SharedSessions(SessionRegistry):
             await self.remove(session)
             return None
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
-        session.own(stored.owner == name)
+        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
         return session
 
     def _understood(self, stored: StoredSession) -> SessionRecord | None:
@@ -116,7 +122,7 @@ class SharedSessions(SessionRegistry):
             if record.revision not in self._servers.offer.handshake:
                 raise ValueError(f"nobody here speaks {record.revision:.20}")
         except ValueError as error:
-            self._throttled.warning("a session that is stored is not served: %s", error)
+            self._throttled.warning("a session that is stored is not served: %s", faults_in(error))
             return None
         return record
 
@@ -132,7 +138,7 @@ class SharedSessions(SessionRegistry):
 
     def _adopt(self, session: HttpSession) -> None:
         key = key_of(session.id)
-        session.copy = SessionCopy(key, session.choices, 0, self._gaps)
+        session.copy = SessionCopy(key, session.choices, 0, self._peers.gaps)
         standalone, connection = session.streams.standalone, session.connection
         standalone.on_owned = session.own
         standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
@@ -146,7 +152,6 @@ class SharedSessions(SessionRegistry):
         return session if session and self._sessions.get(session.id) is session else None
 
     def _on_gap(self) -> None:
-        self._gaps += 1
         for session in self:
             # Nobody may ask for it, and yet it has streams that end when it does.
             if session.under_way:
@@ -155,7 +160,8 @@ class SharedSessions(SessionRegistry):
     async def _renew(self, session: HttpSession) -> None:
         copy = _copy_of(session)
         async with self._lock(copy.key):
-            if self._found(copy.key) is session:
+            # There may have been several gaps meanwhile.
+            if self._found(copy.key) is session and copy.as_of != self._peers.gaps:
                 try:
                     await self._read(session.id)
                 except EngineUnavailable:
@@ -217,7 +223,19 @@ class SharedSessions(SessionRegistry):
             await self.remove(self._found(copy.key) or session)
         if others is None:
             raise _ended()
-        await self._peers.tell(others, Ended(session=copy.key))
+        try:
+            await self._peers.tell(others, Ended(session=copy.key))
+        except BaseException:
+            # Nobody who comes again finds out who they were.
+            self._servers.tasks.start(self._tell_of_end(others, copy.key))
+            raise
+
+    async def _tell_of_end(self, others: Collection[str], key: str) -> None:
+        while True:
+            await self._streams.pause()
+            with suppress(EngineUnavailable):
+                await self._peers.tell(others, Ended(session=key))
+                return
 
     async def _closed(self, session: HttpSession) -> None:
         """Let go of a copy; the session may go on elsewhere."""
@@ -324,6 +342,8 @@ class SharedSessions(SessionRegistry):
     async def share(self, session: HttpSession, message: Parsed | Batch) -> bool:
         if not isinstance(message, Batch):
             return await self._share(session, message)
+        # Nothing is handed on of what is refused here.
+        session.connection.endpoint.check_batch(message)
         for member in message.members:
             await self._share(session, member)
         return False
@@ -364,7 +384,9 @@ class SharedSessions(SessionRegistry):
         letter = Notified(session=copy.key, principal=session.principal, message=text)
         async with copy.changing:
             # Who has a copy at this moment is said where a record is written.
-            await self._peers.tell(await self._write(session), letter)
+            others = await self._write(session)
+        # Answers do not wait until all know of it, as they do for what was chosen.
+        await self._peers.tell(others, letter)
 
     async def _on_notified(self, letter: Notified) -> None:
         self._take_in(letter.session, letter.principal, jsonrpc.read(letter.message))
