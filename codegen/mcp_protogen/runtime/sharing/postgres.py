@@ -68,8 +68,11 @@ create table if not exists {schema}.streams (
     last bigint not null,           -- -1: no events yet
     ended boolean not null,
     followers text[] not null,
+    lapses_at timestamptz,          -- of one that has ended
     primary key (session, name)
 );
+create index if not exists streams_lapses_at on {schema}.streams (lapses_at)
+    where lapses_at is not null;
 create table if not exists {schema}.events (
     session text not null,
     stream text not null,
@@ -110,7 +113,7 @@ select set_config('search_path', %(path)s, false),
 
 # Sessions. One that has lapsed is as good as gone, whether or not it was deleted already.
 
-_LIVE: Final = "key = %(key)s and lapses_at > clock_timestamp()"
+_LIVE: Final = "key = %(key)s and sessions.lapses_at > clock_timestamp()"
 _GOOD: Final = f"{_LIVE} and version > 0 and not ended"
 _LATER: Final = "clock_timestamp() + %(lifetime)s::float8 * interval '1 second'"
 # When there are many, those are left out that are gone: who has come back opens it again.
@@ -167,13 +170,15 @@ where {_GOOD} and owner = %(worker)s and epoch = %(epoch)s::bigint returning tru
 
 _APPEND: Final = f"""
 with written as (
-    insert into streams as s (session, name, last, ended, followers)
-    select %(key)s, %(stream)s, %(last)s::bigint, %(end)s, '{{}}'
+    insert into streams as s (session, name, last, ended, followers, lapses_at)
+    select %(key)s, %(stream)s, %(last)s::bigint, %(end)s, '{{}}',
+        case when %(end)s then {_LATER} end
     where exists (select from sessions where {_LIVE} and not ended)
     and (%(number)s::bigint in (0, 1)
         or exists (select from streams where session = %(key)s and name = %(stream)s))
     on conflict (session, name) do update
-        set last = greatest(s.last, excluded.last), ended = excluded.ended
+        set last = greatest(s.last, excluded.last), ended = excluded.ended,
+            lapses_at = excluded.lapses_at
         where not s.ended
         and (s.last + 1 = %(number)s::bigint or (s.last < 0 and %(number)s::bigint = 1))
     returning followers
@@ -202,8 +207,12 @@ on conflict (session, name) do update
     set followers = array_append(array_remove(s.followers, %(worker)s::text), %(worker)s::text)
 returning true"""
 _UNFOLLOW: Final = """
+with unused as (
+    delete from streams where session = %(key)s and name = %(stream)s
+    and last < 0 and not ended and followers <@ array[%(worker)s::text] returning true
+)
 update streams set followers = array_remove(followers, %(worker)s::text)
-where session = %(key)s and name = %(stream)s"""
+where session = %(key)s and name = %(stream)s and not exists (select from unused)"""
 
 # Letters and changes. Notifications only wake: nothing is lost with one.
 
@@ -260,18 +269,26 @@ with lapsed as (
     order by lapses_at limit %(limit)s for update skip locked
 ), ended as (
     delete from sessions using lapsed where sessions.key = lapsed.key returning true
+), over as (
+    delete from streams where (session, name) in (
+        select session, name from streams where lapses_at <= clock_timestamp()
+        order by lapses_at limit %(limit)s for update skip locked
+    ) returning true
 ), gone as (
     delete from workers where lapses_at < clock_timestamp() - interval '1 minute'
 ), old as (
-    delete from changes where id in (select id from changes order by id limit 1000)
+    delete from changes where id in (select id from changes order by id limit %(limit)s)
     and (id <= (select last from bus) - %(max_changes)s::bigint
         or published_at < clock_timestamp() - interval '5 minutes')
+    returning true
 )
-select count(*) from ended"""
+select greatest((select count(*) from ended), (select count(*) from over),
+    (select count(*) from old))"""
 
 _CHUNK: Final = 1000
 """The number of letters, and of changes, that are read at once."""
-_SESSIONS_AT_ONCE: Final = 50
+_CLEANED_AT_ONCE: Final = 100
+"""The number of sessions, of streams, and of changes that are deleted at once."""
 _MAX_CHANGES: Final = 10_000
 _CLEAN_EVERY: Final = 60.0
 _LONGEST: Final = 1e9
@@ -471,16 +488,21 @@ class PostgresConnection:
 
     async def _clean(self) -> None:
         """Delete what has lapsed, now and then, and little at a time."""
+        limit = _CLEANED_AT_ONCE
         while True:
             await asyncio.sleep(_CLEAN_EVERY * uniform(0.5, 1.5))
-            with suppress(EngineUnavailable):
-                while await self.clean():
+            try:
+                while await self.clean(limit):
                     await asyncio.sleep(0.1)
+                limit = min(2 * limit, _CLEANED_AT_ONCE)
+            except EngineUnavailable:
+                # It may have been too much.
+                limit = max(limit // 2, 1)
 
-    async def clean(self) -> bool:
+    async def clean(self, limit: int = _CLEANED_AT_ONCE) -> bool:
         """Delete some of what has lapsed; return whether there may be more."""
-        rows = await self.call(_CLEAN, limit=_SESSIONS_AT_ONCE, max_changes=_MAX_CHANGES)
-        return bool(rows[0][0] == _SESSIONS_AT_ONCE)
+        rows = await self.call(_CLEAN, limit=limit, max_changes=_MAX_CHANGES)
+        return bool(rows[0][0] == limit)
 
     async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         good = [letter for letter in letters if _is_text(letter[0])]
@@ -617,6 +639,7 @@ class PostgresEvents:
             "number": number,
             "last": last if messages else -1,
             "end": end,
+            "lifetime": min(lifetime, _LONGEST),
             "messages": list(messages),
             "max_events": self._max_events,
         }
