@@ -1,21 +1,27 @@
 """What every engine does, and how those that are servers bear trouble: one table for all."""
 
 import asyncio
+import gc
 import pickle
+import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from mcp_protogen.runtime.sharing.engine import (
     Appended,
+    Delivery,
     Engine,
     EngineConnection,
     EngineUnavailable,
     Event,
     Events,
     Letter,
+    Receive,
     Saved,
     StoredSession,
 )
@@ -283,6 +289,20 @@ async def test_who_appends_learns_who_follows(shared: SharedEngine) -> None:
         assert await read(a, "~", 1) == Events([Event(2, b"x")], True)
 
 
+async def test_a_stream_that_was_only_followed_takes_no_memory() -> None:
+    async with working(MemoryEngine(), "a") as a:
+        events = a.connection.events
+
+        def streams() -> int:
+            return sum(type(one).__name__ == "_Stream" for one in gc.get_objects())
+
+        before = streams()
+        await events.follow("key", "~", "a")
+        assert streams() == before + 1
+        await events.unfollow("key", "~", "a")
+        assert streams() == before
+
+
 # Letters and changes.
 
 
@@ -339,6 +359,91 @@ async def test_a_worker_that_has_left_counts_as_gone_at_once(shared: SharedEngin
         assert await a.connection.mail.alive(["a", "b", "c"]) == {"a"}
         assert await a.connection.mail.alive([]) == NOBODY
         assert await a.connection.mail.send([("b", b"x"), ("a", b"y")]) == {"b"}
+
+
+async def test_a_name_that_nobody_can_have_is_that_of_nobody(shared: SharedEngine) -> None:
+    async with working(shared.engine(), "a") as a:
+        await begun(a)
+        mail = a.connection.mail
+        for name in ("\0", "a\0b", "\ud800", "}", "x" * 100_000):
+            with tables.case(repr(name[:9])):
+                sent, alive, found, other = await asyncio.gather(
+                    mail.send([(name, b"x"), ("a", b"y")]),
+                    mail.alive([name, "a"]),
+                    read(a, name, 1),
+                    a.connection.sessions.open("key", "a"),
+                )
+                assert (sent, alive, found) == ({name}, {"a"}, None)
+                assert other == StoredSession(b"new", 1, "a", 1, 0)
+        await until(lambda: len(a.letters) == 5)
+
+
+# Calls.
+
+
+async def test_a_call_that_is_cancelled_disturbs_no_other(shared: SharedEngine) -> None:
+    async with working(shared.engine(), "a") as a:
+        await begun(a)
+        events = a.connection.events
+        for number in range(1, 20):
+            calls = [
+                asyncio.create_task(
+                    events.append("key", f"s{i}", number, [b"x"], lifetime=LIFETIME)
+                )
+                for i in range(4)
+            ]
+            for _ in range(number % 5):
+                await asyncio.sleep(0)
+            calls[number % 4].cancel()
+            outcomes = await asyncio.gather(*calls, return_exceptions=True)
+            for i, outcome in enumerate(outcomes):
+                if isinstance(outcome, asyncio.CancelledError):
+                    assert i == number % 4
+                    appended = await events.append(
+                        "key", f"s{i}", number, [b"x"], lifetime=LIFETIME
+                    )
+                    assert appended.last == number
+                else:
+                    assert isinstance(outcome, Appended) and outcome.accepted
+
+
+async def test_calls_that_are_under_way_when_a_worker_ends_are_answered_or_fail(
+    shared: SharedEngine,
+) -> None:
+    engine, calls = shared.engine(), list[asyncio.Task[Any]]()
+    async with working(engine, "a") as a:
+        await begun(a)
+        for number in range(200):
+            append = a.connection.events.append("key", f"s{number}", 1, [b"x"], lifetime=LIFETIME)
+            calls.append(asyncio.create_task(append))
+            calls.append(asyncio.create_task(a.connection.mail.send([("a", b"x")])))
+        await asyncio.sleep(0)
+    for outcome in await asyncio.gather(*calls, return_exceptions=True):
+        assert isinstance(outcome, (EngineUnavailable, Appended, frozenset))
+
+
+def test_workers_of_several_loops_share_an_engine(shared: SharedEngine) -> None:
+    engine = shared.engine()
+    there, told = threading.Event(), threading.Event()
+
+    async def other() -> None:
+        heard = list[tuple[Delivery, int]]()
+        receive: Receive = lambda one: heard.append((one, threading.get_ident()))  # noqa: E731
+        async with engine.connect("b", 10.0, receive):
+            there.set()
+            await until(lambda: heard)
+            assert heard == [(Letter(b"1"), threading.get_ident())]
+            told.set()
+
+    async def first() -> None:
+        async with working(engine, "a") as a:
+            assert await asyncio.to_thread(there.wait, 30)
+            await a.connection.mail.send([("b", b"1")])
+            assert await asyncio.to_thread(told.wait, 30)
+
+    with ThreadPoolExecutor() as threads:
+        for done in [threads.submit(asyncio.run, run()) for run in (other, first)]:
+            done.result()
 
 
 # Trouble with the server.

@@ -3,7 +3,7 @@
 It is what an application has that shares nothing with others; there it only keeps events.
 """
 
-from asyncio import get_running_loop
+from asyncio import AbstractEventLoop, get_running_loop
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -35,7 +35,7 @@ class MemoryEngine:
     def __init__(self, max_events: int = 1000, max_bytes: int = 64 * 1024 * 1024) -> None:
         self.sessions: Final = MemorySessions(self)
         self.events: Final = MemoryEvents(max_events, max_bytes)
-        self.workers: Final = dict[str, Receive]()
+        self.workers: Final = dict[str, tuple[Receive, AbstractEventLoop]]()
 
     def connect(
         self, worker: str, lease: float, receive: Receive
@@ -46,7 +46,7 @@ class MemoryEngine:
     async def _connected(
         self, worker: str, receive: Receive
     ) -> "AsyncGenerator[MemoryConnection, None]":
-        self.workers[worker] = receive
+        self.workers[worker] = receive, get_running_loop()
         try:
             yield MemoryConnection(self)
         finally:
@@ -77,16 +77,21 @@ class MemoryConnection:
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         for content in changes:
-            for worker in self._workers:
+            for worker in [*self._workers]:
                 self._deliver(worker, Change(content))
 
     def _deliver(self, worker: str, delivery: Delivery) -> None:
+        if (found := self._workers.get(worker)) is None:
+            return
+        receive, loop = found
+
         def deliver() -> None:
             # Its connection may have ended meanwhile.
-            if (receive := self._workers.get(worker)) is not None:
+            if self._workers.get(worker) is found:
                 receive(delivery)
 
-        get_running_loop().call_soon(deliver)
+        # The loop may be that of another thread.
+        loop.call_soon_threadsafe(deliver)
 
 
 @dataclass(slots=True)
@@ -271,8 +276,13 @@ class MemoryEvents:
         self._opened(key, stream).followers |= {worker}
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
-        if (kept := self._sessions.get(key, {}).get(stream)) is not None:
+        streams = self._sessions.get(key, {})
+        if (kept := streams.get(stream)) is not None:
             kept.followers -= {worker}
+            if kept.last < 0 and not (kept.followers or kept.ended):
+                del streams[stream]
+            if not streams:
+                del self._sessions[key]
 
     def _opened(self, key: str, stream: str) -> _Stream:
         streams = self._sessions.setdefault(key, {})
