@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Collection, Generator
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredSession
 from mcp_protogen.runtime.sharing.redis import RedisEngine
 from support import tables
 from support.engines import RedisServer, SlowProxy, program, redis_running
-from support.folders import environment
 from support.ports import free_port
 from support.sharing.workers import Worker, until, working
 
@@ -102,6 +100,21 @@ async def test_calls_of_one_turn_go_out_together(
         # The server reads 16 KiB at once; what it is asked by this test counts, too.
         assert reads_now - reads < 60
         await until(lambda: len(b.letters) == 301)
+
+
+async def test_large_events_are_read_one_by_one(
+    engine: RedisEngine, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So that the calls of others do not have to wait for all of them.
+    monkeypatch.setattr(module, "_MOST_BYTES", 100)
+    async with working(engine, "a") as a:
+        await begun(a)
+        events, messages = a.connection.events, [b"x" * size for size in (60, 300, 30, 30, 30, 30)]
+        await events.append("key", "~", 1, messages, lifetime=LIFETIME)
+        redis_server.command("CONFIG", "RESETSTAT")
+        found = await events.read("key", "~", 0)
+        assert found is not None and [event.message for event in found.events] == messages
+        assert redis_server.command("INFO", "commandstats")["cmdstat_lrange"]["calls"] == 4
 
 
 async def test_a_worker_has_two_connections(engine: RedisEngine, redis_server: RedisServer) -> None:
@@ -256,7 +269,7 @@ async def test_a_server_that_pauses_its_clients_is_away_for_so_long(
 ) -> None:
     async with working(RedisEngine(redis_server.url, namespace=place, timeout=0.2), "a") as a:
         await begun(a)
-        redis_server.command("CLIENT", "PAUSE", 700, "ALL")
+        redis_server.command("CLIENT", "PAUSE", 400, "ALL")
         with pytest.raises(EngineUnavailable):
             await a.connection.sessions.open("key", "a")
         while True:
@@ -280,7 +293,7 @@ async def test_entries_that_are_gone_are_a_gap(
         working(RedisEngine(proxy.url, namespace=place), "far") as far,
     ):
         for kind in ("letters", "changes"):
-            proxy.delay = 0.5
+            proxy.delay = 0.2
             sent = [f"{kind} {i}".encode() for i in range(500)]
             if kind == "letters":
                 await near.connection.mail.send([("far", one) for one in sent])
@@ -298,7 +311,7 @@ async def test_entries_that_are_gone_are_a_gap(
 
 
 async def test_keys_that_somebody_deletes_are_a_gap(redis_server: RedisServer, place: str) -> None:
-    async with working(RedisEngine(redis_server.url, namespace=place), "a", "b", lease=1.0) as (
+    async with working(RedisEngine(redis_server.url, namespace=place), "a", "b", lease=0.5) as (
         a,
         b,
     ):
@@ -360,7 +373,7 @@ async def test_a_server_that_writes_everything_down_loses_nothing(place: str) ->
 async def test_a_replica_is_no_server_for_it(
     engine: RedisEngine, redis_server: RedisServer
 ) -> None:
-    async with working(engine, "a", lease=1.0) as a:
+    async with working(engine, "a", lease=0.5) as a:
         await begun(a)
         redis_server.command("REPLICAOF", "127.0.0.1", free_port())
         try:
@@ -411,7 +424,7 @@ async def test_tls_and_passwords_are_part_of_the_url(
     )
     for url in wrong:
         with tables.case(url):
-            async with working(RedisEngine(url, namespace=place, timeout=1.0), "a") as a:
+            async with working(RedisEngine(url, namespace=place, timeout=0.3), "a") as a:
                 assert not a.connection.current
                 with pytest.raises(EngineUnavailable) as failed:
                     await begun(a)
@@ -448,18 +461,7 @@ def test_what_cannot_be_meant_is_said_at_once_without_the_password() -> None:
             RedisEngine(url, **options)
 
 
-WITHOUT = """
-import sys
-sys.modules["redis"] = None
-from mcp_protogen.runtime.sharing.redis import RedisEngine
-try:
-    RedisEngine("redis://localhost")
-except ImportError as error:
-    print(error)
-"""
-
-
-def test_without_redis_py_it_says_what_to_install(tmp_path: Path) -> None:
-    run = [sys.executable, "-c", WITHOUT]
-    done = subprocess.run(run, capture_output=True, text=True, check=True, env=environment())
-    assert done.stdout == "RedisEngine needs the package redis: pip install redis\n"
+def test_without_redis_py_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis.asyncio.connection", None)
+    with pytest.raises(ImportError, match="pip install redis"):
+        RedisEngine("redis://localhost")

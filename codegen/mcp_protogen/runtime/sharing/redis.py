@@ -54,8 +54,10 @@ _Connection: TypeAlias = Any
 
 # The most entries of a box and of the bus: who is further behind has missed some.
 _MOST_LETTERS: Final = 10_000
-# The most entries that are read in one go.
+# The most entries that are read in one go; and about the most bytes of events, for which the calls
+# of others wait.
 _MOST_AT_ONCE: Final = 200
+_MOST_BYTES: Final = 1024 * 1024
 # Seconds that boxes and the bus stay when nobody renews a lease, at least.
 _QUIET: Final = 3600.0
 # The longest pause between attempts to connect, in seconds; and the first.
@@ -331,7 +333,7 @@ end
 return {accepted and 1 or 0, math.max(known.last, 0), ended and 1 or 0, known.followers}
 """)
 
-# ARGV: after, the most events
+# ARGV: after, the most events, the most bytes
 _READ: Final = _script(_EVENTS + """
 local after, at_end = tonumber(ARGV[1]), ended and 1 or 0
 local newest = math.max(known.last, 0)
@@ -341,7 +343,14 @@ local first = known.last - redis.call('LLEN', KEYS[2]) + 2
 local from = math.max(after + 1, first)
 if first > math.max(after + 1, 1) or from > known.last then return false end
 local place = from - first + 1
-local found = redis.call('LRANGE', KEYS[2], place, place + ARGV[2] - 1)
+local found, bytes = redis.call('LRANGE', KEYS[2], place, place + ARGV[2] - 1), 0
+for i, message in ipairs(found) do
+  bytes = bytes + #message
+  if bytes > tonumber(ARGV[3]) and i > 1 then
+    found = {unpack(found, 1, i - 1)}
+    break
+  end
+end
 return {at_end, from, found, known.last}
 """)
 
@@ -870,7 +879,7 @@ class RedisEvents:
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         events = list[Event]()
         while True:
-            found = await self._run(_READ, key, stream, after, _MOST_AT_ONCE)
+            found = await self._run(_READ, key, stream, after, _MOST_AT_ONCE, _MOST_BYTES)
             if found is None:
                 return None
             ended, first, messages, last = found
