@@ -296,6 +296,8 @@ _FAR: Final = 1 << 62
 # Streams may be written and followed before their session is known.
 _STUB_LIFETIME: Final = 3600.0
 _ATTEMPTS: Final = 10
+# What of a URL is no secret.
+_PLACE: Final = "host", "port", "dbname"
 _LATE: Final = "PostgreSQL did not answer within {:g} seconds"
 _CHANGING: Final = "others change the same stream all the time, or its lifetime is too short"
 _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0
@@ -319,8 +321,13 @@ class PostgresEngine:
     def __post_init__(self) -> None:
         psycopg = _psycopg()
         try:
-            psycopg.conninfo.conninfo_to_dict(self.url)
-        except psycopg.ProgrammingError:
+            given = psycopg.conninfo.conninfo_to_dict(self.url)
+            # Else a part of a password has become that of a place.
+            if "://" in self.url and "@" in urlsplit(self.url).path:
+                raise ValueError
+            if not set(str(given.get("port", ""))) <= {*"0123456789,"}:
+                raise ValueError
+        except (ValueError, psycopg.ProgrammingError):
             # What was wrong may be a part of the password.
             message = "url is no postgresql:// that libpq can read"
             raise ValueError(message) from None
@@ -330,10 +337,9 @@ class PostgresEngine:
             raise ValueError("timeout, connections and max_events have to be more than 0")
 
     def __repr__(self) -> str:
-        place = urlsplit(self.url) if "://" in self.url else None
-        # What is before the last @ may be a password, or a part of one.
-        where = f"{place.netloc.rpartition('@')[2]}{place.path}" if place else "..."
-        return f"PostgresEngine({where!r}, schema={self.schema!r})"
+        given = _psycopg().conninfo.conninfo_to_dict(self.url)
+        place = " ".join(f"{name}={given[name]}" for name in _PLACE if name in given)
+        return f"PostgresEngine({place!r}, schema={self.schema!r})"
 
     def schema_sql(self) -> str:
         """Return what makes the tables, for workers whose role may not do so.
