@@ -171,7 +171,7 @@ async def test_a_session_lapses_with_its_events_unless_it_is_refreshed(
             await events.append(key, "~", 1, [b"x"], lifetime=0.3)
         await sessions.end("ended", 0.3)
         await sessions.refresh(["unknown", "refreshed"], LIFETIME)
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.32)
         assert await sessions.open("refreshed", "a") == StoredSession(b"new", 1, "a", 1, 0)
         assert await read(a, "~", 0, "refreshed") == Events([Event(1, b"x")], False)
         for key in ("short", "ended"):
@@ -492,7 +492,7 @@ async def answered(connection: EngineConnection) -> None:
 async def test_all_calls_fail_while_the_server_is_away_and_go_on_afterwards(
     remote: SharedEngine,
 ) -> None:
-    async with working(remote.engine(), "a", lease=1.0) as a:
+    async with working(remote.engine(), "a", lease=0.5) as a:
         await begun(a)
         await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
         remote.running.stop()
@@ -542,7 +542,7 @@ async def test_a_server_that_has_lost_everything_is_a_gap(remote: SharedEngine) 
 
 
 async def test_a_silent_server_fails_calls_in_time(remote: SharedEngine) -> None:
-    async with working(remote.engine(timeout=0.3), "a", lease=1.0) as a:
+    async with working(remote.engine(timeout=0.2), "a", lease=0.5) as a:
         await begun(a)
         remote.running.freeze()
         try:
@@ -598,7 +598,7 @@ async def test_a_worker_that_is_not_heard_of_is_gone_and_knows_it(remote: Shared
     async with (
         proxy.running(),
         working(remote.engine(), "near") as near,
-        working(remote.engine(url=proxy.url, timeout=0.5), "far", lease=1.0) as far,
+        working(remote.engine(url=proxy.url, timeout=0.4), "far", lease=0.6) as far,
     ):
         assert far.connection.current
         assert await near.connection.mail.alive(["far"]) == {"far"}
@@ -619,7 +619,7 @@ async def test_a_worker_that_is_not_heard_of_is_gone_and_knows_it(remote: Shared
 async def test_a_slow_server_loses_no_order(remote: SharedEngine) -> None:
     proxy = SlowProxy(remote.running.url)
     async with proxy.running(), working(remote.engine(url=proxy.url), "a", "b") as (a, b):
-        proxy.delay = 0.1
+        proxy.delay = 0.03
         sent = [str(i).encode() for i in range(30)]
         await begun(a)
         mail = a.connection.mail
@@ -627,6 +627,7 @@ async def test_a_slow_server_loses_no_order(remote: SharedEngine) -> None:
         assert {*outcomes} == {NOBODY}
         await until(lambda: len(b.letters) == 30)
         assert b.letters == sent
+        proxy.delay = 0.0
 
 
 async def test_the_number_of_connections_does_not_grow_with_sessions(remote: SharedEngine) -> None:
@@ -650,5 +651,5 @@ def test_an_engine_can_be_pickled_and_shows_no_password(remote: SharedEngine) ->
     engine = remote.engine(url=f"{url.scheme}://user:s%40cret@{place}{url.path}")
     for text in (repr(engine), str(engine)):
         assert "cret" not in text and "user" not in text
-        assert place in text
+        assert str(url.hostname) in text and str(url.port) in text
     assert repr(pickle.loads(pickle.dumps(engine))) == repr(engine)
