@@ -2,12 +2,14 @@
 
 import asyncio
 import gc
+import os
 import pickle
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,7 +32,7 @@ from mcp_protogen.runtime.sharing.postgres import PostgresEngine
 from mcp_protogen.runtime.sharing.redis import RedisEngine
 from support import tables
 from support.engines import SlowProxy
-from support.sharing.workers import SharedEngine, Worker, until, working
+from support.sharing.workers import PATIENCE, SharedEngine, Worker, until, working
 
 LIFETIME = 60.0
 NOBODY = frozenset[str]()
@@ -576,6 +578,37 @@ async def test_connections_that_were_ended_are_made_anew_and_nothing_is_lost_uns
         # A letter that was not answered for may have been sent, and is sent again.
         assert b.gaps or sorted({*b.letters}) == [b"0", b"1", b"2", b"3", b"4"]
         await answered(b.connection)
+
+
+async def test_a_worker_that_is_cancelled_twice_leaves_no_connection(
+    remote: SharedEngine,
+) -> None:
+    def sockets() -> int:
+        gc.collect()
+        links = (link for link in Path("/proc/self/fd").iterdir() if link.is_symlink())
+        return sum("socket" in os.readlink(link) for link in links)
+
+    async def work() -> None:
+        async with working(remote.engine(), "a"):
+            there.set()
+            await asyncio.sleep(PATIENCE)
+
+    there, before = asyncio.Event(), sockets()
+    task = asyncio.create_task(work())
+    await there.wait()
+    remote.running.freeze()
+    try:
+        for _ in range(2):
+            task.cancel()
+            await asyncio.sleep(0.05)
+        await asyncio.wait((task,))
+    finally:
+        remote.running.thaw()
+    assert task.cancelled()
+    # Its error has what it was about.
+    del task
+    await asyncio.sleep(0.05)
+    assert sockets() == before
 
 
 async def test_an_engine_that_is_away_can_be_entered(remote: SharedEngine) -> None:

@@ -636,12 +636,14 @@ class RedisConnection:
             yield self
         finally:
             task.cancel()
-            await asyncio.wait((task,))
-            self._lease.end()
-            with suppress(EngineUnavailable):
-                await self._calls.run(None, "UNLINK", *listener.own_keys)
-            await self._calls.close()
-            await listener.line.close(for_good=True)
+            try:
+                await asyncio.wait((task,))
+                with suppress(EngineUnavailable):
+                    await self._calls.run(None, "UNLINK", *listener.own_keys)
+            finally:
+                self._lease.end()
+                await listener.line.close(for_good=True)
+                await self._calls.close()
             if not task.cancelled():
                 task.result()
 
