@@ -14,7 +14,7 @@ import pytest
 from mcp_protogen.runtime.sharing.engine import Change, EngineUnavailable, Event, Events, Letter
 from mcp_protogen.runtime.sharing.postgres import PostgresConnection, PostgresEngine
 from support import tables
-from support.engines import PostgresServer
+from support.engines import PostgresServer, SlowProxy
 from support.sharing.workers import Worker, until, working
 
 LIFETIME = 60.0
@@ -375,6 +375,29 @@ async def test_a_worker_that_ends_leaves_nothing(
 
 
 # Calls.
+
+
+async def test_a_server_that_takes_no_more_connections_is_not_asked_for_one_by_each_call(
+    postgres_server: PostgresServer, make: Make
+) -> None:
+    proxy = SlowProxy(postgres_server.url)
+    async with proxy.running(), working(make(), "first"):
+        quoted = make().quoted
+        postgres_server.run(
+            "create role few login connection limit 1;"
+            f" grant usage on schema {quoted} to few;"
+            f" grant all on all tables in schema {quoted} to few"
+        )
+        url = proxy.url.replace("postgres:secret", "few")
+        async with working(PostgresEngine(url, schema=make().schema), "a") as a:
+            assert a.connection.current
+            for _ in range(100):
+                with pytest.raises(EngineUnavailable):
+                    await a.connection.mail.alive(["a"])
+            assert proxy.connections < 50
+            postgres_server.run("alter role few connection limit 9")
+            await asyncio.sleep(0.25)
+            assert await a.connection.mail.alive(["a"]) == {"a"}
 
 
 async def test_numbers_and_names_that_no_database_can_have_are_refused(make: Make) -> None:

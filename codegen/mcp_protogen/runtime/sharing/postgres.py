@@ -300,6 +300,8 @@ _ATTEMPTS: Final = 10
 _PLACE: Final = "host", "port", "dbname"
 _LATE: Final = "PostgreSQL did not answer within {:g} seconds"
 _CHANGING: Final = "others change the same stream all the time, or its lifetime is too short"
+# Seconds in which calls do not try again to connect.
+_REFUSED: Final = 0.2
 _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0
 
 
@@ -395,6 +397,7 @@ class PostgresConnection:
         # Those that wait for the next call, and calls that wait for one of them.
         self._idle: Final = list[Future[_Call | None]]()
         self._calls: Final = deque[_Call]()
+        self._refused_until = 0.0
         self._worker: Final = worker
         self._lease: Final = Lease(lease)
         self._listener: Final = _Listener(self._database, worker, self._lease, receive)
@@ -479,7 +482,7 @@ class PostgresConnection:
         """Make a call on a connection, or on a new one; return it if it is good."""
         try:
             if connection is None or not _is_open(connection):
-                connection = await self._database.connected(connection)
+                connection = await self._connected(connection)
             rows = await self._database.ask(connection, call.statement, call.values)
         except (ValueError, self._database.errors.DataError) as error:
             _set_error(call.rows, ValueError(self._database.harmless(error)))
@@ -491,6 +494,15 @@ class PostgresConnection:
             if not call.rows.done():
                 call.rows.set_result(rows)
         return connection
+
+    async def _connected(self, earlier: Any) -> Any:
+        if now() < self._refused_until:
+            raise EngineUnavailable("it has just refused a connection")
+        try:
+            return await self._database.connected(earlier)
+        except Exception:
+            self._refused_until = now() + _REFUSED
+            raise
 
     async def _clean(self) -> None:
         """Delete what has lapsed, now and then, and little at a time."""
