@@ -23,8 +23,10 @@ from mcp_protogen.runtime.sharing.engine import (
     Event,
     Events,
     Letter,
+    Mail,
     Receive,
     Saved,
+    SessionStore,
     StoredSession,
 )
 from mcp_protogen.runtime.sharing.memory import MemoryEngine
@@ -366,14 +368,15 @@ async def test_a_worker_that_has_left_counts_as_gone_at_once(shared: SharedEngin
 async def test_a_name_that_nobody_can_have_is_that_of_nobody(shared: SharedEngine) -> None:
     async with working(shared.engine(), "a") as a:
         await begun(a)
-        mail = a.connection.mail
+        mail: Mail = a.connection.mail
+        sessions: SessionStore = a.connection.sessions
         for name in ("\0", "a\0b", "\ud800", "}", "x" * 100_000):
             with tables.case(repr(name[:9])):
                 sent, alive, found, other = await asyncio.gather(
                     mail.send([(name, b"x"), ("a", b"y")]),
                     mail.alive([name, "a"]),
                     read(a, name, 1),
-                    a.connection.sessions.open("key", "a"),
+                    sessions.open("key", "a"),
                 )
                 assert (sent, alive, found) == ({name}, {"a"}, None)
                 assert other == StoredSession(b"new", 1, "a", 1, 0)

@@ -35,7 +35,8 @@ class MemoryEngine:
     def __init__(self, max_events: int = 1000, max_bytes: int = 64 * 1024 * 1024) -> None:
         self.sessions: Final = MemorySessions(self)
         self.events: Final = MemoryEvents(max_events, max_bytes)
-        self.workers: Final = dict[str, tuple[Receive, AbstractEventLoop]]()
+        self.workers: Final = dict[str, Receive]()
+        self.loops: Final = dict[str, AbstractEventLoop]()
 
     def connect(
         self, worker: str, lease: float, receive: Receive
@@ -46,18 +47,18 @@ class MemoryEngine:
     async def _connected(
         self, worker: str, receive: Receive
     ) -> "AsyncGenerator[MemoryConnection, None]":
-        self.workers[worker] = receive, get_running_loop()
+        self.workers[worker], self.loops[worker] = receive, get_running_loop()
         try:
             yield MemoryConnection(self)
         finally:
-            del self.workers[worker]
+            del self.workers[worker], self.loops[worker]
 
 
 class MemoryConnection:
     """The connection of a worker, which is the engine itself."""
 
     def __init__(self, engine: MemoryEngine) -> None:
-        self._workers = engine.workers
+        self._workers, self._loops = engine.workers, engine.loops
         self.sessions: Final = engine.sessions
         self.events: Final = engine.events
         self.mail: Final = self
@@ -81,17 +82,14 @@ class MemoryConnection:
                 self._deliver(worker, Change(content))
 
     def _deliver(self, worker: str, delivery: Delivery) -> None:
-        if (found := self._workers.get(worker)) is None:
-            return
-        receive, loop = found
-
         def deliver() -> None:
             # Its connection may have ended meanwhile.
-            if self._workers.get(worker) is found:
+            if (receive := self._workers.get(worker)) is not None:
                 receive(delivery)
 
-        # The loop may be that of another thread.
-        loop.call_soon_threadsafe(deliver)
+        if (loop := self._loops.get(worker)) is not None:
+            # It may be that of another thread.
+            loop.call_soon_threadsafe(deliver)
 
 
 @dataclass(slots=True)

@@ -730,7 +730,8 @@ class _Listener:
             await calls.line.close()
         calls.line.reopen()
         # So that a connection that is seldom used stays open, and is to the same server.
-        calls.put(None, "PING").add_done_callback(_ignore)
+        # Nobody has to know how that ends.
+        calls.put(None, "PING").add_done_callback(lambda one: one.cancelled() or one.exception())
 
     async def _hear(self, wait: float) -> None:
         keys = self._bus, self._box
@@ -755,12 +756,6 @@ class _Listener:
         if isinstance(reply, EngineUnavailable):
             raise reply
         return reply
-
-
-def _ignore(reply: Future[Any]) -> None:
-    """Let nobody say that an exception was never looked at."""
-    if not reply.cancelled():
-        reply.exception()
 
 
 class RedisWorkers:
