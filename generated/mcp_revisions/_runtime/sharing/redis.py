@@ -553,7 +553,10 @@ class _Line:
 
 def _packed(command: tuple[_Argument, ...]) -> bytes:
     """Return a command as it is sent, which redis-py packs more slowly, for more types."""
-    values = [one if isinstance(one, bytes) else str(one).encode() for one in command]
+    values = [
+        one if isinstance(one, bytes) else str(one).encode(errors="surrogatepass")
+        for one in command
+    ]
     return b"*%d\r\n%b" % (
         len(values),
         b"".join([b"$%d\r\n%b\r\n" % (len(value), value) for value in values]),
