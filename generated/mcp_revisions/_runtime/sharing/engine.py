@@ -119,7 +119,8 @@ class Appended(NamedTuple):
 class EventStore(Protocol):
     """Streams of events by the key of a session and a name. Numbers grow by one, from 0 or 1.
 
-    They lapse with their session. The oldest events of a long stream may be gone.
+    They lapse with their session, and may do so `lifetime` seconds after they have ended. The
+    oldest events of a long stream may be gone.
     """
 
     async def append(
