@@ -800,6 +800,25 @@ class TestEnds:
             for site in (one, two, three):
                 assert await posted(at(session, site), request("ping")) == 404
 
+    async def test_RJ08_one_whose_end_was_not_answered_is_over_everywhere(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, lease=0.3) as (one, two):
+            session = await one.initialize()
+            assert await posted(at(session, two), request("ping")) == 200
+            end = engine.hold("sessions.end")
+            deleting = asyncio.create_task(at(session, two).delete())
+            await until(lambda: engine.calls[-1] == "sessions.end")
+            engine.failing.add("sessions.end")
+            end.set()
+            assert (await deleting).status_code == 503
+            assert await posted(at(session, one), request("ping")) == 200
+            engine.failing.clear()
+            for _ in range(500):
+                if (status := await posted(at(session, one), request("ping"))) != 200:
+                    break
+                await asyncio.sleep(0.02)
+            assert status == 404
+
     async def test_RJ08_what_is_under_way_does_not_bring_it_back(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
