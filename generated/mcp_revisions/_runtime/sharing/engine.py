@@ -72,10 +72,11 @@ class SessionStore(Protocol):
         """Forget that a worker has a copy, and that it is the owner."""
         ...
 
-    async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
+    async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
         """Delete a session and its events; return who has a copy, or None if there was none.
 
-        For `lifetime` seconds nobody can write a record or an event of it.
+        For `lifetime` seconds nobody can write a record or an event of it. Who does not know
+        whether that was done does it `again`: then one that has ended counts, too.
         """
         ...
 

@@ -154,12 +154,14 @@ class MemorySessions:
             if session.owner == worker:
                 session.owner = None
 
-    async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
-        session = self._found(key)
+    async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
+        self._expire(get_running_loop().time())
+        session = self._sessions.get(key)
         if session is None:
-            if key not in self._sessions:
-                # Its events may be kept all the same.
-                self._engine.events.forget(key)
+            # Its events may be kept all the same.
+            self._engine.events.forget(key)
+            return None
+        if session.ended and not again:
             return None
         session.ended = True
         self._refresh(key, session, get_running_loop().time() + lifetime)

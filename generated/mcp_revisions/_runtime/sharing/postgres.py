@@ -154,7 +154,7 @@ where key = %(key)s"""
 _END: Final = f"""
 with ended as (
     update sessions set ended = true, record = '', lapses_at = {_LATER}
-    where {_GOOD} returning key, copies
+    where {_LIVE} and version > 0 and (not ended or %(again)s) returning key, copies
 ), emptied as (delete from streams where session in (select key from ended))
 select copies from ended"""
 _CLAIM: Final = f"""
@@ -622,8 +622,8 @@ class PostgresSessions:
     async def leave(self, key: str, worker: str) -> None:
         await self._call(_LEAVE, key=key, worker=worker)
 
-    async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
-        rows = await self._call(_END, key=key, lifetime=min(lifetime, _LONGEST))
+    async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
+        rows = await self._call(_END, key=key, lifetime=min(lifetime, _LONGEST), again=again)
         return frozenset(rows[0][0]) if rows else None
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:

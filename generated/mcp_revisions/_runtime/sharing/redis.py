@@ -6,8 +6,8 @@ changes and renews the lease. So a lease that is good says that this worker hear
 
 Keys of one session have one hash tag, and so do all keys of workers:
 
-    mcp:{SESSION}            its record, packed with who has a copy, its owner, and so on; or `-`,
-                             for a session that was ended
+    mcp:{SESSION}            its record, packed with who has a copy, its owner, and so on; or `-`
+                             and who had a copy of a session that was ended
     mcp:{SESSION}:s          sorted set: the names of its streams, by the time when each lapses
     mcp:{SESSION}:e:STREAM   list: what is known of the stream, packed, and then its events
     mcp:{workers}:lease:W    there is one while worker W counts as alive
@@ -153,7 +153,7 @@ local function add(list, one)
 end
 local function session()
   local kept = redis.call('GET', KEYS[1])
-  if not kept or kept == '-' then return end
+  if not kept or string.sub(kept, 1, 1) == '-' then return end
   local s = cmsgpack.unpack(kept)
   -- What is no list fails here.
   ipairs(s.copies)
@@ -270,15 +270,18 @@ keep(s)
 return true
 """)
 
-# ARGV: milliseconds
+# ARGV: milliseconds, whether one that has ended counts
 _END: Final = _script("""
 local s = session()
-if not s then return false end
+if not s then
+  local copies = ARGV[2] == '1' and string.match(redis.call('GET', KEYS[1]) or '', '^-(.*)')
+  return copies and cmsgpack.unpack(copies) or false
+end
 for _, name in ipairs(redis.call('ZRANGE', list_of_streams(), 0, -1)) do
   redis.call('UNLINK', stream(name))
 end
 redis.call('UNLINK', list_of_streams())
-redis.call('SET', KEYS[1], '-', 'PX', ARGV[1])
+redis.call('SET', KEYS[1], '-' .. cmsgpack.pack(s.copies), 'PX', ARGV[1])
 return s.copies
 """)
 
@@ -307,7 +310,7 @@ return 1
 
 # What is known of a stream is the first entry of its list; `last` is -1 before the first event.
 _EVENTS: Final = """
-local ended = redis.call('GETRANGE', KEYS[1], 0, 1) == '-'
+local ended = redis.call('GETRANGE', KEYS[1], 0, 0) == '-'
 local kept = not ended and redis.call('LINDEX', KEYS[2], 0)
 local known = kept and cmsgpack.unpack(kept) or {last = -1, ended = false, followers = {}}
 ended = ended or known.ended
@@ -841,8 +844,8 @@ class RedisSessions:
     async def leave(self, key: str, worker: str) -> None:
         await self._run(_LEAVE, key, worker)
 
-    async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
-        copies = await self._run(_END, key, _milliseconds(lifetime))
+    async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
+        copies = await self._run(_END, key, _milliseconds(lifetime), int(again))
         return None if copies is None else _names(copies)
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:

@@ -8,7 +8,7 @@ this worker, or not for it alone, are handed to those that they are for.
 """
 
 import re
-from asyncio import Lock, Semaphore, gather
+from asyncio import Lock, Semaphore, gather, sleep
 from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
@@ -219,6 +219,7 @@ class SharedSessions(SessionRegistry):
                 others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
             except BaseException:
                 session.ended, copy.as_of = False, _UNSURE
+                self._servers.tasks.start(self._end_again(copy.key))
                 raise
             await self.remove(self._found(copy.key) or session)
         if others is None:
@@ -236,6 +237,18 @@ class SharedSessions(SessionRegistry):
             with suppress(EngineUnavailable):
                 await self._peers.tell(others, Ended(session=key))
                 return
+
+    async def _end_again(self, key: str) -> None:
+        """End a session that may have ended, so that all who have a copy know."""
+        while True:
+            await sleep(min(self._peers.lease / 3, 1.0))
+            try:
+                others = await self._peers.engine.sessions.end(key, self._lifetime, again=True)
+                await self._peers.tell(others or (), Ended(session=key))
+            except EngineUnavailable:
+                continue
+            await self._on_ended(Ended(session=key))
+            return
 
     async def _closed(self, session: HttpSession) -> None:
         """Let go of a copy; the session may go on elsewhere."""
