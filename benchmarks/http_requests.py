@@ -15,13 +15,18 @@ STATELESS: Final = "2026-07-28"
 
 FIRST_ID: Final = 1_000_000
 
-_CALL: Final = {"name": "echo", "arguments": {"text": "hello"}}
+_CALL: Final[dict[str, Any]] = {"name": "echo", "arguments": {"text": "hello"}}
 _CLIENT: Final = {"name": "load", "version": "1"}
 _INITIALIZE: Final = {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": _CLIENT}
 _META: Final = {
     "io.modelcontextprotocol/protocolVersion": STATELESS,
     "io.modelcontextprotocol/clientInfo": _CLIENT,
     "io.modelcontextprotocol/clientCapabilities": {},
+}
+_ALONE: Final = {
+    "MCP-Protocol-Version": STATELESS,
+    "Mcp-Method": "tools/call",
+    "Mcp-Name": _CALL["name"],
 }
 
 
@@ -43,14 +48,36 @@ class Requests:
         """A call of the tool in a session."""
         return self._call(_in_session(session), _CALL)
 
+    def streamed_call(self, session: str) -> bytes:
+        """A call of a tool in a session that reports progress before its answer."""
+        params = {**_CALL, "name": "say", "_meta": {"progressToken": 1}}
+        return self._call(_in_session(session), params)
+
+    def stream(self, session: str) -> bytes:
+        """The request for the stream of a session."""
+        return self._post(_in_session(session), b"", "GET")
+
+    def listen(self) -> bytes:
+        """The request for a stream that tells of changes of the list of tools."""
+        method, wanted = "subscriptions/listen", {"toolsListChanged": True}
+        named = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": method}
+        params = {"notifications": wanted, "_meta": _META}
+        return self._post(named, _message(method, params, FIRST_ID))
+
+    def publish(self, session: str | None) -> bytes:
+        """A call of a tool that publishes a change of the list of tools, in a session or not."""
+        call, alone = {**_CALL, "name": "publish"}, {**_ALONE, "Mcp-Name": "publish"}
+        if session is None:
+            return self._call(alone, {**call, "_meta": _META}) % FIRST_ID
+        return self._call(_in_session(session), call) % FIRST_ID
+
     def end(self, session: str) -> bytes:
         """The request that ends a session."""
         return self._post(_in_session(session), b"", "DELETE")
 
     def call_alone(self) -> bytes:
         """A call of the tool that needs no session."""
-        named = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "tools/call", "Mcp-Name": "echo"}
-        return self._call(named, {**_CALL, "_meta": _META})
+        return self._call(_ALONE, {**_CALL, "_meta": _META})
 
     def _call(self, headers: Mapping[str, str], params: Mapping[str, Any]) -> bytes:
         request = self._post(headers, _message("tools/call", params, FIRST_ID))

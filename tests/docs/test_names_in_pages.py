@@ -17,7 +17,15 @@ PAGES: Final = tuple(
     name
     for name in (
         *("app.md", "asking.md", "calling.md", "connecting.md", "http.md", "middleware.md"),
-        *("models.md", "mounting.md", "negotiation.md", "sessions.md", "state.md", "testing.md"),
+        *(
+            "models.md",
+            "many-machines.md",
+            "mounting.md",
+            "negotiation.md",
+            "sessions.md",
+            "state.md",
+            "testing.md",
+        ),
         *("toolkit.md", "translation.md", "transports.md"),
     )
     if (DOCS / name).exists()
@@ -47,6 +55,10 @@ SPACES: Final = [
 # What is no name of the package: fields of headers, JSON, and what stands for the reader's own.
 OTHERS: Final[dict[str, set[str]]] = {
     "connecting.md": {"Weather"},
+    # The interfaces of engines are not among the names of a package.
+    "many-machines.md": {
+        *("Bus", "Change", "Engine", "EventStore", "GAP", "Letter", "Mail", "SessionStore"),
+    },
     "http.md": {
         *("Accept", "Authorization", "Host", "Origin", "Vary"),
         *("check_signature_expiry_and_audience", "json"),

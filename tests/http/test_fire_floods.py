@@ -216,7 +216,7 @@ async def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_p
 
 async def test_the_events_of_many_streams_are_kept_up_to_a_bound() -> None:
     engine = pkg.MemoryEngine(max_events=10, max_bytes=100_000)
-    store = engine.events
+    store: Any = engine.events
     async with attacked(shared=pkg.Shared(engine=engine)) as site:
         mine = await site.session()
         for number in range(100):

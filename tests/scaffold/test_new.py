@@ -10,7 +10,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.output.lock import read_lock
 from mcp_protogen.package import Package
-from mcp_protogen.scaffold.choices import ProjectKind
+from mcp_protogen.scaffold.choices import ProjectEngine, ProjectKind
 from mcp_protogen.scaffold.revisions import default_revisions, project_revisions
 from support.revisions import HANDSHAKE, REVISIONS
 from support.running import Run
@@ -51,6 +51,25 @@ def test_what_is_usual_is_written_in_the_newest_revision_of_the_handshake(
     )
     # Both eras of the protocol.
     assert {revision in HANDSHAKE for revision in lock.inputs.revisions} == {True, False}
+
+
+@pytest.mark.parametrize("engine", ProjectEngine)
+def test_a_server_that_shares_something_is_one_over_http(
+    engine: ProjectEngine, mcp_gen: Run, tmp_path: Path
+) -> None:
+    assert mcp_gen("new", "clock", "--shared", engine).code == 0
+    lock = read_lock(tmp_path / "clock" / "src" / "clock" / "protocol")
+    assert lock is not None
+    assert {"http-server", engine} <= {*lock.inputs.parts}
+    assert "stdio" not in lock.inputs.parts
+    assert (tmp_path / "clock" / "compose.yaml").is_file()
+
+
+@pytest.mark.parametrize("unfit", ["--kind client", "--kind gateway", "--transport stdio"])
+def test_what_cannot_share_is_named(unfit: str, mcp_gen: Run, tmp_path: Path) -> None:
+    done = mcp_gen("new", "clock", "--shared", "redis", *unfit.split())
+    assert (done.code, below(tmp_path)) == (2, [])
+    assert f"--shared and {unfit} exclude each other" in done.err
 
 
 def test_the_first_revision_is_the_one_to_write_in() -> None:
@@ -100,6 +119,7 @@ REFUSED = {
     "not-a-folder": ("new", "clock", "--out", "full/file"),
     "cannot-write": ("new", "clock", "--out", "full/file/deeper"),
     "inside-output": ("new", "clock", "--out", "."),
+    "conflicting-options": ("new", "clock", "--shared", "redis", "--kind", "client"),
 }
 
 

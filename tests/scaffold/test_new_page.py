@@ -4,7 +4,12 @@ import re
 from itertools import product
 
 import pytest
-from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import (
+    Choices,
+    ProjectEngine,
+    ProjectKind,
+    ProjectTransport,
+)
 from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.project_name import project_name
 from mcp_protogen.scaffold.revisions import default_revisions
@@ -49,6 +54,7 @@ def test_the_files_that_are_shown_are_those_that_are_made() -> None:
         ProjectTransport.BOTH,
         "2025-11-25",
         ("2025-11-25",),
+        ProjectEngine.REDIS,
     )
     made = {*project_files(choices), "src/word_clock/protocol/"}
     named = {name for name in shown if not name.startswith("tests")}

@@ -9,13 +9,20 @@ import tomllib
 from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+import yaml
 from mcp_protogen.base.names import module_name
 from mcp_protogen.output.tree import Tree
 from mcp_protogen.parts import Selection, missing_names
 from mcp_protogen.scaffold import requirements
-from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import (
+    Choices,
+    ProjectEngine,
+    ProjectKind,
+    ProjectTransport,
+)
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import LONGEST, project_name
 from support import tables
@@ -23,14 +30,24 @@ from support.folders import ROOT
 from support.scaffold import projects
 
 SHORTEST, LONGEST_NAME = "x", "a" * 20 + "-" + "b" * (LONGEST - 21)
+OVER_HTTP = (ProjectTransport.HTTP, ProjectTransport.BOTH)
 EVERY_KIND = [
-    projects.choices(kind, transport) for kind, transport in product(ProjectKind, ProjectTransport)
+    *(projects.choices(*one) for one in product(ProjectKind, ProjectTransport)),
+    *(projects.sharing(*one) for one in product(ProjectEngine, OVER_HTTP)),
 ]
 EVERYTHING = [
-    projects.choices(kind, transport, [revision], name)
-    for kind, transport, revision, name in product(
-        ProjectKind, ProjectTransport, projects.ALL_REVISIONS, (SHORTEST, LONGEST_NAME)
-    )
+    *(
+        projects.sharing(engine, transport, [revision], name)
+        for engine, transport, revision, name in product(
+            ProjectEngine, OVER_HTTP, projects.ALL_REVISIONS, (SHORTEST, LONGEST_NAME)
+        )
+    ),
+    *(
+        projects.choices(kind, transport, [revision], name)
+        for kind, transport, revision, name in product(
+            ProjectKind, ProjectTransport, projects.ALL_REVISIONS, (SHORTEST, LONGEST_NAME)
+        )
+    ),
 ]
 
 
@@ -39,7 +56,7 @@ def text(choices: Choices, path: str) -> str:
 
 
 def named(choices: Choices) -> str:
-    return f"{choices.kind}-{choices.transport}"
+    return f"{choices.kind}-{choices.transport}-{choices.shared}"
 
 
 def examples_in(readme: str) -> list[Any]:
@@ -184,11 +201,13 @@ def test_a_project_depends_on_what_it_imports_and_no_more() -> None:
     for choices in EVERY_KIND:
         with tables.case(named(choices)):
             project = tomllib.loads(text(choices, "pyproject.toml"))
-            needed = {re.split(r"[<>=]", each)[0] for each in project["project"]["dependencies"]}
+            needed = {re.split(r"[\[<>=]", each)[0] for each in project["project"]["dependencies"]}
+            engines = {ProjectEngine.POSTGRES: "psycopg", ProjectEngine.REDIS: "redis"}
+            engine = {name for each, name in engines.items() if each is choices.shared}
             http = {ProjectKind.SERVER: "uvicorn"}.get(choices.kind, "httpx2")
             assert "pydantic" in needed
             assert (http in needed) == choices.transport.http
-            assert needed <= {"pydantic", "tzdata", http}
+            assert needed - {"pydantic", "tzdata", http} == engine
             # Installers look for all that is named, also where no index has what generates.
             assert "mcp-protogen" not in text(choices, "pyproject.toml")
 
@@ -213,6 +232,29 @@ def test_tests_of_a_transport_are_there_where_it_is_used() -> None:
         files = project_files(projects.choices(ProjectKind.SERVER, transport))
         assert ("tests/test_stdio.py" in files) == transport.stdio
         assert ("tests/test_http.py" in files) == transport.http
+
+
+def test_what_compose_gives_to_workers_is_what_they_read() -> None:
+    for choices in EVERY_KIND:
+        with tables.case(named(choices)):
+            files = project_files(choices)
+            assert ("compose.yaml" in files) == (choices.shared is not None)
+            if choices.shared is None:
+                continue
+            services: dict[str, Any] = yaml.safe_load(files["compose.yaml"])["services"]
+            assert {*services} == {choices.shared.value, "worker", "balancer"}
+            program = text(choices, f"src/{choices.name.package}/__main__.py")
+            given = services["worker"]["environment"]
+            assert {*given} == set(re.findall(r'environ\.get\("(\w+)"', program))
+            assert all(f"`{name}`" in text(choices, "README.md") for name in given)
+            asked = set(re.findall(r"\$\{(\w+)", text(choices, "compose.yaml")))
+            said = set(re.findall(r'echo "(\w+)=', text(choices, "README.md")))
+            assert asked == said
+            assert ".env" in text(choices, ".gitignore").splitlines()
+            url: str = next(url for name, url in given.items() if name.endswith("_URL"))
+            assert urlsplit(url).hostname in services
+            assert services["worker"]["deploy"]["replicas"] == 2
+            assert " worker:8000 " in text(choices, "haproxy.cfg")
 
 
 def test_a_name_is_used_in_both_its_forms() -> None:

@@ -8,7 +8,7 @@ from importlib.metadata import Distribution, distributions
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.scaffold.choices import ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import ProjectEngine, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.project_name import LONGEST, ProjectName, project_name
 from mcp_protogen.scaffold.requirements import dependencies, development
 from support import tables
@@ -129,10 +129,15 @@ def test_no_project_can_be_called_like_what_generates_its_package() -> None:
 
 
 def test_no_project_can_be_called_like_what_it_is_installed_beside() -> None:
-    everything = [projects.choices(kind, ProjectTransport.BOTH) for kind in ProjectKind]
+    everything = [
+        *(projects.choices(kind, ProjectTransport.BOTH) for kind in ProjectKind),
+        *map(projects.sharing, ProjectEngine),
+    ]
     asked = {
         each for project in everything for each in (*dependencies(project), *development(project))
     }
-    installed = closure((re.split(r"[<>=]", each)[0] for each in asked), [str(projects.others())])
-    assert {"h11", "pluggy"} <= {*installed}
+    # Of extras, only these are asked for.
+    roots = {*(re.split(r"[\[<>=]", each)[0] for each in asked), "psycopg-binary"}
+    installed = closure(roots, [str(projects.others())])
+    assert {"h11", "pluggy", "psycopg-binary", "redis"} <= {*installed}
     assert allowed(installed.values()) == set()

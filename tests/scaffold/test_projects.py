@@ -9,15 +9,25 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from importlib import import_module
 from importlib.metadata import distributions
 from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
+import httpx2
 import pytest
-from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import (
+    Choices,
+    ProjectEngine,
+    ProjectKind,
+    ProjectTransport,
+)
+from mcp_protogen.scaffold.files import project_files
 from mcp_protogen.scaffold.requirements import dependencies, development
 from support import tables
+from support.engines import EngineServer
 from support.peers.places import python_with
 from support.revisions import NEWEST, REVISIONS
 from support.scaffold import projects
@@ -50,7 +60,10 @@ SHOWN = {
 # Which tests of a project: what it tries with every revision, or in both ways, is tried once.
 WHOLE = f"not ({' or '.join(REVISIONS[:-1])} or (HTTP and (calls or fails)))"
 # What does not depend on the way is tried with those projects that have both.
-ONE_WAY = f"test_client.py or test_gateway.py or test_server.py or lists or not_there or {NEWEST}"
+ONE_WAY = (
+    "test_client.py or test_gateway.py or test_server.py or test_shared.py or lists or not_there"
+    f" or {NEWEST}"
+)
 
 
 @pytest.mark.sampled(8)
@@ -84,10 +97,13 @@ def serves_until_interrupted(project: Project) -> None:
 def test_setup_asks_for_nothing_that_is_not_there() -> None:
     """In the environment that `make setup` made is what projects of all kinds ask for."""
     installed = {each.name.lower() for each in distributions(path=[str(projects.others())])}
-    for kind, transport in product(ProjectKind, ProjectTransport):
-        wanted = projects.choices(kind, transport)
+    every = [
+        *(projects.choices(*one) for one in product(ProjectKind, ProjectTransport)),
+        *map(projects.sharing, ProjectEngine),
+    ]
+    for wanted in every:
         asked = {*dependencies(wanted), *development(wanted)}
-        assert {re.split(r"[<>=]", each)[0] for each in asked} <= installed, (kind, transport)
+        assert {re.split(r"[\[<>=]", each)[0] for each in asked} <= installed, wanted
     assert not [name for name in installed if name.startswith("mcp")]
 
 
@@ -176,6 +192,44 @@ def test_a_server_over_http_ends_with_0_on_ctrl_c(clock: Project) -> None:
         _, said = server.communicate(timeout=30)
     assert server.returncode == 0
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("engine", ProjectEngine)
+def test_a_client_can_go_on_at_any_worker_of_a_new_server(
+    engine: ProjectEngine, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    server: EngineServer = request.getfixturevalue(f"{engine}_server")
+    project = started(tmp_path, projects.sharing(engine, name="word-clock"))
+    files = project_files(project.choices)
+    services = import_module("yaml").safe_load(files["compose.yaml"])["services"]
+    given = services["worker"]["environment"]
+    env = {name: server.url if name.endswith("_URL") else "k" * 32 for name in given}
+    program: list[str | Path] = [project.python, "-m", project.package, "--port", "0"]
+    with logged_url(program, env=env) as (_, one), logged_url(program, env=env) as (_, other):
+        assert ready(one) == ready(other) == 200
+        session = begun(one)
+        for place in (other, one):
+            message = {"jsonrpc": "2.0", "id": place, "method": "tools/list"}
+            said = httpx2.post(place, json=message, headers=session).raise_for_status()
+            assert "time_in" in said.text
+
+
+def ready(url: str) -> int:
+    """The status with which a worker says whether it is ready."""
+    return httpx2.get(urljoin(url, "/ready")).status_code
+
+
+def begun(url: str) -> dict[str, str]:
+    """The fields of requests in a session that was begun."""
+    fields = {"Accept": "application/json, text/event-stream"}
+    info = {"name": "test", "version": "1"}
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    began = httpx2.post(url, json=message, headers=fields).raise_for_status()
+    fields |= {"Mcp-Session-Id": began.headers["mcp-session-id"]}
+    confirmed = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    httpx2.post(url, json=confirmed, headers=fields).raise_for_status()
+    return fields
 
 
 @pytest.mark.xdist_group("clock")

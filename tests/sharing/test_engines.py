@@ -1,22 +1,32 @@
 """What every engine does, and how those that are servers bear trouble: one table for all."""
 
 import asyncio
+import gc
+import os
 import pickle
+import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from mcp_protogen.runtime.sharing.engine import (
     Appended,
+    Delivery,
     Engine,
     EngineConnection,
     EngineUnavailable,
     Event,
     Events,
     Letter,
+    Mail,
+    Receive,
     Saved,
+    SessionStore,
     StoredSession,
 )
 from mcp_protogen.runtime.sharing.memory import MemoryEngine
@@ -24,7 +34,7 @@ from mcp_protogen.runtime.sharing.postgres import PostgresEngine
 from mcp_protogen.runtime.sharing.redis import RedisEngine
 from support import tables
 from support.engines import SlowProxy
-from support.sharing.workers import SharedEngine, Worker, until, working
+from support.sharing.workers import PATIENCE, SharedEngine, Worker, until, working
 
 LIFETIME = 60.0
 NOBODY = frozenset[str]()
@@ -139,6 +149,8 @@ async def test_what_was_ended_cannot_be_written_again(shared: SharedEngine) -> N
             await events.append("key", stream, 1, [b"x"], lifetime=LIFETIME, end=stream != "~")
         assert await sessions.end("key", LIFETIME) == {"a", "b"}
         assert await sessions.end("key", LIFETIME) is None
+        # Who did not hear the answer asks for it.
+        assert await sessions.end("key", LIFETIME, again=True) == {"a", "b"}
         assert await sessions.open("key", "a") is None
         assert await sessions.claim("key", "a") is None
         assert not await sessions.deliver("key", "a", 1, 1)
@@ -165,7 +177,7 @@ async def test_a_session_lapses_with_its_events_unless_it_is_refreshed(
             await events.append(key, "~", 1, [b"x"], lifetime=0.3)
         await sessions.end("ended", 0.3)
         await sessions.refresh(["unknown", "refreshed"], LIFETIME)
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.32)
         assert await sessions.open("refreshed", "a") == StoredSession(b"new", 1, "a", 1, 0)
         assert await read(a, "~", 0, "refreshed") == Events([Event(1, b"x")], False)
         for key in ("short", "ended"):
@@ -283,6 +295,20 @@ async def test_who_appends_learns_who_follows(shared: SharedEngine) -> None:
         assert await read(a, "~", 1) == Events([Event(2, b"x")], True)
 
 
+async def test_a_stream_that_was_only_followed_takes_no_memory() -> None:
+    async with working(MemoryEngine(), "a") as a:
+        events = a.connection.events
+
+        def streams() -> int:
+            return sum(type(one).__name__ == "_Stream" for one in gc.get_objects())
+
+        before = streams()
+        await events.follow("key", "~", "a")
+        assert streams() == before + 1
+        await events.unfollow("key", "~", "a")
+        assert streams() == before
+
+
 # Letters and changes.
 
 
@@ -341,6 +367,92 @@ async def test_a_worker_that_has_left_counts_as_gone_at_once(shared: SharedEngin
         assert await a.connection.mail.send([("b", b"x"), ("a", b"y")]) == {"b"}
 
 
+async def test_a_name_that_nobody_can_have_is_that_of_nobody(shared: SharedEngine) -> None:
+    async with working(shared.engine(), "a") as a:
+        await begun(a)
+        mail: Mail = a.connection.mail
+        sessions: SessionStore = a.connection.sessions
+        for name in ("\0", "a\0b", "\ud800", "}", "x" * 100_000):
+            with tables.case(repr(name[:9])):
+                sent, living, found, other = await asyncio.gather(
+                    mail.send([(name, b"x"), ("a", b"y")]),
+                    mail.alive([name, "a"]),
+                    read(a, name, 1),
+                    sessions.open("key", "a"),
+                )
+                assert sent == {name} and living == {"a"} and found is None
+                assert other == StoredSession(b"new", 1, "a", 1, 0)
+        await until(lambda: len(a.letters) == 5)
+
+
+# Calls.
+
+
+async def test_a_call_that_is_cancelled_disturbs_no_other(shared: SharedEngine) -> None:
+    async with working(shared.engine(), "a") as a:
+        await begun(a)
+        events = a.connection.events
+        for number in range(1, 20):
+            calls = [
+                asyncio.create_task(
+                    events.append("key", f"s{i}", number, [b"x"], lifetime=LIFETIME)
+                )
+                for i in range(4)
+            ]
+            for _ in range(number % 5):
+                await asyncio.sleep(0)
+            calls[number % 4].cancel()
+            outcomes = await asyncio.gather(*calls, return_exceptions=True)
+            for i, outcome in enumerate(outcomes):
+                if isinstance(outcome, asyncio.CancelledError):
+                    assert i == number % 4
+                    appended = await events.append(
+                        "key", f"s{i}", number, [b"x"], lifetime=LIFETIME
+                    )
+                    assert appended.last == number
+                else:
+                    assert isinstance(outcome, Appended) and outcome.accepted
+
+
+async def test_calls_that_are_under_way_when_a_worker_ends_are_answered_or_fail(
+    shared: SharedEngine,
+) -> None:
+    engine, calls = shared.engine(), list[asyncio.Task[Any]]()
+    async with working(engine, "a") as a:
+        await begun(a)
+        for number in range(200):
+            append = a.connection.events.append("key", f"s{number}", 1, [b"x"], lifetime=LIFETIME)
+            calls.append(asyncio.create_task(append))
+            calls.append(asyncio.create_task(a.connection.mail.send([("a", b"x")])))
+        await asyncio.sleep(0)
+    for outcome in await asyncio.gather(*calls, return_exceptions=True):
+        assert isinstance(outcome, (EngineUnavailable, Appended, frozenset))
+
+
+def test_workers_of_several_loops_share_an_engine(shared: SharedEngine) -> None:
+    engine = shared.engine()
+    there, told = threading.Event(), threading.Event()
+
+    async def other() -> None:
+        heard = list[tuple[Delivery, int]]()
+        receive: Receive = lambda one: heard.append((one, threading.get_ident()))  # noqa: E731
+        async with engine.connect("b", 10.0, receive):
+            there.set()
+            await until(lambda: heard)
+            assert heard == [(Letter(b"1"), threading.get_ident())]
+            told.set()
+
+    async def first() -> None:
+        async with working(engine, "a") as a:
+            assert await asyncio.to_thread(there.wait, 30)
+            await a.connection.mail.send([("b", b"1")])
+            assert await asyncio.to_thread(told.wait, 30)
+
+    with ThreadPoolExecutor() as threads:
+        for done in [threads.submit(asyncio.run, run()) for run in (other, first)]:
+            done.result()
+
+
 # Trouble with the server.
 
 
@@ -387,7 +499,7 @@ async def answered(connection: EngineConnection) -> None:
 async def test_all_calls_fail_while_the_server_is_away_and_go_on_afterwards(
     remote: SharedEngine,
 ) -> None:
-    async with working(remote.engine(), "a", lease=1.0) as a:
+    async with working(remote.engine(), "a", lease=0.5) as a:
         await begun(a)
         await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
         remote.running.stop()
@@ -437,7 +549,7 @@ async def test_a_server_that_has_lost_everything_is_a_gap(remote: SharedEngine) 
 
 
 async def test_a_silent_server_fails_calls_in_time(remote: SharedEngine) -> None:
-    async with working(remote.engine(timeout=0.3), "a", lease=1.0) as a:
+    async with working(remote.engine(timeout=0.2), "a", lease=0.5) as a:
         await begun(a)
         remote.running.freeze()
         try:
@@ -473,6 +585,37 @@ async def test_connections_that_were_ended_are_made_anew_and_nothing_is_lost_uns
         await answered(b.connection)
 
 
+async def test_a_worker_that_is_cancelled_twice_leaves_no_connection(
+    remote: SharedEngine,
+) -> None:
+    def sockets() -> int:
+        gc.collect()
+        links = (link for link in Path("/proc/self/fd").iterdir() if link.is_symlink())
+        return sum("socket" in os.readlink(link) for link in links)
+
+    async def work() -> None:
+        async with working(remote.engine(), "a"):
+            there.set()
+            await asyncio.sleep(PATIENCE)
+
+    there, before = asyncio.Event(), sockets()
+    task = asyncio.create_task(work())
+    await there.wait()
+    remote.running.freeze()
+    try:
+        for _ in range(2):
+            task.cancel()
+            await asyncio.sleep(0.05)
+        await asyncio.wait((task,))
+    finally:
+        remote.running.thaw()
+    assert task.cancelled()
+    # Its error has what it was about.
+    del task
+    await asyncio.sleep(0.05)
+    assert sockets() == before
+
+
 async def test_an_engine_that_is_away_can_be_entered(remote: SharedEngine) -> None:
     remote.running.stop()
     try:
@@ -493,7 +636,7 @@ async def test_a_worker_that_is_not_heard_of_is_gone_and_knows_it(remote: Shared
     async with (
         proxy.running(),
         working(remote.engine(), "near") as near,
-        working(remote.engine(url=proxy.url, timeout=0.5), "far", lease=1.0) as far,
+        working(remote.engine(url=proxy.url, timeout=0.4), "far", lease=0.6) as far,
     ):
         assert far.connection.current
         assert await near.connection.mail.alive(["far"]) == {"far"}
@@ -514,7 +657,7 @@ async def test_a_worker_that_is_not_heard_of_is_gone_and_knows_it(remote: Shared
 async def test_a_slow_server_loses_no_order(remote: SharedEngine) -> None:
     proxy = SlowProxy(remote.running.url)
     async with proxy.running(), working(remote.engine(url=proxy.url), "a", "b") as (a, b):
-        proxy.delay = 0.1
+        proxy.delay = 0.03
         sent = [str(i).encode() for i in range(30)]
         await begun(a)
         mail = a.connection.mail
@@ -522,6 +665,7 @@ async def test_a_slow_server_loses_no_order(remote: SharedEngine) -> None:
         assert {*outcomes} == {NOBODY}
         await until(lambda: len(b.letters) == 30)
         assert b.letters == sent
+        proxy.delay = 0.0
 
 
 async def test_the_number_of_connections_does_not_grow_with_sessions(remote: SharedEngine) -> None:
@@ -545,5 +689,5 @@ def test_an_engine_can_be_pickled_and_shows_no_password(remote: SharedEngine) ->
     engine = remote.engine(url=f"{url.scheme}://user:s%40cret@{place}{url.path}")
     for text in (repr(engine), str(engine)):
         assert "cret" not in text and "user" not in text
-        assert place in text
+        assert str(url.hostname) in text and str(url.port) in text
     assert repr(pickle.loads(pickle.dumps(engine))) == repr(engine)

@@ -138,6 +138,10 @@ async def test_responses_without_a_body_leave_the_connection_open() -> None:
             assert (await client.head()).status == (204 if verb == "DELETE" else 200)
 
 
+def half_close(client: Wire) -> None:
+    client.writer.write_eof()
+
+
 async def test_a_server_notices_that_its_client_is_gone() -> None:
     noticed = asyncio.Queue[bool]()
 
@@ -147,7 +151,7 @@ async def test_a_server_notices_that_its_client_is_gone() -> None:
         await noticed.put(await client.is_closed())
 
     async with played(streaming) as forwarder:
-        for leave in (Wire.vanish, lambda one: one.writer.write_eof()):
+        for leave in (Wire.vanish, half_close):
             async with wire(forwarder.port) as client:
                 await client.send(http())
                 assert await client.head() and await client.event() == b"a"

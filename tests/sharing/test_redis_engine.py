@@ -5,9 +5,8 @@ import logging
 import re
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredSession
 from mcp_protogen.runtime.sharing.redis import RedisEngine
 from support import tables
 from support.engines import RedisServer, SlowProxy, program, redis_running
-from support.folders import environment
 from support.ports import free_port
 from support.sharing.workers import Worker, until, working
 
@@ -104,6 +102,21 @@ async def test_calls_of_one_turn_go_out_together(
         await until(lambda: len(b.letters) == 301)
 
 
+async def test_large_events_are_read_one_by_one(
+    engine: RedisEngine, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So that the calls of others do not have to wait for all of them.
+    monkeypatch.setattr(module, "_MOST_BYTES", 100)
+    async with working(engine, "a") as a:
+        await begun(a)
+        events, messages = a.connection.events, [b"x" * size for size in (60, 300, 30, 30, 30, 30)]
+        await events.append("key", "~", 1, messages, lifetime=LIFETIME)
+        redis_server.command("CONFIG", "RESETSTAT")
+        found = await events.read("key", "~", 0)
+        assert found is not None and [event.message for event in found.events] == messages
+        assert redis_server.command("INFO", "commandstats")["cmdstat_lrange"]["calls"] == 4
+
+
 async def test_a_worker_has_two_connections(engine: RedisEngine, redis_server: RedisServer) -> None:
     def connections() -> int:
         return int(redis_server.command("CLIENT", "LIST").count(b" addr="))
@@ -130,12 +143,133 @@ async def test_scripts_that_the_server_forgot_are_sent_again(
         assert b.gaps == 0
 
 
+async def test_a_new_connection_makes_the_scripts_known(
+    engine: RedisEngine, redis_server: RedisServer
+) -> None:
+    # What is sent again may come after what was sent later.
+    def unknown() -> int:
+        return int(
+            redis_server.command("INFO", "errorstats").get("errorstat_NOSCRIPT", {}).get("count", 0)
+        )
+
+    redis_server.command("SCRIPT", "FLUSH")
+    before = unknown()
+    async with working(engine, "a", "b") as workers:
+        await used(*workers)
+    assert unknown() == before
+
+
+async def test_a_worker_that_has_come_back_is_not_forgotten(
+    engine: RedisEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with working(engine, "a", "b") as (a, b):
+        await begun(a)
+        sessions, alive = a.connection.sessions, a.connection.mail.alive
+
+        async def alive_a_moment_ago(names: Collection[str]) -> frozenset[str]:
+            found = await alive(names)
+            await b.connection.sessions.open("key", "b")
+            return frozenset(found - {"b"})
+
+        await b.connection.sessions.open("key", "b")
+        monkeypatch.setattr(a.connection.mail, "alive", alive_a_moment_ago)
+        for number in range(6):
+            await sessions.open("key", f"gone{number}")
+        saved = await sessions.save("key", "a", b"x", version=1, lifetime=LIFETIME)
+        assert saved is not None and "b" in saved.others
+
+
+async def test_what_somebody_else_has_put_there_disturbs_nobody_else(
+    engine: RedisEngine, redis_server: RedisServer, place: str
+) -> None:
+    def packed(value: str) -> str:
+        return f"redis.call('SET', KEYS[1], cmsgpack.pack({value}))"
+
+    wrong = (
+        "redis.call('RPUSH', KEYS[1], 'x')",
+        "redis.call('SET', KEYS[1], 'x')",
+        packed("'x'"),
+        packed("{1, 2, 3}"),
+        packed("{record = {}, version = {}, owner = 1, epoch = 'x', delivered = 0, copies = 1}"),
+        packed(
+            "{record = 1, version = 9, owner = 1, epoch = 1, delivered = 0, opened = 1,"
+            " copies = {1, {}, 'b'}}"
+        ),
+    )
+    async with working(engine, "a") as a:
+        await begun(a)
+        reads = redis_server.command("INFO", "stats")["total_connections_received"]
+        for number, value in enumerate(wrong):
+            for at in (f"k{number}", "key:e:~"):
+                key = f"{place}:{{{at}}}" if at != "key:e:~" else f"{place}:{{key}}:e:~"
+                redis_server.command("DEL", key)
+                redis_server.command("EVAL", value, 1, key)
+            sessions, events, key = a.connection.sessions, a.connection.events, f"k{number}"
+            outcomes = await asyncio.gather(
+                sessions.open("key", "a"),
+                sessions.open(key, "a"),
+                sessions.save(key, "a", b"x", version=9, lifetime=LIFETIME),
+                sessions.claim(key, "a"),
+                sessions.deliver(key, "a", 1, 1),
+                sessions.refresh([key], LIFETIME),
+                sessions.leave(key, "a"),
+                sessions.end(key, LIFETIME),
+                events.append("key", "~", 1, [b"x"], lifetime=LIFETIME),
+                events.read("key", "~", 0),
+                events.follow("key", "~", "a"),
+                events.unfollow("key", "~", "a"),
+                return_exceptions=True,
+            )
+            with tables.case((value, outcomes)):
+                assert outcomes[0] == StoredSession(b"new", 1, "a", 1, 0)
+                errors = {type(one) for one in outcomes if isinstance(one, BaseException)}
+                assert errors <= {EngineUnavailable}
+        # None of this is a reason to connect anew; each command here has a connection of its own.
+        now = redis_server.command("INFO", "stats")["total_connections_received"]
+        assert now - reads == 4 * len(wrong) + 1
+
+
+async def test_entries_that_somebody_else_has_put_there_are_taken_in_once(
+    engine: RedisEngine, redis_server: RedisServer, place: str
+) -> None:
+    async with working(engine, "a") as a:
+        await a.connection.bus.publish([b"1"])
+        await until(lambda: a.changes)
+        # It gets the number of the last one.
+        redis_server.command("XADD", f"{place}:{{workers}}:bus", "*", "c", "other")
+        await asyncio.sleep(0.1)
+        await a.connection.bus.publish([b"2"])
+        await until(lambda: a.changes[-1:] == [b"2"])
+        assert len(a.heard) < 5
+
+
+async def test_a_server_without_memory_is_away_for_what_needs_some(
+    redis_server: RedisServer, engine: RedisEngine
+) -> None:
+    async with working(engine, "a") as a:
+        await begun(a)
+        await begun(a, "ended")
+        redis_server.command("CONFIG", "SET", "maxmemory", 1)
+        try:
+            connections = redis_server.command("INFO", "stats")["total_connections_received"]
+            for _ in range(20):
+                with pytest.raises(EngineUnavailable, match="OutOfMemory"):
+                    await begun(a, "other")
+                assert await a.connection.mail.alive(["a"]) == {"a"}
+            now = redis_server.command("INFO", "stats")["total_connections_received"]
+            assert now - connections == 1
+        finally:
+            redis_server.command("CONFIG", "SET", "maxmemory", 0)
+        assert await a.connection.sessions.open("other", "a") is None
+        await begun(a, "other")
+
+
 async def test_a_server_that_pauses_its_clients_is_away_for_so_long(
     redis_server: RedisServer, place: str
 ) -> None:
     async with working(RedisEngine(redis_server.url, namespace=place, timeout=0.2), "a") as a:
         await begun(a)
-        redis_server.command("CLIENT", "PAUSE", 700, "ALL")
+        redis_server.command("CLIENT", "PAUSE", 400, "ALL")
         with pytest.raises(EngineUnavailable):
             await a.connection.sessions.open("key", "a")
         while True:
@@ -159,7 +293,7 @@ async def test_entries_that_are_gone_are_a_gap(
         working(RedisEngine(proxy.url, namespace=place), "far") as far,
     ):
         for kind in ("letters", "changes"):
-            proxy.delay = 0.5
+            proxy.delay = 0.2
             sent = [f"{kind} {i}".encode() for i in range(500)]
             if kind == "letters":
                 await near.connection.mail.send([("far", one) for one in sent])
@@ -177,7 +311,7 @@ async def test_entries_that_are_gone_are_a_gap(
 
 
 async def test_keys_that_somebody_deletes_are_a_gap(redis_server: RedisServer, place: str) -> None:
-    async with working(RedisEngine(redis_server.url, namespace=place), "a", "b", lease=1.0) as (
+    async with working(RedisEngine(redis_server.url, namespace=place), "a", "b", lease=0.5) as (
         a,
         b,
     ):
@@ -239,7 +373,7 @@ async def test_a_server_that_writes_everything_down_loses_nothing(place: str) ->
 async def test_a_replica_is_no_server_for_it(
     engine: RedisEngine, redis_server: RedisServer
 ) -> None:
-    async with working(engine, "a", lease=1.0) as a:
+    async with working(engine, "a", lease=0.5) as a:
         await begun(a)
         redis_server.command("REPLICAOF", "127.0.0.1", free_port())
         try:
@@ -290,7 +424,7 @@ async def test_tls_and_passwords_are_part_of_the_url(
     )
     for url in wrong:
         with tables.case(url):
-            async with working(RedisEngine(url, namespace=place, timeout=1.0), "a") as a:
+            async with working(RedisEngine(url, namespace=place, timeout=0.3), "a") as a:
                 assert not a.connection.current
                 with pytest.raises(EngineUnavailable) as failed:
                     await begun(a)
@@ -327,18 +461,7 @@ def test_what_cannot_be_meant_is_said_at_once_without_the_password() -> None:
             RedisEngine(url, **options)
 
 
-WITHOUT = """
-import sys
-sys.modules["redis"] = None
-from mcp_protogen.runtime.sharing.redis import RedisEngine
-try:
-    RedisEngine("redis://localhost")
-except ImportError as error:
-    print(error)
-"""
-
-
-def test_without_redis_py_it_says_what_to_install(tmp_path: Path) -> None:
-    run = [sys.executable, "-c", WITHOUT]
-    done = subprocess.run(run, capture_output=True, text=True, check=True, env=environment())
-    assert done.stdout == "RedisEngine needs the package redis: pip install redis\n"
+def test_without_redis_py_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "redis.asyncio.connection", None)
+    with pytest.raises(ImportError, match="pip install redis"):
+        RedisEngine("redis://localhost")

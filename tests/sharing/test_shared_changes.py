@@ -318,6 +318,20 @@ async def test_what_waits_is_published_before_a_worker_leaves() -> None:
         assert not servers[1].__mcp_runtime__.relays
 
 
+async def test_who_publishes_while_a_worker_leaves_is_not_kept_waiting() -> None:
+    engine, server = Engine(), ours()
+    async with workers(engine, server) as (site,):
+        assert (await site.http.get("/ready")).status_code == 200
+        publishing = engine.hold("bus.publish")
+        first = asyncio.create_task(server.tools_list_changed())
+        await until(lambda: "bus.publish" in engine.calls)
+        second = asyncio.create_task(server.prompts_list_changed())
+        await asyncio.sleep(0)
+        publishing.set()
+        engine.failing.add("bus.publish")
+    await asyncio.wait_for(asyncio.gather(first, second), 5)
+
+
 def switching() -> mcp.App:
     """A server with a mounted one; what is switched for a session, a tool of it says."""
     inner, app = mcp.App("inner"), mcp.App("app")

@@ -112,7 +112,7 @@ def test_our_client_finds_everything(
             async with pkg.connect_http(url, client_of(mcp)) as client:
                 assert client.revision == revision
                 use = Use(client, mcp.models)
-                seen = {feature: await outcome(use, feature) for feature in SEEN}
+                seen: JsonObject = {feature: await outcome(use, feature) for feature in SEEN}
                 # The end of the session would do that, too.
                 await running.wrote(CANCELLED, before)
             deleted = [one.status for one in wire.verbs("DELETE")]

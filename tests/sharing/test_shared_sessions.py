@@ -268,10 +268,11 @@ class TestAnswers:
                 question = await events.take()
                 text = json.dumps(answered(question, "forged"))
                 key, name = peers.key_of(first.id), engine.workers[0].name
-                for session, principal in ((key, "eve"), ("x" * 43, None)):
+                forged = (key, "eve"), ("x" * 43, None)
+                for number, (session, principal) in enumerate(forged):
                     letter = peers.Answered(session=session, principal=principal, message=text)
                     content = json.dumps(
-                        {"sender": "seve", "letter": asdict(letter), "number": None}
+                        {"sender": "seve", "letter": asdict(letter), "number": number}
                     )
                     await engine.workers[0].mail.send([(name, content.encode())])
                 assert await posted(first, answered(question, "yes")) == 202
@@ -351,6 +352,62 @@ class TestNotifications:
             for method in ("notifications/roots/list_changed", "notifications/unheard_of"):
                 assert await posted(session, notification(method)) == 202
             assert engine.calls == []
+
+    async def test_one_whose_acknowledgement_is_lost_is_dealt_with_once(self) -> None:
+        heard: list[object] = []
+
+        async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
+            heard.append(params)
+            # Its acknowledgement cannot be sent, but that of the same letter later on can.
+            if len(heard) == 1:
+                engine.failing.add("mail.send")
+                asyncio.get_running_loop().call_later(0.02, engine.failing.clear)
+
+        engine = Engine()
+        both = [ours(on_roots_list_changed=on_roots_list_changed) for _ in range(2)]
+        async with workers(*both, engine=engine, lease=0.2) as (one, two):
+            session = await one.initialize(roots={"listChanged": True})
+            await known(session, two)
+            changed = notification("notifications/roots/list_changed")
+            assert await posted(session, changed) == 202
+            # The letter, once more, and the acknowledgement of that.
+            assert len(engine.mailed) == 3
+            assert len(heard) == 2
+
+    async def test_answers_do_not_wait_until_all_know_of_one(self) -> None:
+        async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
+            pass
+
+        engine, listening = Engine(), ours(on_roots_list_changed=on_roots_list_changed)
+        async with workers(listening, ours(), engine=engine, lease=2.0) as (one, two):
+            session = await one.initialize(roots={"listChanged": True})
+            await known(session, two)
+            engine.workers[1].deaf = True
+            changed = notification("notifications/roots/list_changed")
+            telling = asyncio.create_task(posted(session, changed))
+            await until(lambda: bool(engine.mailed))
+            assert outcome(await session.post(request("ping"))) == (200, None)
+            assert not telling.done()
+            engine.workers[1].deaf = False
+            assert await telling == 202
+
+    async def test_those_of_a_batch_that_is_refused_are_not_handed_on(self) -> None:
+        heard: list[object] = []
+
+        async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
+            heard.append(params)
+
+        changed = notification("notifications/roots/list_changed")
+        for revision, batch in (("2025-06-18", [changed]), ("2025-03-26", [changed] * 1001)):
+            with case(revision):
+                engine = Engine()
+                both = [ours(on_roots_list_changed=on_roots_list_changed) for _ in range(2)]
+                async with workers(*both, engine=engine, revisions=pkg.REVISIONS) as (one, two):
+                    session = await one.initialize(revision, roots={"listChanged": True})
+                    await known(session, two)
+                    engine.calls.clear()
+                    assert await posted(session, batch) == 400
+                    assert (engine.calls, heard) == ([], [])
 
     async def test_a_handshake_may_be_completed_at_another_worker(self) -> None:
         confirmed: list[str] = []
@@ -543,6 +600,20 @@ class TestCopies:
             )
             assert await logged(second) == ["high"]
 
+    async def test_after_many_gaps_a_copy_is_read_as_of_the_last(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine) as (one,):
+            session = await one.initialize()
+            async with session.get():
+                reading = engine.hold("sessions.open")
+                engine.calls.clear()
+                for _ in range(20):
+                    engine.lose()
+                    await asyncio.sleep(0)
+                reading.set()
+                assert outcome(await session.post(request("ping"))) == (200, None)
+                assert engine.calls.count("sessions.open") <= 2
+
     async def test_streams_end_at_once_that_a_gap_has_hidden_the_end_of(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, lease=0.05) as (one, two):
@@ -594,6 +665,20 @@ class TestCopies:
             chosen = request("logging/setLevel", level="emergency")
             assert outcome(await at(first, two).post(chosen)) == (200, None)
             assert await logged(first) == []
+
+    async def test_one_that_makes_room_while_it_is_read_again_stays_away(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, max_sessions=1) as (one, two):
+            session = await one.initialize()
+            await known(session, two)
+            reading = engine.hold("sessions.open")
+            choosing = asyncio.create_task(session.post(request("logging/setLevel", level="error")))
+            engine.calls.clear()
+            await until(lambda: "sessions.open" in engine.calls)
+            other = await two.initialize()
+            reading.set()
+            assert outcome(await choosing) == (200, None)
+            assert [one.id for one in two.app._running.state.sessions] == [other.id]
 
     async def test_each_worker_has_a_server_of_its_own_where_each_session_has(self) -> None:
         async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
@@ -655,6 +740,23 @@ class TestWhoseItIs:
                     (entry,) = [one for one in caplog.records if one.levelno == logging.WARNING]
                     assert "is not served" in entry.getMessage()
 
+    async def test_nothing_of_a_client_is_logged_where_something_makes_no_sense(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            await rewrite(engine, session, principal=["alice"], level="alice")
+            assert await posted(at(session, two), request("ping")) == 404
+            letter = {"kind": "notified", "principal": "alice", "message": ["alice"]}
+            content = json.dumps({"sender": "s", "letter": letter}).encode()
+            change = json.dumps({"method": "alice", "uri": ["alice"]}).encode()
+            sharing = runtime("sharing.engine")
+            for wrong in (sharing.Letter(content), sharing.Change(change)):
+                engine.workers[0].receive(wrong)
+            assert sum("sense" in one.getMessage() for one in caplog.records) == 2
+            assert "alice" not in caplog.text
+
     async def test_no_id_reaches_the_engine(self) -> None:
         engine, call = Engine(), Tools()
         async with workers(ours(call), ours(), engine=engine) as (one, two):
@@ -713,6 +815,25 @@ class TestEnds:
             assert "result" not in (await calling).text
             for site in (one, two, three):
                 assert await posted(at(session, site), request("ping")) == 404
+
+    async def test_RJ08_one_whose_end_was_not_answered_is_over_everywhere(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine, lease=0.3) as (one, two):
+            session = await one.initialize()
+            assert await posted(at(session, two), request("ping")) == 200
+            end = engine.hold("sessions.end")
+            deleting = asyncio.create_task(at(session, two).delete())
+            await until(lambda: engine.calls[-1] == "sessions.end")
+            engine.failing.add("sessions.end")
+            end.set()
+            assert (await deleting).status_code == 503
+            assert await posted(at(session, one), request("ping")) == 200
+            engine.failing.clear()
+            for _ in range(500):
+                if (status := await posted(at(session, one), request("ping"))) != 200:
+                    break
+                await asyncio.sleep(0.02)
+            assert status == 404
 
     async def test_RJ08_what_is_under_way_does_not_bring_it_back(self) -> None:
         engine = Engine()
@@ -848,6 +969,19 @@ class TestEngineAway:
             engine.failing.clear()
             assert outcome(await session.post(chosen)) == (200, None)
             assert await logged(second) == ["high"]
+
+    async def test_others_hear_of_an_end_that_they_could_not_be_told_of(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            (second,) = await known(session, two)
+            engine.failing.add("mail.send")
+            assert (await session.delete()).status_code == 503
+            engine.failing.clear()
+            assert await posted(session, request("ping")) == 404
+            state = two.app._running.state
+            await until(lambda: not len(state.sessions))
+            assert await posted(second, request("ping")) == 404
 
     async def test_it_goes_on_once_the_engine_is_back(self) -> None:
         engine = Engine()

@@ -26,6 +26,16 @@ LONG = 60.0
 SHORT = 0.2
 
 
+class Cancelled:
+    """A response whose request is cancelled as it begins."""
+
+    async def write(self, data: bytes) -> None:
+        raise asyncio.CancelledError
+
+    def close_soon(self) -> None:
+        pass
+
+
 class Steps:
     """Tools of one worker: one that says a step at a time, and one whose session is kept."""
 
@@ -63,6 +73,11 @@ class Workers:
         self.tools: list[Steps] = []
         self.servers: list[Any] = []
         self.sites: list[Site] = []
+
+    @property
+    def owners(self) -> list[int]:
+        """The workers that send what is published to some session."""
+        return [worker for worker, server in enumerate(self.servers) if server.sessions]
 
     def stored(self, session: Session) -> Any:
         """What is stored of a session."""
@@ -672,6 +687,37 @@ class TestStandalone:
                         assert (await events.take())["method"] == CHANGED
                         await saying.log("info", "next")
                         assert await said(events) == "next"
+
+    async def test_who_owns_it_is_not_taken_from_what_was_read_before(self) -> None:
+        for reads in (0, 1):
+            with case(f"worker {reads} reads while 1 takes the stream from 0"):
+                async with workers(sends=frozenset({MESSAGE, CHANGED})) as these:
+                    session, engine = await these.sites[0].initialize(), these.engine
+                    second = these.at(session, 1)
+                    assert outcome(await second.post(request("ping"))) == (200, None)
+                    reading = engine.hold("sessions.open")
+                    engine.calls.clear()
+                    # The other one has it read again what is stored.
+                    level = request("logging/setLevel", level="error")
+                    choosing = asyncio.create_task(these.at(session, 1 - reads).post(level))
+                    await engine_called(engine, "sessions.open", 1)
+                    async with second.get():
+                        while these.owners != [1]:
+                            await asyncio.sleep(0.002)
+                        reading.set()
+                        assert outcome(await choosing) == (200, None)
+                        assert these.owners == [1]
+
+    async def test_the_owner_before_lets_go_also_if_who_claims_does_not_begin(self) -> None:
+        async with workers() as these:
+            session, two = await these.sites[0].initialize(), these.sites[1]
+            assert outcome(await these.at(session, 1).post(request("ping"))) == (200, None)
+            async with session.get() as events:
+                found = two.app._running.state.sessions.get(session.id)
+                with pytest.raises(asyncio.CancelledError):
+                    await found.streams.standalone.attach(Cancelled(), None)
+                assert await events.take() is None
+            assert these.owners == [1]
 
     async def test_a_claim_of_which_nobody_heard_ends_the_stream_there_was(self) -> None:
         for worker in (0, 1):

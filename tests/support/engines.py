@@ -221,18 +221,18 @@ class PostgresServer:
 
     def create(self) -> None:
         """Make a new database in place of that of before."""
-        data = self.folder / "data"
+        data, new = self.folder / "data", self.folder / "new"
         shutil.rmtree(data, ignore_errors=True)
-        if os.getuid() == 0:
-            # PostgreSQL refuses to run as root.
-            shutil.chown(self.folder, "postgres", "postgres")
-        options = ["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"]
-        subprocess.run(
-            [*self._as_user("initdb"), *options, "--locale=C", f"--pgdata={data}"],
-            cwd=self.folder,
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        if not new.exists():
+            if os.getuid() == 0:
+                # PostgreSQL refuses to run as root.
+                shutil.chown(self.folder, "postgres", "postgres")
+            options = ["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"]
+            options += ["--locale=C", "--wal-segsize=1", f"--pgdata={new}"]
+            command = [*self._as_user("initdb"), *options]
+            subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
+        # That takes a tenth of the time.
+        subprocess.run(["cp", "-a", new, data], check=True)
 
     def start(self) -> None:
         if self._process is not None:

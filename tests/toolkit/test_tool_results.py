@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from json import dumps
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -401,3 +402,40 @@ def test_a_function_may_be_marked_and_still_be_called() -> None:
     assert text_of(call(adder, "name")) == "Adder"
     adder.add = adder.multiply
     assert text_of(call(adder, "add", a=4, b=5)) == '{"result":20}'
+
+
+SIMPLE: list[tuple[Any, Any]] = [
+    *((text, str) for text in ("", "a", '"', "\\n\n\x00", "é 🌍 \u2028", "{}", "%b", '"{}"')),
+    *((number, int) for number in (0, -1, 10**30, "3", True)),
+    *((flag, bool) for flag in (True, False, "yes")),
+    *((wrong, kind) for wrong, kind in (("x", int), (3, str), ("\ud800", str), (None, bool))),
+]
+
+
+def test_a_simple_value_is_written_as_whoever_stands_between_would_see_it() -> None:
+    seen: list[Any] = []
+
+    async def around(server: Any, call: Any, next: Any) -> Any:
+        result = await next(call)
+        if call.method == "tools/call":
+            seen.append(result)
+        return result
+
+    async def on_call_tool(server: Any, session: Any, params: Any) -> Any:
+        seen.append(await Toolkit.on_call_tool(server, session, params))
+        return seen[-1]
+
+    for revision in REVISIONS:
+        for value, annotation in SIMPLE:
+            with case((revision, value, annotation)):
+                plain: Any = returning(value, annotation, revision).__class__
+                servers: list[Any] = [
+                    type("Between", (plain,), members)()
+                    for members in ({}, {"around": around}, {"on_call_tool": on_call_tool}, {})
+                ]
+                servers[-1].on_call_tool = on_call_tool.__get__(servers[-1])
+                found = [call(one, "function", revision) for one in servers]
+                # The order of members is the same, too.
+                assert len({dumps(one) for one in found}) == 1
+    assert len(seen) == 3 * len(REVISIONS) * len(SIMPLE)
+    assert all(text_of(one.to_wire()) == one.text for one in seen)

@@ -8,7 +8,7 @@ import typer
 from mcp_protogen.cli.options import NoCache
 from mcp_protogen.cli.starting import NewOptions, start
 from mcp_protogen.config import Format
-from mcp_protogen.scaffold.choices import ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import ProjectEngine, ProjectKind, ProjectTransport
 
 
 def new(
@@ -31,6 +31,13 @@ def new(
         ProjectTransport | None,
         typer.Option(help="How the project and its peers are connected.", show_default="stdio"),
     ] = None,
+    shared: Annotated[
+        ProjectEngine | None,
+        typer.Option(
+            help="Engine in which several workers of a server over HTTP keep what they share.",
+            show_default="none",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder of the project.", show_default="NAME"),
@@ -47,5 +54,7 @@ def new(
     into a folder that is new or empty.
     """
     revisions = tuple(revision) if revision else None
-    options = NewOptions(name, kind, transport, revisions, out, asking=not yes, cached=not no_cache)
+    options = NewOptions(
+        name, kind, transport, revisions, shared, out, asking=not yes, cached=not no_cache
+    )
     start(options, format)

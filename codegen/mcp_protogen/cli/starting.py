@@ -1,6 +1,6 @@
 """The run of `mcp-gen new`, from options to exit code."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from shlex import quote
@@ -10,7 +10,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import ask, can_ask, finish, progress
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import Choices, ProjectEngine, ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.project_name import ProjectName
 
 Chosen = TypeVar("Chosen", bound=StrEnum)
@@ -24,6 +24,7 @@ class NewOptions:
     kind: ProjectKind | None = None
     transport: ProjectTransport | None = None
     revisions: tuple[str, ...] | None = None
+    shared: ProjectEngine | None = None
     out: Path | None = None
     asking: bool = True
     cached: bool = True
@@ -39,6 +40,8 @@ def _started(options: NewOptions) -> Report:
     from mcp_protogen.scaffold.project_name import project_name
 
     name = project_name(options.name)
+    if options.shared is not None:
+        options = _sharing(options)
     folder = options.out or Path(name.distribution)
     refuse_occupied(folder)
     choices = _choices(name, options)
@@ -52,6 +55,18 @@ def _started(options: NewOptions) -> Report:
         files=tuple(FileChange(path, Action.CREATE) for path in created.files),
         problems=created.warnings,
     )
+
+
+def _sharing(options: NewOptions) -> NewOptions:
+    """Return options whose kind and transport go with `--shared`."""
+    kind = options.kind or ProjectKind.SERVER
+    transport = options.transport or ProjectTransport.HTTP
+    unfit = f"--kind {kind}" if kind is not ProjectKind.SERVER else ""
+    if unfit or not transport.http:
+        message = f"--shared and {unfit or f'--transport {transport}'} exclude each other"
+        hint = "only a server over HTTP has several workers, which share something"
+        raise ProblemError(Problem("conflicting-options", message, hint=hint))
+    return replace(options, kind=kind, transport=transport)
 
 
 def _choices(name: ProjectName, options: NewOptions) -> Choices:
@@ -69,7 +84,7 @@ def _choices(name: ProjectName, options: NewOptions) -> Choices:
         )
     else:
         written, every = project_revisions(options.revisions or default_revisions())
-    return Choices(name, kind, transport, written, every)
+    return Choices(name, kind, transport, written, every, options.shared)
 
 
 def _one_of(question: str, default: Chosen, asking: bool) -> Chosen:

@@ -32,6 +32,13 @@ class ProjectTransport(StrEnum):
         return self is not ProjectTransport.STDIO
 
 
+class ProjectEngine(StrEnum):
+    """What keeps that which several workers of a server share."""
+
+    REDIS = "redis"
+    POSTGRES = "postgres"
+
+
 ALL = "all"
 
 
@@ -47,6 +54,8 @@ class Choices:
     transport: ProjectTransport
     revision: str
     revisions: tuple[str, ...]
+    shared: ProjectEngine | None = None
+    """The engine of a server over HTTP that has several workers."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -62,4 +71,6 @@ class Choices:
             found |= {"http-client", "http-server"}
         if self.kind is ProjectKind.GATEWAY:
             found = found - {"testing"} | {"bridge"}
+        if self.shared is not None:
+            found.add(self.shared.value)
         return tuple(sorted(found))

@@ -10,7 +10,12 @@ from typing import Any
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.scaffold import requirements
-from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import (
+    Choices,
+    ProjectEngine,
+    ProjectKind,
+    ProjectTransport,
+)
 from mcp_protogen.scaffold.revisions import features
 
 PROTOCOL = "src/{package}/protocol"
@@ -31,6 +36,8 @@ class _File:
     template: str
     kinds: frozenset[ProjectKind] = _EVERY_KIND
     transports: frozenset[ProjectTransport] = _EVERY_TRANSPORT
+    shared: bool = False
+    """Whether only projects have it whose workers share something."""
 
 
 _FILES = (
@@ -40,6 +47,8 @@ _FILES = (
     _File(".gitignore", "gitignore.jinja"),
     _File("Dockerfile", "Dockerfile.jinja"),
     _File("Makefile", "Makefile.jinja"),
+    _File("compose.yaml", "server/compose.yaml.jinja", shared=True),
+    _File("haproxy.cfg", "server/haproxy.cfg.jinja", shared=True),
     _File("README.md", "server/README.md.jinja", _SERVER),
     _File("README.md", "client/README.md.jinja", _CLIENT),
     _File("README.md", "gateway/README.md.jinja", _GATEWAY),
@@ -53,6 +62,7 @@ _FILES = (
     _File("tests/test_server.py", "server/test_server.py.jinja", _SERVER),
     _File("tests/test_stdio.py", "server/test_stdio.py.jinja", _SERVER, _STDIO),
     _File("tests/test_http.py", "server/test_http.py.jinja", _SERVER, _HTTP),
+    _File("tests/test_shared.py", "server/test_shared.py.jinja", shared=True),
     _File("src/{package}/__main__.py", "client/main.py.jinja", _CLIENT),
     _File("src/{package}/client.py", "client/client.py.jinja", _CLIENT),
     _File("tests/example_server.py", "example_server.py.jinja", _CLIENT | _GATEWAY),
@@ -63,6 +73,23 @@ _FILES = (
     _File("tests/test_gateway.py", "gateway/test_gateway.py.jinja", _GATEWAY),
     _File("tests/test_program.py", "gateway/test_program.py.jinja", _GATEWAY),
 )
+
+
+# What templates say of an engine: the variable has its URL.
+_ENGINES: Mapping[ProjectEngine, Mapping[str, str]] = {
+    ProjectEngine.POSTGRES: {
+        "name": "postgres",
+        "title": "PostgreSQL",
+        "engine": "PostgresEngine",
+        "variable": "DATABASE_URL",
+    },
+    ProjectEngine.REDIS: {
+        "name": "redis",
+        "title": "Redis",
+        "engine": "RedisEngine",
+        "variable": "REDIS_URL",
+    },
+}
 
 
 def protocol_folder(choices: Choices) -> str:
@@ -93,7 +120,8 @@ def project_files(choices: Choices) -> dict[str, bytes]:
 
 def _wanted(choices: Choices) -> Iterator[_File]:
     for file in _FILES:
-        if choices.kind in file.kinds and choices.transport in file.transports:
+        wanted = choices.kind in file.kinds and choices.transport in file.transports
+        if wanted and (choices.shared is not None or not file.shared):
             yield file
 
 
@@ -104,6 +132,7 @@ def _context(choices: Choices) -> Mapping[str, Any]:
         "kind": choices.kind.value,
         "stdio": choices.transport.stdio,
         "http": choices.transport.http,
+        "shared": _ENGINES[choices.shared] if choices.shared else None,
         "revision": choices.revision,
         "module": module_name(choices.revision),
         "revisions": choices.revisions,

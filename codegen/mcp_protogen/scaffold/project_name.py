@@ -21,9 +21,9 @@ _OTHERS = re.compile(r"[^A-Za-z0-9]+")
 # Packages that are installed beside a project, with their own dependencies: the names of imports,
 # of distributions and of programs, because a project uses its name as each of the three.
 _DEPENDENCIES = (
-    *("annotated_types", "anyio", "click", "colorama", "h11", "httpcore2", "httpx2", "idna"),
-    *("pydantic", "pydantic_core", "truststore", "typing_extensions", "typing_inspection"),
-    *("tzdata", "uvicorn"),
+    *("annotated_types", "anyio", "async_timeout", "click", "colorama", "h11", "httpcore2"),
+    *("httpx2", "idna", "psycopg", "psycopg_binary", "pydantic", "pydantic_core", "redis"),
+    *("truststore", "typing_extensions", "typing_inspection", "tzdata", "uvicorn"),
 )
 _CHECKING = (
     *("iniconfig", "mypy", "mypyc", "nodeenv", "packaging", "pluggy", "py", "pygments", "pyright"),

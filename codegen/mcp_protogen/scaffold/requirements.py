@@ -6,11 +6,15 @@ version.
 
 from collections.abc import Iterator
 
-from mcp_protogen.scaffold.choices import Choices, ProjectKind
+from mcp_protogen.scaffold.choices import Choices, ProjectEngine, ProjectKind
 
 PYDANTIC = "pydantic>=2.12,<3"
 HTTPX = "httpx2>=2.16,<3"
 UVICORN = "uvicorn>=0.54,<1"
+ENGINES = {
+    ProjectEngine.POSTGRES: "psycopg[binary]>=3.3,<4",
+    ProjectEngine.REDIS: "redis>=8.1,<9",
+}
 # The example of a server tells the time; not every system has the tables of time zones.
 _TZDATA = "tzdata"
 
@@ -35,6 +39,8 @@ def _dependencies(choices: Choices) -> Iterator[str]:
         yield _TZDATA
     if choices.transport.http:
         yield UVICORN if choices.kind is ProjectKind.SERVER else HTTPX
+    if choices.shared is not None:
+        yield ENGINES[choices.shared]
 
 
 def _development(choices: Choices) -> Iterator[str]:

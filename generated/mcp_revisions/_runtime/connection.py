@@ -168,6 +168,12 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
         return len(list(self))
 
 
+class Written(bytes):
+    """The members of a result as JSON text, without `_meta`, in the revision of the wire."""
+
+    __slots__ = ()
+
+
 class Connection:
     """The knowledge that one role has of its connection in the revision of `table`.
 
@@ -339,7 +345,12 @@ class Connection:
         open, id = self._open, request.id
         if open.get(id) is not request and not self.shared:
             return None
-        data = self.table.serialise_result(request.spec, id, result, meta=self.signature)
+        signature = self.signature
+        if type(result) is Written:
+            body = result if signature is None else b'"_meta":{%b},%b' % (signature, result)
+            data = jsonrpc.write_result(id, b"{%b}" % body)
+        else:
+            data = self.table.serialise_result(request.spec, id, result, meta=signature)
         open.pop(id, None)
         return data
 

@@ -180,17 +180,15 @@ class Forwarder:
 
     async def _answer(self, client: "_Side", server: "_Side", asked: "_Head", chosen: int) -> bool:
         """Pass on a response; return whether its end is known, and leaves the connection open."""
-        status = 100
-        while status < 200:
-            answer = await server.head(_RESPONSE)
-            await client.write(answer.raw)
-            if not asked.is_http or not answer.is_http:
-                await server.pass_rest(client)
-                return False
-            status = int(answer.raw.split(b" ", 2)[1])
+        answer = await server.pass_head(client)
+        while answer.status < 200 and answer.is_http and asked.is_http:
+            answer = await server.pass_head(client)
+        if not (answer.is_http and asked.is_http):
+            await server.pass_rest(client)
+            return False
         if _SESSION in answer.fields:
             self._policy.note(answer.fields[_SESSION].decode("latin-1"), chosen)
-        bare = asked.raw.startswith(b"HEAD ") or status in (204, 304)
+        bare = asked.raw.startswith(b"HEAD ") or answer.status in (204, 304)
         if not bare and not await server.pass_body(client, answer.fields):
             await server.pass_rest(client)
             return False
@@ -226,6 +224,10 @@ class _Head(NamedTuple):
     is_http: bool
     fields: dict[bytes, bytes]
 
+    @property
+    def status(self) -> int:
+        return int(self.raw.split(b" ", 2)[1]) if self.is_http else 0
+
 
 class _Side:
     """A connection to a client or to a server."""
@@ -252,6 +254,12 @@ class _Side:
             if not line.endswith(b"\r\n") or len(raw) > _LONGEST:
                 return _Head(raw, False, {})
         return _Head(raw, True, {name.lower(): value for name, value in _FIELD.findall(raw)})
+
+    async def pass_head(self, sink: "_Side") -> _Head:
+        """Pass on the head of a response."""
+        answer = await self.head(_RESPONSE)
+        await sink.write(answer.raw)
+        return answer
 
     async def _line(self) -> bytes:
         try:

@@ -21,9 +21,15 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.choices import (
+    Choices,
+    ProjectEngine,
+    ProjectKind,
+    ProjectTransport,
+)
 from mcp_protogen.scaffold.files import project_files, protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
+from mcp_protogen.scaffold.requirements import ENGINES
 from mcp_protogen.scaffold.revisions import default_revisions
 
 from support.folders import GENERATED, TESTS
@@ -63,13 +69,24 @@ def choices(
     transport: ProjectTransport,
     revisions: Sequence[str] = ERAS,
     name: str = "",
+    shared: ProjectEngine | None = None,
 ) -> Choices:
     """What is decided on for a project; its code is written in the first of the revisions.
 
     Without a name it has the most awkward one: that of a module of its tests.
     """
     named = project_name(name or f"test-{kind}")
-    return Choices(named, kind, transport, revisions[0], tuple(sorted(revisions)))
+    return Choices(named, kind, transport, revisions[0], tuple(sorted(revisions)), shared)
+
+
+def sharing(
+    engine: ProjectEngine,
+    transport: ProjectTransport = ProjectTransport.HTTP,
+    revisions: Sequence[str] = ERAS,
+    name: str = "",
+) -> Choices:
+    """What is decided on for a server whose workers share something."""
+    return choices(ProjectKind.SERVER, transport, revisions, name, engine)
 
 
 VARIETY: Final = (
@@ -80,6 +97,8 @@ VARIETY: Final = (
     choices(ProjectKind.SERVER, ProjectTransport.HTTP, ["2025-03-26"]),
     choices(ProjectKind.SERVER, ProjectTransport.HTTP, ["2026-07-28"]),
     choices(ProjectKind.SERVER, ProjectTransport.BOTH, ["2025-11-25"]),
+    sharing(ProjectEngine.REDIS, revisions=["2025-11-25", "2026-07-28"]),
+    sharing(ProjectEngine.POSTGRES, ProjectTransport.BOTH, ["2025-06-18"]),
     choices(ProjectKind.CLIENT, ProjectTransport.STDIO, ["2024-11-05"]),
     choices(ProjectKind.CLIENT, ProjectTransport.HTTP, ["2026-07-28"]),
     choices(ProjectKind.CLIENT, ProjectTransport.BOTH, ["2025-11-25"]),
@@ -92,7 +111,8 @@ VARIETY: Final = (
 
 def described(choices: Choices) -> str:
     """What tells one of `VARIETY` from the others."""
-    return f"{choices.kind}-{choices.transport}-{choices.revision}"
+    shared = f"-{choices.shared}" if choices.shared else ""
+    return f"{choices.kind}-{choices.transport}-{choices.revision}{shared}"
 
 
 def started(folder: Path, wanted: Choices) -> Project:
@@ -158,13 +178,13 @@ def run(
 
 @contextmanager
 def logged_url(
-    program: Sequence[str | Path], cwd: Path | None = None
+    program: Sequence[str | Path], cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> Generator[tuple["subprocess.Popen[str]", str]]:
     """A server over HTTP, as the first process of a group, with the URL that is in its log."""
     with subprocess.Popen(
         program,
         cwd=cwd,
-        env={**os.environ, **FIRST},
+        env={**os.environ, **FIRST, **(env or {})},
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -213,9 +233,14 @@ def tool(name: str) -> Path:
 @cache
 def others() -> Path:
     """The `site-packages` of what projects need from others; skips if it cannot be installed."""
-    wanted = choices(ProjectKind.SERVER, ProjectTransport.BOTH, name="needs-everything")
-    files = {
-        **project_files(wanted),
+    first, *others = ProjectEngine
+    wanted = sharing(first, ProjectTransport.BOTH, name="needs-everything")
+    files = project_files(wanted)
+    # A project has one engine, and all are tried.
+    engines = '",\n    "'.join(ENGINES[each] for each in (first, *others)).encode()
+    asking = files["pyproject.toml"].replace(ENGINES[first].encode(), engines)
+    files |= {
+        "pyproject.toml": asking,
         f"{protocol_folder(wanted)}/__init__.py": b"",
         "constraints.txt": CONSTRAINTS.read_bytes(),
     }

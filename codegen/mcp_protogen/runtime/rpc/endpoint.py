@@ -152,7 +152,7 @@ class Endpoint:
 
     def _receive_batch(self, batch: Batch) -> None:
         try:
-            self._check_batch(batch)
+            self.check_batch(batch)
         except RemoteError as error:
             self._answer_soon(self._take_note(Refusal(None, error)), self._single)
             return
@@ -160,7 +160,8 @@ class Endpoint:
         for member in batch.members:
             self.receive(member, reply)
 
-    def _check_batch(self, batch: Batch) -> None:
+    def check_batch(self, batch: Batch) -> None:
+        """Raise `RemoteError` for a batch that may not be; answers in it are none."""
         try:
             self.connection.check_batch(batch)
         except RemoteError as error:
@@ -227,7 +228,7 @@ class Endpoint:
         return deliver(reply, data, event.error if isinstance(event, Refusal) else None)
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
-        self._check_batch(batch)
+        self.check_batch(batch)
         gathered = GatheredReply(reply)
 
         async def attend(member: Parsed) -> None:

@@ -72,10 +72,11 @@ class SessionStore(Protocol):
         """Forget that a worker has a copy, and that it is the owner."""
         ...
 
-    async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
+    async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
         """Delete a session and its events; return who has a copy, or None if there was none.
 
-        For `lifetime` seconds nobody can write a record or an event of it.
+        For `lifetime` seconds nobody can write a record or an event of it. Who does not know
+        whether that was done does it `again`: then one that has ended counts, too.
         """
         ...
 
@@ -119,7 +120,8 @@ class Appended(NamedTuple):
 class EventStore(Protocol):
     """Streams of events by the key of a session and a name. Numbers grow by one, from 0 or 1.
 
-    They lapse with their session. The oldest events of a long stream may be gone.
+    They lapse with their session, and may do so `lifetime` seconds after they have ended. The
+    oldest events of a long stream may be gone.
     """
 
     async def append(

@@ -68,8 +68,11 @@ create table if not exists {schema}.streams (
     last bigint not null,           -- -1: no events yet
     ended boolean not null,
     followers text[] not null,
+    lapses_at timestamptz,          -- of one that has ended
     primary key (session, name)
 );
+create index if not exists streams_lapses_at on {schema}.streams (lapses_at)
+    where lapses_at is not null;
 create table if not exists {schema}.events (
     session text not null,
     stream text not null,
@@ -110,7 +113,7 @@ select set_config('search_path', %(path)s, false),
 
 # Sessions. One that has lapsed is as good as gone, whether or not it was deleted already.
 
-_LIVE: Final = "key = %(key)s and lapses_at > clock_timestamp()"
+_LIVE: Final = "key = %(key)s and sessions.lapses_at > clock_timestamp()"
 _GOOD: Final = f"{_LIVE} and version > 0 and not ended"
 _LATER: Final = "clock_timestamp() + %(lifetime)s::float8 * interval '1 second'"
 # When there are many, those are left out that are gone: who has come back opens it again.
@@ -151,7 +154,7 @@ where key = %(key)s"""
 _END: Final = f"""
 with ended as (
     update sessions set ended = true, record = '', lapses_at = {_LATER}
-    where {_GOOD} returning key, copies
+    where {_LIVE} and version > 0 and (not ended or %(again)s) returning key, copies
 ), emptied as (delete from streams where session in (select key from ended))
 select copies from ended"""
 _CLAIM: Final = f"""
@@ -167,13 +170,15 @@ where {_GOOD} and owner = %(worker)s and epoch = %(epoch)s::bigint returning tru
 
 _APPEND: Final = f"""
 with written as (
-    insert into streams as s (session, name, last, ended, followers)
-    select %(key)s, %(stream)s, %(last)s::bigint, %(end)s, '{{}}'
+    insert into streams as s (session, name, last, ended, followers, lapses_at)
+    select %(key)s, %(stream)s, %(last)s::bigint, %(end)s, '{{}}',
+        case when %(end)s then {_LATER} end
     where exists (select from sessions where {_LIVE} and not ended)
     and (%(number)s::bigint in (0, 1)
         or exists (select from streams where session = %(key)s and name = %(stream)s))
     on conflict (session, name) do update
-        set last = greatest(s.last, excluded.last), ended = excluded.ended
+        set last = greatest(s.last, excluded.last), ended = excluded.ended,
+            lapses_at = excluded.lapses_at
         where not s.ended
         and (s.last + 1 = %(number)s::bigint or (s.last < 0 and %(number)s::bigint = 1))
     returning followers
@@ -202,8 +207,12 @@ on conflict (session, name) do update
     set followers = array_append(array_remove(s.followers, %(worker)s::text), %(worker)s::text)
 returning true"""
 _UNFOLLOW: Final = """
+with unused as (
+    delete from streams where session = %(key)s and name = %(stream)s
+    and last < 0 and not ended and followers <@ array[%(worker)s::text] returning true
+)
 update streams set followers = array_remove(followers, %(worker)s::text)
-where session = %(key)s and name = %(stream)s"""
+where session = %(key)s and name = %(stream)s and not exists (select from unused)"""
 
 # Letters and changes. Notifications only wake: nothing is lost with one.
 
@@ -260,18 +269,26 @@ with lapsed as (
     order by lapses_at limit %(limit)s for update skip locked
 ), ended as (
     delete from sessions using lapsed where sessions.key = lapsed.key returning true
+), over as (
+    delete from streams where (session, name) in (
+        select session, name from streams where lapses_at <= clock_timestamp()
+        order by lapses_at limit %(limit)s for update skip locked
+    ) returning true
 ), gone as (
     delete from workers where lapses_at < clock_timestamp() - interval '1 minute'
 ), old as (
-    delete from changes where id in (select id from changes order by id limit 1000)
+    delete from changes where id in (select id from changes order by id limit %(limit)s)
     and (id <= (select last from bus) - %(max_changes)s::bigint
         or published_at < clock_timestamp() - interval '5 minutes')
+    returning true
 )
-select count(*) from ended"""
+select greatest((select count(*) from ended), (select count(*) from over),
+    (select count(*) from old))"""
 
 _CHUNK: Final = 1000
 """The number of letters, and of changes, that are read at once."""
-_SESSIONS_AT_ONCE: Final = 50
+_CLEANED_AT_ONCE: Final = 100
+"""The number of sessions, of streams, and of changes that are deleted at once."""
 _MAX_CHANGES: Final = 10_000
 _CLEAN_EVERY: Final = 60.0
 _LONGEST: Final = 1e9
@@ -279,8 +296,12 @@ _FAR: Final = 1 << 62
 # Streams may be written and followed before their session is known.
 _STUB_LIFETIME: Final = 3600.0
 _ATTEMPTS: Final = 10
+# What of a URL is no secret.
+_PLACE: Final = "host", "port", "dbname"
 _LATE: Final = "PostgreSQL did not answer within {:g} seconds"
 _CHANGING: Final = "others change the same stream all the time, or its lifetime is too short"
+# Seconds in which calls do not try again to connect.
+_REFUSED: Final = 0.2
 _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0
 
 
@@ -302,8 +323,13 @@ class PostgresEngine:
     def __post_init__(self) -> None:
         psycopg = _psycopg()
         try:
-            psycopg.conninfo.conninfo_to_dict(self.url)
-        except psycopg.ProgrammingError:
+            given = psycopg.conninfo.conninfo_to_dict(self.url)
+            # Else a part of a password has become that of a place.
+            if "://" in self.url and "@" in urlsplit(self.url).path:
+                raise ValueError
+            if not set(str(given.get("port", ""))) <= {*"0123456789,"}:
+                raise ValueError
+        except (ValueError, psycopg.ProgrammingError):
             # What was wrong may be a part of the password.
             message = "url is no postgresql:// that libpq can read"
             raise ValueError(message) from None
@@ -313,10 +339,9 @@ class PostgresEngine:
             raise ValueError("timeout, connections and max_events have to be more than 0")
 
     def __repr__(self) -> str:
-        place = urlsplit(self.url) if "://" in self.url else None
-        # What is before the last @ may be a password, or a part of one.
-        where = f"{place.netloc.rpartition('@')[2]}{place.path}" if place else "..."
-        return f"PostgresEngine({where!r}, schema={self.schema!r})"
+        given = _psycopg().conninfo.conninfo_to_dict(self.url)
+        place = " ".join(f"{name}={given[name]}" for name in _PLACE if name in given)
+        return f"PostgresEngine({place!r}, schema={self.schema!r})"
 
     def schema_sql(self) -> str:
         """Return what makes the tables, for workers whose role may not do so.
@@ -372,6 +397,7 @@ class PostgresConnection:
         # Those that wait for the next call, and calls that wait for one of them.
         self._idle: Final = list[Future[_Call | None]]()
         self._calls: Final = deque[_Call]()
+        self._refused_until = 0.0
         self._worker: Final = worker
         self._lease: Final = Lease(lease)
         self._listener: Final = _Listener(self._database, worker, self._lease, receive)
@@ -456,7 +482,7 @@ class PostgresConnection:
         """Make a call on a connection, or on a new one; return it if it is good."""
         try:
             if connection is None or not _is_open(connection):
-                connection = await self._database.connected(connection)
+                connection = await self._connected(connection)
             rows = await self._database.ask(connection, call.statement, call.values)
         except (ValueError, self._database.errors.DataError) as error:
             _set_error(call.rows, ValueError(self._database.harmless(error)))
@@ -469,18 +495,32 @@ class PostgresConnection:
                 call.rows.set_result(rows)
         return connection
 
+    async def _connected(self, earlier: Any) -> Any:
+        if now() < self._refused_until:
+            raise EngineUnavailable("it has just refused a connection")
+        try:
+            return await self._database.connected(earlier)
+        except Exception:
+            self._refused_until = now() + _REFUSED
+            raise
+
     async def _clean(self) -> None:
         """Delete what has lapsed, now and then, and little at a time."""
+        limit = _CLEANED_AT_ONCE
         while True:
             await asyncio.sleep(_CLEAN_EVERY * uniform(0.5, 1.5))
-            with suppress(EngineUnavailable):
-                while await self.clean():
+            try:
+                while await self.clean(limit):
                     await asyncio.sleep(0.1)
+                limit = min(2 * limit, _CLEANED_AT_ONCE)
+            except EngineUnavailable:
+                # It may have been too much.
+                limit = max(limit // 2, 1)
 
-    async def clean(self) -> bool:
+    async def clean(self, limit: int = _CLEANED_AT_ONCE) -> bool:
         """Delete some of what has lapsed; return whether there may be more."""
-        rows = await self.call(_CLEAN, limit=_SESSIONS_AT_ONCE, max_changes=_MAX_CHANGES)
-        return bool(rows[0][0] == _SESSIONS_AT_ONCE)
+        rows = await self.call(_CLEAN, limit=limit, max_changes=_MAX_CHANGES)
+        return bool(rows[0][0] == limit)
 
     async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
         good = [letter for letter in letters if _is_text(letter[0])]
@@ -582,8 +622,8 @@ class PostgresSessions:
     async def leave(self, key: str, worker: str) -> None:
         await self._call(_LEAVE, key=key, worker=worker)
 
-    async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
-        rows = await self._call(_END, key=key, lifetime=min(lifetime, _LONGEST))
+    async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
+        rows = await self._call(_END, key=key, lifetime=min(lifetime, _LONGEST), again=again)
         return frozenset(rows[0][0]) if rows else None
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:
@@ -617,6 +657,7 @@ class PostgresEvents:
             "number": number,
             "last": last if messages else -1,
             "end": end,
+            "lifetime": min(lifetime, _LONGEST),
             "messages": list(messages),
             "max_events": self._max_events,
         }

@@ -40,6 +40,7 @@ THREADS: Final = "_toolkit_threads"
 """The attributes of a class that hold its items and its threads."""
 
 _READS_MARKS: Final = "__mcp_reads_marks__"
+_CALL: Final = "tools/call"
 _LOG: Final = "notifications/message"
 _UPDATED: Final = "notifications/resources/updated"
 
@@ -307,6 +308,14 @@ class ToolkitRuntime(ServerRuntime):
                     found.append(key)
         return found
 
+    # As calls are frequent, what answers them is awaited without a step in between.
+    def call(self, session: SessionBase, params: Any) -> Any:
+        """Call a tool, by name; the result may be `Written`."""
+        tool = self.lists["tools"].get(params.name)
+        if tool is None:
+            return self.answer(_CALL, session, params)
+        return tool.answer(self.owner, session, _CALL, params)
+
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         """Answer a request about an item; raise `McpError` if the session has no such item."""
         kind, key = asked(method, params)
@@ -443,16 +452,17 @@ class ToolkitRuntime(ServerRuntime):
 
     def is_open(self, kind: str) -> bool:
         """Return whether handlers of the user's class may know items that are not listed here."""
-        return not all(
-            self._is_plain(name)
-            for method, (_, name) in self.owner.REQUESTS.items()
-            if method.startswith(f"{kind}/") and method not in SUBSCRIPTIONS
-        )
+        users = self.owner.REQUESTS.keys() - self._plain() - {*SUBSCRIPTIONS}
+        return any(method.startswith(f"{kind}/") for method in users)
 
-    def _is_plain(self, name: str) -> bool:
-        """Return whether a handler is that of the toolkit, and not one of the user's class."""
+    def _plain(self) -> frozenset[str]:
+        """Return the methods whose handlers are those of the toolkit, and not the user's."""
         toolkit = next(one for one in type(self.owner).__mro__ if vars(one).get(_READS_MARKS))
-        return getattr(type(self.owner), name) is getattr(toolkit, name, None)
+        return frozenset(
+            method
+            for method, (_, name) in self.owner.REQUESTS.items()
+            if getattr(getattr(self.owner, name), "__func__", 0) is vars(toolkit).get(name)
+        )
 
     def _is_served(self) -> bool:
         return self._served or any(above._is_served() for above in self.mounted_in)
@@ -466,18 +476,19 @@ class ToolkitRuntime(ServerRuntime):
         ]
         if not self.completes():
             idle.append(COMPLETE)
-        return frozenset(
-            method
-            for method, (_, name) in owner.REQUESTS.items()
-            # A handler of the user's class is used even if nothing is on offer.
-            if method.startswith(tuple(idle)) and self._is_plain(name)
-        )
+        # A handler of the user's class is used even if nothing is on offer.
+        return frozenset(method for method in self._plain() if method.startswith(tuple(idle)))
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         # From now on, clients know what is on offer.
         self._served = True
         self._declared |= self.sends()
-        return super().bound(revision)
+        handlers, owner = super().bound(revision), cast(Any, self.owner)
+        is_plain = _CALL in self._plain() and handlers.get(_CALL) == owner.on_call_tool
+        if not is_plain or revision != owner.TABLE.revision or self.middleware():
+            return handlers
+        # Nobody else sees what answers a call, so it may be text.
+        return {**handlers, _CALL: self.call}
 
     def handlers(
         self, revision: str, methods: Collection[str]

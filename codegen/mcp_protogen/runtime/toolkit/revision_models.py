@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Any, Final, TypeAlias, get_args
 
+from pydantic_core import from_json
+
 from ..core.json import JSONObject
 from ..core.models.base import BUILDING, Validate, WireModel, validator_of
 from ..messages.method_table import MethodTable
@@ -100,6 +102,10 @@ class RevisionModels:
         # Reading takes half the time of constructors.
         read, empty = self._empty_result
         return read({**empty, "content": [text_block(text)], **members})
+
+    def read_result(self, members: bytes) -> Any:
+        """Return the result of a tool whose members are JSON text."""
+        return self._empty_result[0](from_json(b"{%b}" % members))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from typing import Final
 
@@ -9,7 +10,7 @@ from typing import Final
 def _clock() -> Callable[[], float]:
     """Return a clock that nobody sets, and that goes on while the process or the machine stops."""
     if hasattr(time, "CLOCK_BOOTTIME"):
-        return lambda: time.clock_gettime(time.CLOCK_BOOTTIME)
+        return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
     return time.monotonic
 
 

@@ -6,8 +6,8 @@ changes and renews the lease. So a lease that is good says that this worker hear
 
 Keys of one session have one hash tag, and so do all keys of workers:
 
-    mcp:{SESSION}            its record, packed with who has a copy, its owner, and so on; or `-`,
-                             for a session that was ended
+    mcp:{SESSION}            its record, packed with who has a copy, its owner, and so on; or `-`
+                             and who had a copy of a session that was ended
     mcp:{SESSION}:s          sorted set: the names of its streams, by the time when each lapses
     mcp:{SESSION}:e:STREAM   list: what is known of the stream, packed, and then its events
     mcp:{workers}:lease:W    there is one while worker W counts as alive
@@ -23,6 +23,7 @@ redis-py is imported when an engine is made: programs without it need not have i
 
 import asyncio
 from asyncio import Future, Task, create_task, get_running_loop
+from collections import deque
 from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from hashlib import sha1
@@ -54,8 +55,10 @@ _Connection: TypeAlias = Any
 
 # The most entries of a box and of the bus: who is further behind has missed some.
 _MOST_LETTERS: Final = 10_000
-# The most entries that are read in one go.
+# The most entries that are read in one go; and about the most bytes of events, for which the calls
+# of others wait.
 _MOST_AT_ONCE: Final = 200
+_MOST_BYTES: Final = 1024 * 1024
 # Seconds that boxes and the bus stay when nobody renews a lease, at least.
 _QUIET: Final = 3600.0
 # The longest pause between attempts to connect, in seconds; and the first.
@@ -63,8 +66,12 @@ _LONGEST_PAUSE: Final = 1.0
 _FIRST_PAUSE: Final = 0.05
 # When so many workers more have a copy of a session, it is seen which of them are gone.
 _COPIES: Final = 8
+# The last part of the last id of an entry with a number.
+_LAST: Final = 2**64 - 1
 # Sessions that are refreshed in one call.
 _REFRESHED: Final = 500
+# The most calls that go out together: if a server is busy with more, it may seem to be away.
+_TOGETHER: Final = 200
 
 
 def _redis(module: str) -> Any:
@@ -115,7 +122,8 @@ class RedisEngine:
         # What fails is said, and not done again unseen; replies are raw, and of one form.
         ours: dict[str, Any] = {"retry_on_timeout": False, "socket_timeout": None}
         ours |= {"health_check_interval": 0, "decode_responses": False, "protocol": 2}
-        ours |= {"socket_connect_timeout": self.timeout}
+        # A name that somebody made up may be no text.
+        ours |= {"socket_connect_timeout": self.timeout, "encoding_errors": "surrogatepass"}
         try:
             options = module.parse_url(self._url) | ours
             return options.pop("connection_class", module.Connection)(**options)
@@ -130,6 +138,9 @@ class _Script(NamedTuple):
     digest: str
 
 
+_scripts: Final = list[_Script]()
+
+
 # What every script may call. The first key is the session, or the first box.
 _COMMON: Final = """
 local function place(list, one)
@@ -142,13 +153,21 @@ local function add(list, one)
 end
 local function session()
   local kept = redis.call('GET', KEYS[1])
-  if kept and kept ~= '-' then return cmsgpack.unpack(kept) end
+  if not kept or string.sub(kept, 1, 1) == '-' then return end
+  local s = cmsgpack.unpack(kept)
+  -- What is no list fails here.
+  ipairs(s.copies)
+  return s
+end
+local function copied(s, worker)
+  s.opened = s.opened + 1
+  return add(s.copies, worker)
 end
 local function keep(s)
   redis.call('SET', KEYS[1], cmsgpack.pack(s), 'KEEPTTL')
 end
 local function known(s)
-  return {s.record, s.version, s.owner, s.epoch, s.delivered}
+  return {tostring(s.record), s.version + 0, tostring(s.owner), s.epoch + 0, s.delivered + 0}
 end
 local function stream(name)
   return KEYS[1] .. ':e:' .. name
@@ -180,7 +199,9 @@ end
 
 def _script(body: str) -> _Script:
     text = (_COMMON + body).encode()
-    return _Script(text, sha1(text, usedforsecurity=False).hexdigest())
+    script = _Script(text, sha1(text, usedforsecurity=False).hexdigest())
+    _scripts.append(script)
+    return script
 
 
 # ARGV: worker, after how many new copies all of them are returned
@@ -188,11 +209,9 @@ _OPEN: Final = _script("""
 local s = session()
 if not s then return false end
 local found = known(s)
-found[6] = {}
-if add(s.copies, ARGV[1]) then
-  keep(s)
-  if #s.copies % ARGV[2] == 0 then found[6] = s.copies end
-end
+found[6] = copied(s, ARGV[1]) and #s.copies % ARGV[2] == 0 and s.copies or {}
+found[7] = s.opened
+keep(s)
 return found
 """)
 
@@ -201,13 +220,13 @@ _SAVE: Final = _script("""
 local version, s = tonumber(ARGV[3]), nil
 if version == 0 then
   if redis.call('EXISTS', KEYS[1]) == 1 then return false end
-  s = {owner = ARGV[1], epoch = 1, delivered = 0, copies = {}}
+  s = {owner = ARGV[1], epoch = 1, delivered = 0, copies = {}, opened = 0}
 else
   s = session()
   if not s or s.version ~= version then return false end
 end
 s.record, s.version = ARGV[2], version + 1
-add(s.copies, ARGV[1])
+copied(s, ARGV[1])
 redis.call('SET', KEYS[1], cmsgpack.pack(s), 'PX', ARGV[4])
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', list_of_streams(), '+inf', '+inf')) do
   redis.call('PEXPIRE', stream(name), ARGV[4])
@@ -227,28 +246,42 @@ redis.call('PEXPIRE', list_of_streams(), ARGV[1])
 return true
 """)
 
-# ARGV: whether the owner stays, workers
+# ARGV: worker
 _LEAVE: Final = _script("""
 local s = session()
 if not s then return false end
+local at = place(s.copies, ARGV[1])
+if at then table.remove(s.copies, at) end
+if s.owner == ARGV[1] then s.owner = '' end
+keep(s)
+return true
+""")
+
+# ARGV: after how many times that it was opened, workers that were gone then
+_GONE: Final = _script("""
+local s = session()
+-- One that was gone may have come back and opened it.
+if not s or s.opened ~= tonumber(ARGV[1]) then return false end
 for i = 2, #ARGV do
   local at = place(s.copies, ARGV[i])
   if at then table.remove(s.copies, at) end
-  if ARGV[1] == '0' and s.owner == ARGV[i] then s.owner = '' end
 end
 keep(s)
 return true
 """)
 
-# ARGV: milliseconds
+# ARGV: milliseconds, whether one that has ended counts
 _END: Final = _script("""
 local s = session()
-if not s then return false end
+if not s then
+  local copies = ARGV[2] == '1' and string.match(redis.call('GET', KEYS[1]) or '', '^-(.*)')
+  return copies and cmsgpack.unpack(copies) or false
+end
 for _, name in ipairs(redis.call('ZRANGE', list_of_streams(), 0, -1)) do
   redis.call('UNLINK', stream(name))
 end
 redis.call('UNLINK', list_of_streams())
-redis.call('SET', KEYS[1], '-', 'PX', ARGV[1])
+redis.call('SET', KEYS[1], '-' .. cmsgpack.pack(s.copies), 'PX', ARGV[1])
 return s.copies
 """)
 
@@ -258,7 +291,7 @@ local s = session()
 if not s then return false end
 local before = known(s)
 s.owner, s.epoch = ARGV[1], s.epoch + 1
-add(s.copies, ARGV[1])
+copied(s, ARGV[1])
 keep(s)
 return before
 """)
@@ -277,10 +310,11 @@ return 1
 
 # What is known of a stream is the first entry of its list; `last` is -1 before the first event.
 _EVENTS: Final = """
-local ended = redis.call('GETRANGE', KEYS[1], 0, 1) == '-'
+local ended = redis.call('GETRANGE', KEYS[1], 0, 0) == '-'
 local kept = not ended and redis.call('LINDEX', KEYS[2], 0)
 local known = kept and cmsgpack.unpack(kept) or {last = -1, ended = false, followers = {}}
 ended = ended or known.ended
+ipairs(known.followers)
 """
 
 # ARGV: stream, number, milliseconds, whether it ends, the most events, messages
@@ -302,10 +336,12 @@ if accepted then
   lists(ARGV[1], ended and time + tonumber(ARGV[3]) or '+inf', ARGV[3])
   if ended then redis.call('ZREMRANGEBYSCORE', list_of_streams(), 0, time) end
 end
-return {accepted and 1 or 0, math.max(known.last, 0), ended and 1 or 0, known.followers}
+-- One value is read much faster than a list.
+local flags = {accepted and 1 or 0, math.max(known.last, 0), ended and 1 or 0}
+return table.concat(flags, '\\0') .. '\\0' .. table.concat(known.followers, '\\0')
 """)
 
-# ARGV: after, the most events
+# ARGV: after, the most events, the most bytes
 _READ: Final = _script(_EVENTS + """
 local after, at_end = tonumber(ARGV[1]), ended and 1 or 0
 local newest = math.max(known.last, 0)
@@ -315,7 +351,14 @@ local first = known.last - redis.call('LLEN', KEYS[2]) + 2
 local from = math.max(after + 1, first)
 if first > math.max(after + 1, 1) or from > known.last then return false end
 local place = from - first + 1
-local found = redis.call('LRANGE', KEYS[2], place, place + ARGV[2] - 1)
+local found, bytes = redis.call('LRANGE', KEYS[2], place, place + ARGV[2] - 1), 0
+for i, message in ipairs(found) do
+  bytes = bytes + #message
+  if bytes > tonumber(ARGV[3]) and i > 1 then
+    found = {unpack(found, 1, i - 1)}
+    break
+  end
+end
 return {at_end, from, found, known.last}
 """)
 
@@ -392,6 +435,14 @@ class _Command(NamedTuple):
     script: _Script | None
     arguments: tuple[_Argument, ...]
 
+    @property
+    def sent(self) -> tuple[_Argument, ...]:
+        script, arguments = self
+        return arguments if script is None else ("EVALSHA", script.digest, *arguments)
+
+
+_LOAD: Final = [("SCRIPT", "LOAD", script.text) for script in _scripts]
+
 
 class _Line:
     """A connection to the server that is opened when it is used, and again after it has failed."""
@@ -430,10 +481,13 @@ class _Line:
             self._closed_until = max(self._closed_until, now() + self.pause)
             raise EngineUnavailable(self._reason(error)) from None
         self.pause = 0.0
-        if any(isinstance(reply, EngineUnavailable) for reply in replies):
-            # This may be the wrong server now, as one that has become a replica.
+        if any(self._is(reply, "ReadOnlyError") for reply in replies):
+            # It has become a replica.
             await self.close()
-        return replies
+        return [
+            EngineUnavailable(self._reason(reply)) if isinstance(reply, Exception) else reply
+            for reply in replies
+        ]
 
     async def _open(self) -> None:
         if self.is_open:
@@ -443,22 +497,23 @@ class _Line:
         if connection is not self._connection:
             # It was closed meanwhile.
             await connection.disconnect(nowait=True)
-        about, role = await self._exchange([("INFO", "server"), ("INFO", "replication")])
+        # Scripts that are known do not change the order of calls.
+        about, role, *_ = await self._exchange(
+            [("INFO", "server"), ("INFO", "replication"), *_LOAD]
+        )
         if isinstance(role, bytes) and b"role:slave" in role:
             raise self._errors.ReadOnlyError
         lines = about.splitlines() if isinstance(about, bytes) else []
         self.process = next((line for line in lines if line.startswith(b"run_id:")), None)
 
     async def _run(self, commands: Sequence[_Command]) -> list[Any]:
-        replies = await self._exchange([_by_digest(command) for command in commands])
-        unknown = [i for i, one in enumerate(replies) if self._is(one, "NoScriptError")]
+        sent = [command.sent for command in commands]
+        replies = await self._exchange(sent)
+        unknown = [i for i, reply in enumerate(replies) if self._is(reply, "NoScriptError")]
         if unknown:
-            again = await self._exchange(_with_text(commands[i] for i in unknown))
-            for i, reply in zip(unknown, again, strict=True):
+            again = await self._exchange([*_LOAD, *(sent[i] for i in unknown)])
+            for i, reply in zip(unknown, again[len(_LOAD) :], strict=True):
                 replies[i] = reply
-        for i, reply in enumerate(replies):
-            if isinstance(reply, Exception):
-                replies[i] = EngineUnavailable(self._reason(reply))
         return replies
 
     async def _exchange(self, commands: Sequence[tuple[_Argument, ...]]) -> list[Any]:
@@ -466,7 +521,7 @@ class _Line:
             # Others may close it, and redis-py would open it again without looking where.
             raise self._errors.ConnectionError("the connection was closed")
         connection = self._connection
-        await connection.send_packed_command(connection.pack_commands(commands))
+        await connection.send_packed_command(b"".join(map(_packed, commands)))
         replies: list[Any] = []
         for _ in commands:
             try:
@@ -499,45 +554,34 @@ class _Line:
                 await connection.disconnect(nowait=True)
 
 
-def _by_digest(command: _Command) -> tuple[_Argument, ...]:
-    script, arguments = command
-    return arguments if script is None else ("EVALSHA", script.digest, *arguments)
-
-
-def _with_text(commands: Iterable[_Command]) -> list[tuple[_Argument, ...]]:
-    """Return commands that make each script known when it is run for the first time."""
-    found = list[tuple[_Argument, ...]]()
-    known = set[_Script]()
-    for command in commands:
-        script, arguments = command
-        if script is None or script in known:
-            found.append(_by_digest(command))
-        else:
-            found.append(("EVAL", script.text, *arguments))
-            known.add(script)
-    return found
+def _packed(command: tuple[_Argument, ...]) -> bytes:
+    """Return a command as it is sent, which redis-py packs more slowly, for more types."""
+    values = [
+        one if isinstance(one, bytes) else str(one).encode(errors="surrogatepass")
+        for one in command
+    ]
+    return b"*%d\r\n%b" % (
+        len(values),
+        b"".join([b"$%d\r\n%b\r\n" % (len(value), value) for value in values]),
+    )
 
 
 class _Calls:
-    """Calls to the server: those of one turn of the event loop go out together.
+    """Calls to the server: those of one turn of the event loop go out together, but not too many.
 
-    Those that are made meanwhile go out together, too, when these have been answered.
+    Others go out when these have been answered, or fail with them: what waits behind calls that are
+    answered in time is not late.
     """
 
     def __init__(self, engine: RedisEngine, listener: "_Listener") -> None:
         self.line: Final = _Line(engine)
         self._listener = listener
-        self._timeout = engine.timeout
-        self._waiting: list[tuple[_Command, Future[Any]]] = []
+        self._waiting: deque[tuple[_Command, Future[Any]]] = deque()
         self._task: Task[None] | None = None
 
     async def run(self, script: _Script | None, *arguments: _Argument) -> Any:
         """Return the reply to one call; raise `EngineUnavailable`."""
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await self.put(script, *arguments)
-        except TimeoutError:
-            raise EngineUnavailable("Redis does not answer in time") from None
+        return await self.put(script, *arguments)
 
     def put(self, script: _Script | None, *arguments: _Argument) -> Future[Any]:
         """Make a call in this turn; return its reply to come."""
@@ -549,8 +593,11 @@ class _Calls:
 
     async def _send(self) -> None:
         replies: list[Any]
-        while calls := [call for call in self._waiting if not call[1].done()]:
-            self._waiting.clear()
+        while self._waiting:
+            some = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
+            # Nobody waits any more for those that are done.
+            if not (calls := [call for call in some if not call[1].done()]):
+                continue
             try:
                 replies = await self.line.run([command for command, _ in calls])
                 await self._listener.compare(self.line)
@@ -563,7 +610,6 @@ class _Calls:
                     waiter.set_exception(reply)
                 else:
                     waiter.set_result(reply)
-        self._waiting.clear()
         self._task = None
 
     @property
@@ -608,12 +654,14 @@ class RedisConnection:
             yield self
         finally:
             task.cancel()
-            await asyncio.wait((task,))
-            self._lease.end()
-            with suppress(EngineUnavailable):
-                await self._calls.run(None, "UNLINK", *listener.own_keys)
-            await self._calls.close()
-            await listener.line.close(for_good=True)
+            try:
+                await asyncio.wait((task,))
+                with suppress(EngineUnavailable):
+                    await self._calls.run(None, "UNLINK", *listener.own_keys)
+            finally:
+                self._lease.end()
+                await listener.line.close(for_good=True)
+                await self._calls.close()
             if not task.cancelled():
                 task.result()
 
@@ -700,11 +748,13 @@ class _Listener:
             await calls.line.close()
         calls.line.reopen()
         # So that a connection that is seldom used stays open, and is to the same server.
-        calls.put(None, "PING").add_done_callback(_ignore)
+        # Nobody has to know how that ends.
+        calls.put(None, "PING").add_done_callback(lambda one: one.cancelled() or one.exception())
 
     async def _hear(self, wait: float) -> None:
         keys = self._bus, self._box
-        places = (f"{self._read[key]}-0" for key in keys)
+        # Whatever has the same number was put there by somebody else.
+        places = (f"{self._read[key]}-{_LAST}" for key in keys)
         options = "COUNT", self._at_once, "BLOCK", _milliseconds(wait), "STREAMS"
         command = _Command(None, ("XREAD", *options, *keys, *places))
         found = await self._run(command, patience=wait, opening=False)
@@ -724,12 +774,6 @@ class _Listener:
         if isinstance(reply, EngineUnavailable):
             raise reply
         return reply
-
-
-def _ignore(reply: Future[Any]) -> None:
-    """Let nobody say that an exception was never looked at."""
-    if not reply.cancelled():
-        reply.exception()
 
 
 class RedisWorkers:
@@ -775,12 +819,12 @@ class RedisSessions:
         found = await self._run(_OPEN, key, worker, _COPIES)
         if found is None:
             return None
-        *known, copies = found
+        *known, copies, opened = found
         if copies:
             # Workers that end in order leave; there are others.
             names = _names(copies)
             gone = names - await self._workers.alive(names)
-            await self._run(_LEAVE, key, 1, *gone - {worker})
+            await self._run(_GONE, key, opened, *gone - {worker})
         return _stored(known)
 
     async def save(
@@ -798,10 +842,10 @@ class RedisSessions:
             await asyncio.gather(*(self._run(_REFRESH, key, limit) for key in some))
 
     async def leave(self, key: str, worker: str) -> None:
-        await self._run(_LEAVE, key, 0, worker)
+        await self._run(_LEAVE, key, worker)
 
-    async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
-        copies = await self._run(_END, key, _milliseconds(lifetime))
+    async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
+        copies = await self._run(_END, key, _milliseconds(lifetime), int(again))
         return None if copies is None else _names(copies)
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:
@@ -820,8 +864,8 @@ def _stored(found: Sequence[Any]) -> StoredSession:
     return StoredSession(record, version, owner.decode(errors="replace") or None, epoch, delivered)
 
 
-def _names(workers: Iterable[bytes]) -> frozenset[str]:
-    return frozenset(worker.decode(errors="replace") for worker in workers)
+def _names(workers: Iterable[Any]) -> frozenset[str]:
+    return frozenset(one.decode(errors="replace") for one in workers if isinstance(one, bytes))
 
 
 class RedisEvents:
@@ -844,13 +888,13 @@ class RedisEvents:
     ) -> Appended:
         limits = _milliseconds(lifetime), int(end), self._most
         reply = await self._run(_APPEND, key, stream, stream, number, *limits, *messages)
-        accepted, last, ended, followers = reply
-        return Appended(bool(accepted), last, bool(ended), _names(followers))
+        accepted, last, ended, *followers = reply.split(b"\0")
+        return Appended(accepted == b"1", int(last), ended == b"1", _names(filter(None, followers)))
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         events = list[Event]()
         while True:
-            found = await self._run(_READ, key, stream, after, _MOST_AT_ONCE)
+            found = await self._run(_READ, key, stream, after, _MOST_AT_ONCE, _MOST_BYTES)
             if found is None:
                 return None
             ended, first, messages, last = found

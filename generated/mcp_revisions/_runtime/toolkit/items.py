@@ -172,7 +172,10 @@ class Tool(Item):
         self.listed = self.entry(name=self.key, inputSchema=schema, outputSchema=output)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
-        """Return the result of a call; raise `ProtocolError` for an error of the protocol."""
+        """Return the result of a call, which may be `Written`.
+
+        Raise `ProtocolError` for an error of the protocol.
+        """
         try:
             given = self._read(params.arguments or {})
             return self._output.result(await self.run(server, session, given))

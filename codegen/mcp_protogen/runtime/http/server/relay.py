@@ -18,7 +18,7 @@ from ...core.throttle import Throttle
 from ...server.base import ServerBase, ServerRuntime
 from ...server.connection import ServerConnection
 from ...sharing.engine import EngineUnavailable
-from .peers import Peers
+from .peers import Peers, faults_in
 
 _log: Final = getLogger(__name__)
 
@@ -91,6 +91,8 @@ class ChangeRelay:
                 await self._publish(self._waiting)
         except (EngineUnavailable, TimeoutError):
             self._log.warning("%d changes could not be published", len(self._waiting))
+        finally:
+            self._let_go()
 
     # From servers to the bus.
 
@@ -139,6 +141,12 @@ class ChangeRelay:
                     pause = min(2 * pause, _LATER)
         finally:
             self._sending = None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Keep nobody waiting for an attempt that may not be made."""
+        attempt, self._attempt = self._attempt, self.loop.create_future()
+        attempt.set_result(None)
 
     async def _publish(self, changes: Collection[PublishedChange]) -> None:
         await self._peers.engine.bus.publish([*map(_changes().dump_json, changes)])
@@ -149,7 +157,7 @@ class ChangeRelay:
         try:
             change = _changes().validate_json(content, strict=True)
         except ValidationError as error:
-            self._log.warning("a change makes no sense, and is ignored: %s", error)
+            self._log.warning("a change makes no sense, and is ignored: %s", faults_in(error))
             return
         if change.method is None:
             self._cue()

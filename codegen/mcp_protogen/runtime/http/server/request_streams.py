@@ -27,7 +27,7 @@ from ...sharing.engine import Event as StoredEvent
 from ..sse import written
 from .event_log import Delivery, EventLog
 from .event_stream import EventResponse
-from .peers import Taken
+from .peers import Taken, faults_in
 
 WAITING: Final = 1000
 """The most messages that wait before one stream."""
@@ -117,8 +117,8 @@ class LoggedStream:
             await self._take_from(taker, self.log.context.peers.name)
         # More may have been appended while this was read.
         await delivery.reach(self.log.last)
-        if self._closed:
-            # There is nothing to wait for any more.
+        if self._closed or missed.ended:
+            # There is nothing to wait for any more; another worker may have ended it.
             await delivery.complete()
         return True
 
@@ -283,7 +283,7 @@ def _ids_in(events: Sequence[StoredEvent]) -> Sequence[RequestId]:
         try:
             return _heads().validate_json(events[0].message, strict=True)
         except ValidationError as error:
-            _log.warning("the head of a stream makes no sense: %s", error)
+            _log.warning("the head of a stream makes no sense: %s", faults_in(error))
     return ()
 
 

@@ -138,10 +138,9 @@ class HttpResponse(StreamSink):
         return not self.answered if self._is_open is None else self._is_open(id)
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
-        self.answered = True
-        session = self._session
-        saved = session is None or session.copy is None or not session.unsaved
-        if saved and self._queue is None:
+        self.answered, session = True, self._session
+        is_saved = session is None or session.copy is None or not session.unsaved
+        if self._queue is None and is_saved:
             if error is None:
                 return self.exchange.respond(200, data)
             return self._refuse(data, error)

@@ -104,3 +104,10 @@ class SessionCopy:
     """Whether another worker has written it, which may have failed before all others knew."""
     changing: Lock = field(default_factory=Lock)
     """Held until the other workers know of a change."""
+
+    def note_choice(self) -> None:
+        """Have all others know of what a client chooses, also if it is nothing new here.
+
+        A client that chooses again was not answered: not all may know of it then.
+        """
+        self.untold |= self.hearsay

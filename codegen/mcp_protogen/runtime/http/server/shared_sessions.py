@@ -8,8 +8,9 @@ this worker, or not for it alone, are handed to those that they are for.
 """
 
 import re
-from asyncio import Lock, Semaphore, gather
+from asyncio import Lock, Semaphore, gather, sleep
 from collections.abc import Collection
+from contextlib import suppress
 from functools import partial
 from logging import getLogger
 from typing import Final
@@ -26,7 +27,7 @@ from ...rules.lifecycle import State
 from ...server.connection import BoundServer
 from ...sharing.engine import EngineUnavailable, Saved, StoredSession
 from .asgi import HttpRefusal
-from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, key_of
+from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, faults_in, key_of
 from .servers import HttpServers
 from .session_record import CHOICES, SessionCopy, SessionRecord, read_record
 from .sessions import HttpSession, SessionRegistry
@@ -56,7 +57,6 @@ class SharedSessions(SessionRegistry):
         self._by_key: dict[str, HttpSession] = {}
         # Who reads what is stored, or writes it, is alone with the session here.
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        self._gaps = 0
         self._lifetime = self._http.session_lifetime * _LONGER
         self._throttled = Throttle(_log)
         peers.on(Changed, self._on_changed)
@@ -73,21 +73,24 @@ class SharedSessions(SessionRegistry):
         session = self._sessions.get(id)
         if session is None or not self._peers.current:
             return None
-        return session if session.copy and session.copy.as_of == self._gaps else None
+        return session if session.copy and session.copy.as_of == self._peers.gaps else None
 
     async def open(self, id: str) -> HttpSession | None:
         if not _ID.fullmatch(id):
             # An engine is not asked for anything else.
             return None
         async with self._lock(key_of(id)):
-            return self._sure(id) or await self._read(id)
+            return self._sure(id) or await self._read(id, begins=True)
 
     def _lock(self, key: str) -> Lock:
         return self._locks.setdefault(key, Lock())
 
-    async def _read(self, id: str) -> HttpSession | None:
-        """Return a session as it is stored now, if it is; raise `EngineUnavailable`."""
-        as_of, name = self._gaps, self._peers.name
+    async def _read(self, id: str, *, begins: bool = False) -> HttpSession | None:
+        """Return a session as it is stored now, if it is; with `begins`, begin a copy of it.
+
+        Raise `EngineUnavailable`, and what `begin` raises.
+        """
+        as_of, name = self._peers.gaps, self._peers.name
         stored = await self._peers.engine.sessions.open(key_of(id), name)
         record = None if stored is None else self._understood(stored)
         session = self._sessions.get(id)
@@ -96,6 +99,9 @@ class SharedSessions(SessionRegistry):
                 await self.remove(session)
             return None
         if session is None:
+            if not begins:
+                # It had to make room while this was read.
+                return None
             session = await self._revived(id, record)
         copy = _copy_of(session)
         try:
@@ -108,7 +114,7 @@ class SharedSessions(SessionRegistry):
             return None
         copy.hearsay |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
-        session.own(stored.owner == name)
+        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
         return session
 
     def _understood(self, stored: StoredSession) -> SessionRecord | None:
@@ -117,7 +123,7 @@ class SharedSessions(SessionRegistry):
             if record.revision not in self._servers.offer.handshake:
                 raise ValueError(f"nobody here speaks {record.revision:.20}")
         except ValueError as error:
-            self._throttled.warning("a session that is stored is not served: %s", error)
+            self._throttled.warning("a session that is stored is not served: %s", faults_in(error))
             return None
         return record
 
@@ -133,7 +139,7 @@ class SharedSessions(SessionRegistry):
 
     def _adopt(self, session: HttpSession) -> None:
         key = key_of(session.id)
-        session.copy = SessionCopy(key, session.choices, 0, self._gaps)
+        session.copy = SessionCopy(key, session.choices, 0, self._peers.gaps)
         standalone, connection = session.streams.standalone, session.connection
         standalone.on_owned = session.own
         standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
@@ -147,22 +153,21 @@ class SharedSessions(SessionRegistry):
         return session if session and self._sessions.get(session.id) is session else None
 
     def _on_gap(self) -> None:
-        self._gaps += 1
         for session in self:
             # Nobody may ask for it, and yet it has streams that end when it does.
             if session.under_way or session.connection.endpoint.connection.awaits:
                 self._servers.tasks.start(self._renew(session))
 
-    async def _renew(self, session: HttpSession, *, left: bool = True) -> None:
+    async def _renew(self, session: HttpSession) -> None:
         """See whether a session goes on, and what its client said while this worker was late."""
         copy = _copy_of(session)
         while self._found(copy.key) is session:
             try:
                 async with self._lock(copy.key):
-                    if self._found(copy.key) is session:
+                    # There may have been several gaps meanwhile.
+                    if self._found(copy.key) is session and copy.as_of != self._peers.gaps:
                         await self._read(session.id)
-                if left:
-                    await self._peers.read_left(copy.key)
+                await self._peers.read_left(copy.key)
                 return
             except EngineUnavailable:
                 copy.as_of = _UNSURE
@@ -220,11 +225,36 @@ class SharedSessions(SessionRegistry):
                 others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
             except BaseException:
                 session.ended, copy.as_of = False, _UNSURE
+                self._servers.tasks.start(self._end_again(copy.key))
                 raise
             await self.remove(self._found(copy.key) or session)
         if others is None:
             raise _ended()
-        await self._peers.tell(others, Ended(session=copy.key))
+        try:
+            await self._peers.tell(others, Ended(session=copy.key))
+        except BaseException:
+            # Nobody who comes again finds out who they were.
+            self._servers.tasks.start(self._tell_of_end(others, copy.key))
+            raise
+
+    async def _tell_of_end(self, others: Collection[str], key: str) -> None:
+        while True:
+            await self._streams.pause()
+            with suppress(EngineUnavailable):
+                await self._peers.tell(others, Ended(session=key))
+                return
+
+    async def _end_again(self, key: str) -> None:
+        """End a session that may have ended, so that all who have a copy know."""
+        while True:
+            await sleep(min(self._peers.lease / 3, 1.0))
+            try:
+                others = await self._peers.engine.sessions.end(key, self._lifetime, again=True)
+                await self._peers.tell(others or (), Ended(session=key))
+            except EngineUnavailable:
+                continue
+            await self._on_ended(Ended(session=key))
+            return
 
     async def _closed(self, session: HttpSession) -> None:
         """Let go of a copy; the session may go on elsewhere."""
@@ -294,7 +324,7 @@ class SharedSessions(SessionRegistry):
                     if await self._read(session.id) is not session:
                         raise _ended()
             except EngineUnavailable:
-                # It may have been written, and then this copy will be what others do not know.
+                # It may have been written, and is not known to others then.
                 copy.as_of, copy.untold = _UNSURE, True
                 raise
         if copy.untold:
@@ -321,28 +351,27 @@ class SharedSessions(SessionRegistry):
     async def _on_changed(self, letter: Changed) -> None:
         async with self._lock(letter.session):
             session = self._found(letter.session)
-        if session is not None:
-            # It may have a stream, on which all that was chosen has to hold from now on.
-            await self._renew(session, left=False)
+            if session is None:
+                return
+            _copy_of(session).as_of = _UNSURE
+        # It may have a stream, on which all that was chosen has to hold from now on.
+        await self._renew(session)
 
     # Messages of the client that are for other workers.
 
     async def share(self, session: HttpSession, message: Parsed | Batch) -> bool:
-        members = message.members if isinstance(message, Batch) else (message,)
-        if any(isinstance(one, Call) and one.method in CHOICES for one in members):
-            # A client that makes a choice again was not answered, so that not all may know of it.
-            copy = _copy_of(session)
-            copy.untold |= copy.hearsay
-        if isinstance(message, Call) and message.id is not None:
-            return False
         if not isinstance(message, Batch):
             return await self._share(session, message)
+        # Nothing is handed on of what is refused here.
+        session.connection.endpoint.check_batch(message)
         for member in message.members:
             await self._share(session, member)
         return False
 
     async def _share(self, session: HttpSession, message: Parsed) -> bool:
         """Do as `share` for one message; raise `HttpRefusal` if who asked does not take it in."""
+        if isinstance(message, Call) and message.method in CHOICES:
+            _copy_of(session).note_choice()
         if isinstance(message, Call) and message.id is None and message.method != PROGRESS:
             await self._tell_of(session, message)
             return False
@@ -353,19 +382,9 @@ class SharedSessions(SessionRegistry):
         key, worker = _copy_of(session).key, named[1]
         text, fault = _written(message)
         letter = Answered(session=key, principal=session.principal, message=text, fault=fault)
-        if await self._hand([worker], letter):
+        if await self._peers.hand([worker], letter):
             raise HttpRefusal.for_now("Who has asked does not take in the answer")
         return True
-
-    async def _hand(self, workers: Collection[str], letter: Answered | Notified) -> Collection[str]:
-        """Hand a message to workers; return those that are there, and do not take it in."""
-        peers = self._peers
-        late = set(workers) - (await peers.tell(workers, letter)).keys()
-        for worker in late:
-            # Who is only late finds it; who is back already may have looked before.
-            await peers.leave(worker, letter)
-        back = [worker for worker in late if not await peers.is_gone(worker)]
-        return set(back) - (await peers.tell(back, letter)).keys()
 
     async def _tell_of(self, session: HttpSession, notification: Call) -> None:
         """Let the other workers know of a notification, if it can mean something to them."""
@@ -386,7 +405,9 @@ class SharedSessions(SessionRegistry):
         letter = Notified(session=copy.key, principal=session.principal, message=text)
         async with copy.changing:
             # Who has a copy at this moment is said where a record is written.
-            await self._hand(await self._write(session), letter)
+            others = await self._write(session)
+        # Answers do not wait until all know of it, as they do for what was chosen.
+        await self._peers.hand(others, letter)
 
     async def _on_notified(self, letter: Notified) -> None:
         self._take_in(letter.session, letter.principal, jsonrpc.read(letter.message))

@@ -9,6 +9,7 @@ from typing import Final
 from ...connection import CANCELLED
 from ...core.errors import InvalidRequest
 from ...messages.jsonrpc import Batch, Call, Parsed
+from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
 from ...rules import server_negotiation
 from ...server.connection import ServerConnection
@@ -52,18 +53,16 @@ class StatefulHttp:
         if initialize:
             raise InvalidRequest("the handshake was made already", id=initialize.id)
         session.under_way += 1
-        sessions, is_open = self._state.sessions, session.connection.endpoint.connection.is_open
+        is_open = session.connection.endpoint.connection.is_open
+        if call is not None and call.method in CHOICES and session.copy is not None:
+            session.copy.note_choice()
         try:
-            shared = call is None or call.method in CHOICES
-            if shared and await sessions.share(session, message):
-                await exchange.respond(202)
-                return
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
-            await self._work(message, session.connection, response)
+            await self._work(message, session.connection, response, session)
         except EngineUnavailable as error:
             raise _away(error) from None
         finally:
-            sessions.note_end(session)
+            self._state.sessions.note_end(session)
 
     async def get(self, exchange: HttpExchange) -> None:
         """Open the stream of a session, or go on with one that broke; raise `HttpRefusal`.
@@ -155,7 +154,11 @@ class StatefulHttp:
             await self._work(message, connection, response)
 
     def _work(
-        self, message: Parsed | Batch, connection: ServerConnection, response: HttpResponse
+        self,
+        message: Parsed | Batch,
+        connection: ServerConnection,
+        response: HttpResponse,
+        session: HttpSession | None = None,
     ) -> Work:
         """Return what answers a request, or a batch with one, or takes in anything else.
 
@@ -170,14 +173,31 @@ class StatefulHttp:
             raise InvalidRequest(f"a batch of more than {most}")
         members = message.members if isinstance(message, Batch) else [message]
         calls = [one for one in members if isinstance(one, Call)]
-        if any(call.id is not None for call in calls):
+        asks = any(call.id is not None for call in calls)
+        if asks:
             check_room(endpoint.jobs)
-            return response.serve(response.attend(endpoint, message))
         # Answers and cancellations take no place: they are what others wait for.
         methods = [call.method for call in calls if call.method != CANCELLED]
-        if not connection.handlers.keys().isdisjoint(methods):
+        if not asks and not connection.handlers.keys().isdisjoint(methods):
             check_room()
-        return response.accept(endpoint, message)
+        return self._take_in(message, endpoint, response, session, asks=asks)
+
+    async def _take_in(
+        self,
+        message: Parsed | Batch,
+        endpoint: Endpoint,
+        response: HttpResponse,
+        session: HttpSession | None,
+        *,
+        asks: bool,
+    ) -> None:
+        """Deal with what is no single request, here and where else it is for."""
+        if session is not None and await self._state.sessions.share(session, message):
+            await response.exchange.respond(202)
+        elif asks:
+            await response.serve(response.attend(endpoint, message))
+        else:
+            await response.accept(endpoint, message)
 
 
 def _away(error: EngineUnavailable) -> HttpRefusal:

@@ -6,7 +6,7 @@ The order is that of table SS of the decision tables: the most specific fault is
 
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 from ...connection import Refusal
@@ -25,6 +25,7 @@ from .state import HttpState
 
 _METHOD: Final = headers.METHOD.encode()
 _NAME: Final = headers.NAME.encode()
+_decoded: Final = lru_cache(maxsize=128)(headers.decoded)
 _CALL: Final = "tools/call"
 _LISTEN: Final = "subscriptions/listen"
 
@@ -97,7 +98,7 @@ class StatelessHttp:
         member = headers.NAMED.get(method)
         if member is not None:
             name, value = call.params.get(member), exchange.field(_NAME)
-            if value is None or (isinstance(name, str) and headers.decoded(value) != name):
+            if value is None or (isinstance(name, str) and _decoded(value) != name):
                 raise self._mismatch("Mcp-Name is not the name in the message", id)
         return connection
 

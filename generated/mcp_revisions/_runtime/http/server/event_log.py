@@ -35,15 +35,7 @@ class StreamContext:
     """Whether events have ids, and streams of requests are stored."""
     retry: int
     """The delay in milliseconds before a client comes back to a stream, if its revision does."""
-    gaps: int = 0
-    """The number of times that letters may have been lost, or the lease has lapsed."""
     log: Throttle = field(default_factory=lambda: Throttle(_log))
-
-    def __post_init__(self) -> None:
-        self.peers.on_gap(self._note_gap)
-
-    def _note_gap(self) -> None:
-        self.gaps += 1
 
     async def pause(self) -> None:
         """Wait for an engine that is away."""

@@ -12,8 +12,10 @@ from logging import ERROR, WARNING, getLogger
 from typing import Any, Final, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
+from pydantic_core import to_json
+
 from ...core.errors import HEADER_MISMATCH, InvalidParams, ProtocolError
-from ...core.json import is_array, is_object, json_text
+from ...core.json import is_array, is_object
 from ...messages.envelope import CLIENT_CAPABILITIES
 from ...rpc.jobs import Job, Work
 from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
@@ -60,7 +62,7 @@ class ToolHeaders:
         (2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers").
         """
         # Each request of the stateless era has them, or it was refused before.
-        declared = json_text(call.request.meta[CLIENT_CAPABILITIES])
+        declared = to_json(call.request.meta[CLIENT_CAPABILITIES])
         digest = declared if len(declared) <= _SHORT else sha256(declared).digest()
         key = connection.endpoint.connection.table.revision, exchange.principal, digest
         listed = self._known(connection, key)

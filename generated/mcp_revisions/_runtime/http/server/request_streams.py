@@ -27,7 +27,7 @@ from ...sharing.engine import Event as StoredEvent
 from ..sse import written
 from .event_log import Delivery, EventLog
 from .event_stream import EventResponse
-from .peers import Taken
+from .peers import Taken, faults_in
 
 WAITING: Final = 1000
 """The most messages that wait before one stream."""
@@ -283,7 +283,7 @@ def _ids_in(events: Sequence[StoredEvent]) -> Sequence[RequestId]:
         try:
             return _heads().validate_json(events[0].message, strict=True)
         except ValidationError as error:
-            _log.warning("the head of a stream makes no sense: %s", error)
+            _log.warning("the head of a stream makes no sense: %s", faults_in(error))
     return ()
 
 

@@ -1,0 +1,143 @@
+"""A client of many open streams: sockets, read in one loop, with no library for HTTP."""
+
+import re
+import selectors
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from time import perf_counter
+from typing import Final
+
+from .http_requests import Requests
+
+_CHUNK: Final = 1 << 16
+_PATIENCE: Final = 60.0
+_QUIET: Final = 0.5
+_AT_ONCE: Final = 100
+_CHANGED: Final = b"list_changed"
+_RESULT: Final = b'"result"'
+_HEAD_END: Final = b"\r\n\r\n"
+_LAST_CHUNK: Final = b"\r\n0\r\n\r\n"
+_SESSION: Final = re.compile(rb"\r\nmcp-session-id: *(\S+)\r\n", re.IGNORECASE)
+
+
+class Stream:
+    """A connection of which nothing is read but what has to be there."""
+
+    __slots__ = ("_rest", "_socket", "requests")
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=_PATIENCE)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._rest = b""
+        self.requests = Requests(port)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def send(self, request: bytes) -> None:
+        self._socket.sendall(request)
+
+    def until(self, mark: bytes) -> bytes:
+        """Read up to a mark, and give what was read."""
+        while not (found := self.holds(mark)):
+            pass
+        return found
+
+    def holds(self, mark: bytes) -> bytes:
+        """Read once; give everything since the last mark if there is one now."""
+        chunk = self._socket.recv(_CHUNK)
+        if not chunk:
+            raise RuntimeError(f"the server closed a stream after {self._rest[-400:]!r}")
+        data = self._rest + chunk
+        if data.startswith(b"HTTP/1.1 ") and data[9:10] not in b"2":
+            raise RuntimeError(f"a request was refused: {data!r}")
+        found = mark in data
+        self._rest = b"" if found else data
+        return data if found else b""
+
+    def streamed(self, request: bytes) -> bytes:
+        """Make a call whose answer is a stream, and give all of it."""
+        self.send(request)
+        return self.until(_LAST_CHUNK)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def opened(stack: ExitStack, ports: Sequence[int], number: int, *, sessions: bool) -> list[Stream]:
+    """Open so many streams, evenly at all ports: of sessions, or those that need none."""
+    streams = list[Stream]()
+    for first in range(0, number, _AT_ONCE):
+        some = [Stream(ports[i % len(ports)]) for i in range(first, min(first + _AT_ONCE, number))]
+        for stream in some:
+            stack.callback(stream.close)
+        if sessions:
+            pairs = zip(some, open_sessions(some), strict=True)
+            _ask(some, (one.requests.stream(id) for one, id in pairs), b"id: ")
+        else:
+            _ask(some, (one.requests.listen() for one in some), b"acknowledged")
+        streams += some
+    return streams
+
+
+def open_sessions(streams: Sequence[Stream]) -> list[str]:
+    """Open a session at each; gives their ids."""
+    answers = _ask(streams, (one.requests.initialize() for one in streams), _RESULT)
+    ids = [_session_in(answer) for answer in answers]
+    pairs = zip(streams, ids, strict=True)
+    _ask(streams, (one.requests.initialized(id) for one, id in pairs), _HEAD_END)
+    return ids
+
+
+def _session_in(answer: bytes) -> str:
+    found = _SESSION.search(answer)
+    if found is None:
+        raise RuntimeError(f"no session was begun: {answer[:400]!r}")
+    return found[1].decode()
+
+
+def _ask(streams: Sequence[Stream], requests: Iterator[bytes], mark: bytes) -> list[bytes]:
+    for stream, request in zip(streams, requests, strict=True):
+        stream.send(request)
+    return [stream.until(mark) for stream in streams]
+
+
+def time_to_last(streams: Sequence[Stream], publish: Callable[[], None]) -> float:
+    """Seconds until all streams have heard of a change, from before it is published."""
+    with selectors.DefaultSelector() as selector:
+        for stream in streams:
+            selector.register(stream, selectors.EVENT_READ, stream)
+        while ready := selector.select(_QUIET):
+            # What came besides, of changes before.
+            for key, _ in ready:
+                key.data.holds(_CHANGED)
+        left, begun = len(streams), perf_counter()
+        publish()
+        while left:
+            ready = selector.select(_PATIENCE)
+            if not ready:
+                raise RuntimeError(f"{left} of {len(streams)} streams have heard of no change")
+            left -= sum(bool(key.data.holds(_CHANGED)) for key, _ in ready)
+        return perf_counter() - begun
+
+
+class Publisher:
+    """A client that has each of some workers publish a change."""
+
+    def __init__(self, stack: ExitStack, ports: Sequence[int], *, sessions: bool) -> None:
+        self._streams = [stack.enter_context(closing(Stream(port))) for port in ports]
+        ids = open_sessions(self._streams) if sessions else [None] * len(ports)
+        self._calls = [
+            (one, one.requests.publish(id)) for one, id in zip(self._streams, ids, strict=True)
+        ]
+
+    def publish(self) -> None:
+        """Have them do so, and do not wait."""
+        for stream, call in self._calls:
+            stream.send(call)
+
+    def settle(self) -> None:
+        """Read their answers."""
+        for stream in self._streams:
+            stream.until(_RESULT)

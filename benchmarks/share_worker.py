@@ -1,0 +1,55 @@
+"""A worker of the echo server, alone or with others: for sessions, and for 2026-07-28 without any.
+
+`python -m benchmarks.share_worker [URL LEASE]` shares what the engine at that URL keeps, and holds
+a lease of so many seconds. Some of its tools say something besides.
+"""
+
+import sys
+from typing import Any, Final
+
+from mcp_revisions import HttpOptions, Options, PostgresEngine, RedisEngine, Shared, http_app
+
+from .http_echo import server_of
+from .http_requests import STATELESS
+from .http_uvicorn import serve
+from .places import REVISION
+
+_KEY: Final = bytes(32)
+# Comments that keep streams alive would disturb what is measured.
+_SILENCE: Final = 3600.0
+_MOST: Final = 100_000
+
+
+def server_that_talks(revision: str) -> Any:
+    """The echo server, with a tool that reports progress first and one that publishes a change."""
+    server: Any = server_of(revision)
+    echo: Any = server.__class__
+
+    class Talking(echo):  # type: ignore[misc]
+        SENDS = frozenset({"notifications/tools/list_changed"})
+
+        async def on_call_tool(self, session: Any, params: Any) -> Any:
+            talking: Any = self
+            if params.name == "say":
+                await session.progress(1)
+            elif params.name == "publish":
+                await talking.tools_list_changed()
+            return await echo.on_call_tool(self, session, params)
+
+    return Talking()
+
+
+def _shared(url: str, lease: str) -> Shared:
+    engine = RedisEngine(url) if url.startswith("redis") else PostgresEngine(url)
+    return Shared(engine=engine, lease=float(lease))
+
+
+if __name__ == "__main__":
+    options = HttpOptions(
+        shared=_shared(*sys.argv[1:]) if len(sys.argv) > 1 else None,
+        keep_alive=_SILENCE,
+        max_sessions=_MOST,
+        max_streams=_MOST,
+    )
+    servers = [server_that_talks(revision) for revision in (REVISION, STATELESS)]
+    serve(http_app(servers, options=Options(state_keys=[_KEY]), http=options))

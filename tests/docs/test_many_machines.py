@@ -1,0 +1,136 @@
+"""The page on many machines: its programs run, and what it says of engines is what they have."""
+
+import inspect
+import re
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+import mcp_revisions as package
+import pytest
+from mcp_revisions._runtime.sharing import engine as interfaces
+from mcp_revisions._runtime.sharing import redis as redis_engine
+from support.docs.pages import page
+from support.engines import PostgresServer, RedisServer
+from support.http.serving import booted, calling
+
+NAME = "many-machines.md"
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs an example of the page, and gives its names."""
+    monkeypatch.setitem(sys.modules, "pkg", package)
+    monkeypatch.setitem(sys.modules, "pkg.v2025_11_25", import_module("mcp_revisions.v2025_11_25"))
+
+    def run(name: str) -> dict[str, Any]:
+        found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)```", page(NAME), re.S)
+        assert found is not None, name
+        program: dict[str, Any] = {}
+        exec(found[1], program)
+        return program
+
+    return run
+
+
+async def goes_on(one: Any, other: Any, host: str = "localhost") -> None:
+    """A client begins a session at one application, and goes on at the other."""
+    async with AsyncExitStack() as stack:
+        fields = {"host": host}
+        sites = [
+            await stack.enter_async_context(calling(await stack.enter_async_context(booted(app))))
+            for app in (one, other)
+        ]
+        client = {"name": "test", "version": "1"}
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+        fields |= {"accept": "application/json, text/event-stream"}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+        began = await sites[0].http.post("/mcp", json=message, headers=fields)
+        assert began.status_code == 200, began.text
+        fields["mcp-session-id"] = began.headers["mcp-session-id"]
+        for site in reversed(sites):
+            message = {"jsonrpc": "2.0", "id": site.port, "method": "ping"}
+            answer = await site.http.post("/mcp", json=message, headers=fields)
+            assert answer.json()["result"] == {}
+
+
+async def test_a_client_goes_on_at_another_worker_of_the_first_example(
+    shown: Any, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_server.url)
+    monkeypatch.setenv("STATE_KEY", "k" * 32)
+    one, other = shown("redis"), shown("redis")
+    await goes_on(one["served"], other["served"], "mcp.example.com")
+
+
+async def test_the_same_with_postgresql(
+    shown: Any, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", postgres_server.url)
+    program = shown("memory")
+    http = package.HttpOptions(shared=shown("postgres")["shared"])
+    await goes_on(program["app"].http(http=http), program["app"].http(http=http))
+
+
+async def test_the_same_in_memory(shown: Any) -> None:
+    program = shown("memory")
+    await goes_on(program["one"], program["other"])
+
+
+async def test_an_engine_around_another_says_who_comes_and_goes(
+    shown: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served = shown("engine")["served"]
+    async with booted(served) as port, calling(port) as site:
+        assert (await site.http.get("/ready")).status_code == 200
+    begins, ended = capsys.readouterr().out.splitlines()
+    assert begins.removeprefix("begins: ") == ended.removeprefix("has ended: ")
+
+
+def test_the_interfaces_have_the_methods_that_the_page_lists() -> None:
+    table = page(NAME).split("| interface |")[1].split("\n\n")[0]
+    for name in ("SessionStore", "EventStore", "Mail", "Bus"):
+        row = next(line for line in table.splitlines() if f"`{name}`" in line).split("|")[2]
+        interface: type[Any] = getattr(interfaces, name)
+        members: dict[str, Any] = dict(vars(interface))
+        methods = {one for one, value in members.items() if inspect.isfunction(value)}
+        assert set(re.findall(r"`(\w+)`", row)) == {one for one in methods if one[0] != "_"}
+
+
+def test_the_tables_of_the_page_are_those_of_the_database() -> None:
+    section = page(NAME).split("## PostgreSQL")[1].split("\n## ")[0]
+    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    made = package.PostgresEngine("postgresql://localhost/x").schema_sql()
+    assert named == set(re.findall(r'create (?:unlogged )?table if not exists "mcp"\.(\w+)', made))
+    unlogged = {n for row in rows if "(unlogged)" in row for n in re.findall(r"`(\w+)`", row)}
+    assert unlogged == set(re.findall(r'create unlogged table if not exists "mcp"\.(\w+)', made))
+
+
+def test_the_keys_of_the_page_are_those_of_the_engine() -> None:
+    table = page(NAME).split("| key | type |")[1].split("\n\n")[0]
+    assert redis_engine.__doc__ is not None
+    said = {key.replace(":W", ":WORKER") for key in re.findall(r"mcp:\S+", redis_engine.__doc__)}
+    assert set(re.findall(r"`(mcp:[^`]+)`", table)) == said
+
+
+def test_the_arguments_of_engines_are_those_that_the_page_has() -> None:
+    for name in ("RedisEngine", "PostgresEngine"):
+        signature = inspect.signature(getattr(package, name))
+        given = ", ".join(
+            (
+                parameter.name
+                if parameter.default is parameter.empty
+                else (
+                    f'{parameter.name}="{parameter.default}"'
+                    if isinstance(parameter.default, str)
+                    else f"{parameter.name}={parameter.default}"
+                )
+            )
+            for parameter in signature.parameters.values()
+        )
+        assert f"`{name}({given})`" in page(NAME)
+    (lease,) = (one for one in fields(package.Shared) if one.name == "lease")
+    assert f"`Shared(lease={lease.default})`" in page(NAME)
