@@ -311,6 +311,21 @@ class TestNotifications:
             assert call.cancelled.is_set()
             assert "result" not in (await calling).text
 
+    async def test_a_cancellation_is_there_when_a_worker_is_back_that_only_seemed_gone(
+        self,
+    ) -> None:
+        call, engine = Tools(), Engine()
+        async with workers(ours(call), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            calling = asyncio.create_task(session.call("waits", 7))
+            await call.begun.wait()
+            engine.workers[0].kill()
+            cancel = notification("notifications/cancelled", requestId=7)
+            assert await posted(at(session, two), cancel) == 202
+            engine.workers[0].revive()
+            assert "result" not in (await calling).text
+            assert call.cancelled.is_set()
+
     async def test_a_cancellation_of_what_is_here_is_nobody_elses_business(self) -> None:
         call, engine = Tools(), Engine()
         async with workers(ours(call), ours(), engine=engine) as (one, two):
@@ -560,6 +575,49 @@ class TestChoices:
             for each in (session, second):
                 assert await logged(each) == ["high"]
             assert (await stored(engine, session))["subscriptions"] == [URI]
+
+    async def test_a_choice_that_is_made_again_is_made_known(self) -> None:
+        for held in ("sessions.save", "mail.send"):
+            for again in (0, 1):
+                with case((held, again)):
+                    await self._choose_again(held, again)
+
+    async def _choose_again(self, call: str, again: int) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), ours(), engine=engine) as sites:
+            session = await sites[0].initialize()
+            sessions = [session, *await known(session, sites[2])]
+            answering = engine.hold(call)
+            chosen = request("logging/setLevel", level="error")
+            choosing = asyncio.create_task(posted(session, chosen))
+            await until(lambda: engine.calls[-1] == call)
+            # It is made, and the answer is lost; of letters, nothing arrives.
+            engine.workers[2].deaf = True
+            engine.away = engine.leases_hold = True
+            answering.set()
+            del engine.held[call]
+            assert await choosing == 503
+            engine.away = engine.workers[2].deaf = False
+            assert outcome(await at(session, sites[again]).post(chosen)) == (200, None)
+            assert [await logged(one) for one in sessions] == [["high"]] * 2
+
+    async def test_a_stream_learns_of_a_choice_that_could_not_be_read_at_once(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            session = await one.initialize()
+            (second,) = await known(session, two)
+            async with session.get() as events:
+                engine.failing.add("sessions.open")
+                engine.calls.clear()
+                subscribing = asyncio.create_task(
+                    second.post(request("resources/subscribe", 6, uri=URI))
+                )
+                await until(lambda: "sessions.open" in engine.calls)
+                engine.failing.clear()
+                assert outcome(await subscribing) == (200, None)
+                (stub,) = two.app._servers
+                await stub.resource_updated(URI)
+                assert (await events.take())["method"] == UPDATED
 
 
 class TestCopies:

@@ -450,6 +450,21 @@ class TestTakingOver:
             async with these.at(session, 1).get(last.id) as events:
                 assert ["error" in event.message for event in await events.all()] == [True]
 
+    async def test_who_was_only_slow_has_no_stream_that_others_ended(self) -> None:
+        async with workers(lease=SHORT) as these:
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            slow = these.engine.workers[0]
+            async with session.calling("a", 5) as old:
+                last, _ = await next_of(old)
+            slow.kill()
+            async with these.at(session, 1).get(last.id) as events:
+                answer = await events.take()
+            slow.revive()
+            # Its client comes back before it has noticed.
+            async with session.get(last.id) as events:
+                assert (await events.all())[-1].message == answer
+
     async def test_a_head_that_makes_no_sense_names_nobody(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:

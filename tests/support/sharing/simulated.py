@@ -72,6 +72,7 @@ class Engine:
     ) -> AsyncGenerator["Connection", None]:
         connection = self.connections[worker] = Connection(self, worker, receive)
         self.memory.workers[worker] = connection.take
+        self.memory.loops[worker] = asyncio.get_running_loop()
         renewing = asyncio.create_task(connection.renew())
         pumping = asyncio.create_task(connection.pump())
         try:
@@ -90,8 +91,9 @@ class Engine:
 
     def lose(self) -> None:
         """Forget everything."""
-        workers, self.memory = dict(self.memory.workers), pkg.MemoryEngine()
-        self.memory.workers.update(workers)
+        before, self.memory = self.memory, pkg.MemoryEngine()
+        self.memory.workers.update(before.workers)
+        self.memory.loops.update(before.loops)
         for connection in self.connections.values():
             connection.missed = True
             connection.leased = -1.0
