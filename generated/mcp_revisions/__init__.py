@@ -113,6 +113,13 @@ if TYPE_CHECKING:
     from ._runtime.http.server.run import (
         run_http as run_http,
     )
+    from ._runtime.http.server.stores import (
+        EventStore as EventStore,
+        MemoryEventStore as MemoryEventStore,
+        SessionRecord as SessionRecord,
+        SessionStore as SessionStore,
+        StoredEvent as StoredEvent,
+    )
     from ._runtime.rpc.peer import (
         WrongCall as WrongCall,
     )
@@ -139,19 +146,6 @@ if TYPE_CHECKING:
     from ._runtime.server.stdio import (
         run_stdio as run_stdio,
         serve_stdio as serve_stdio,
-    )
-    from ._runtime.sharing.engine import (
-        EngineUnavailable as EngineUnavailable,
-        Shared as Shared,
-    )
-    from ._runtime.sharing.memory import (
-        MemoryEngine as MemoryEngine,
-    )
-    from ._runtime.sharing.postgres import (
-        PostgresEngine as PostgresEngine,
-    )
-    from ._runtime.sharing.redis import (
-        RedisEngine as RedisEngine,
     )
     from ._runtime.testing import (
         ConnectInMemory as ConnectInMemory,
@@ -222,7 +216,7 @@ __all__ = [
     "Declined",
     "Depends",
     "Disconnected",
-    "EngineUnavailable",
+    "EventStore",
     "File",
     "Form",
     "HttpApp",
@@ -237,7 +231,7 @@ __all__ = [
     "LocalError",
     "Loss",
     "McpError",
-    "MemoryEngine",
+    "MemoryEventStore",
     "MethodCall",
     "MethodNotFound",
     "Middleware",
@@ -248,7 +242,6 @@ __all__ = [
     "Network",
     "Opener",
     "Options",
-    "PostgresEngine",
     "Principal",
     "Progress",
     "ProtectedResource",
@@ -257,7 +250,6 @@ __all__ = [
     "RateLimit",
     "Received",
     "Reconnection",
-    "RedisEngine",
     "RemoteError",
     "RequestTimeout",
     "ResourceNotFound",
@@ -267,8 +259,10 @@ __all__ = [
     "RouteResponse",
     "Servers",
     "SessionEnd",
-    "Shared",
+    "SessionRecord",
+    "SessionStore",
     "StatusError",
+    "StoredEvent",
     "Telemetry",
     "Timing",
     "ToolError",
@@ -397,6 +391,11 @@ _MODULES = {
     "RouteRequest": "http.server.routes",
     "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
+    "EventStore": "http.server.stores",
+    "MemoryEventStore": "http.server.stores",
+    "SessionRecord": "http.server.stores",
+    "SessionStore": "http.server.stores",
+    "StoredEvent": "http.server.stores",
     "WrongCall": "rpc.peer",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
@@ -410,11 +409,6 @@ _MODULES = {
     "serve": "server.serve",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
-    "EngineUnavailable": "sharing.engine",
-    "Shared": "sharing.engine",
-    "MemoryEngine": "sharing.memory",
-    "PostgresEngine": "sharing.postgres",
-    "RedisEngine": "sharing.redis",
     "ConnectInMemory": "testing",
     "in_memory": "testing",
     "prompt": "toolkit.decorators",

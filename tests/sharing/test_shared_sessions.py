@@ -207,6 +207,22 @@ class TestAnswers:
                 engine.workers[0].kill()
                 assert await posted(at(first, two), answered(question, "yes")) == 202
 
+    async def test_one_for_a_worker_that_only_seems_gone_is_there_when_it_is_back(self) -> None:
+        engine = Engine()
+        async with workers(ours(), ours(), engine=engine) as (one, two):
+            first = await one.initialize(sampling={})
+            async with first.calling("asks") as events:
+                question = await events.take()
+                engine.workers[0].kill()
+                assert await posted(at(first, two), answered(question, "yes")) == 202
+                assert await posted(at(first, two), answered(question, "again")) == 202
+                # What it finds cannot be read at first.
+                engine.failing.add("events.read")
+                engine.workers[0].revive()
+                await until(lambda: "events.read" in engine.calls)
+                engine.failing.clear()
+                assert said_in(await events.take()) == "asks: yes"
+
     async def test_one_that_is_not_taken_in_can_be_posted_again(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, lease=0.1) as (one, two):
@@ -906,6 +922,18 @@ class TestEnds:
             async with at(session, two).get():
                 await until(lambda: "sessions.leave" in engine.calls)
                 assert await posted(session, request("ping")) == 200
+
+    async def test_what_has_lost_its_session_ends_also_if_that_is_not_seen_at_once(self) -> None:
+        engine = Engine()
+        async with workers(ours(), engine=engine) as (one,):
+            session = await one.initialize()
+            async with session.get() as events:
+                await engine.memory.sessions.end(peers.key_of(session.id), 100)
+                engine.failing.add("sessions.open")
+                engine.lose()
+                await until(lambda: "sessions.open" in engine.calls)
+                engine.failing.clear()
+                assert await events.take() is None
 
 
 class TestEngineAway:

@@ -99,6 +99,12 @@ class Connection:
         self.killed = True
         del self._engine.memory.workers[self.name]
 
+    def revive(self) -> None:
+        """Have it be there after all, which it learns at once."""
+        self.killed = False
+        self._engine.memory.workers[self.name] = self.take
+        self.receive(sharing.GAP)
+
     async def call(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
         name, engine = f"{part}.{method}", self._engine
         engine.calls.append(name)

@@ -163,6 +163,11 @@ def _envelopes() -> TypeAdapter[_Envelope]:
     return TypeAdapter(_Envelope)
 
 
+def _left_for(worker: str) -> str:
+    """Return the name of a stream with letters for a worker, which no client can ask for."""
+    return f"{worker}?"
+
+
 @dataclass(eq=False, slots=True)
 class _Sent:
     """Letters that are to be acknowledged."""
@@ -325,7 +330,9 @@ class Peers:
 
     # What is sent.
 
-    async def tell(self, workers: Collection[str], letter: Letter) -> Mapping[str, JSONObject]:
+    async def tell(
+        self, workers: Collection[str], letter: Letter, number: int | None = None
+    ) -> Mapping[str, JSONObject]:
         """Send a letter; return what its readers say once all have acknowledged it, or are gone.
 
         It is sent twice where that takes long. Raise `EngineUnavailable`.
@@ -333,7 +340,7 @@ class Peers:
         waiting = set(workers) - {self.name}
         if not waiting or not self.shared:
             return {}
-        number, sent = next(self._numbers), _Sent(waiting)
+        number, sent = number or next(self._numbers), _Sent(waiting)
         self._sent[number] = sent
         try:
             for _ in range(2):
@@ -349,6 +356,38 @@ class Peers:
         finally:
             del self._sent[number]
         return sent.answers
+
+    async def hand(
+        self, workers: Collection[str], letter: Answered | Notified
+    ) -> Collection[str]:
+        """Do as `tell`, and store the letter for who seems to be gone, which may only be late.
+
+        Return those that are there, and do not acknowledge it. Raise `EngineUnavailable`.
+        """
+        number = next(self._numbers)
+        late = set(workers) - {self.name} - (await self.tell(workers, letter, number)).keys()
+        for worker in sorted(late):
+            await self._leave(worker, _Envelope(sender=self.name, letter=letter, number=number))
+        # Who is back already may have looked before there was anything.
+        back = [worker for worker in late if not await self.is_gone(worker)]
+        return set(back) - (await self.tell(back, letter, number)).keys()
+
+    async def _leave(self, worker: str, envelope: _Envelope) -> None:
+        content, number, refused = _envelopes().dump_json(envelope), 1, True
+        while refused:
+            key, stream = envelope.letter.session, _left_for(worker)
+            appended = await self.append(key, stream, number, [content])
+            refused = not (appended.accepted or appended.ended)
+            number = appended.last + 1
+
+    async def read_left(self, key: str) -> None:
+        """Deal with what was stored about a session for this worker, which was late.
+
+        Raise `EngineUnavailable`.
+        """
+        stored = await self.engine.events.read(key, _left_for(self.name), 0)
+        for event in () if stored is None else stored.events:
+            self._receive(Delivered(event.message))
 
     async def _mail(
         self, workers: Sequence[str], letter: Letter, number: int | None = None

@@ -8,13 +8,16 @@ from asyncio import Lock
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import TypeAdapter
 
 from ...core.json import JSONObject
 from ...core.subscriptions import Level
 from ...server.context import Switched
+
+CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
+"""The requests by which a client chooses."""
 
 
 class Choices(NamedTuple):
@@ -97,5 +100,14 @@ class SessionCopy:
     """Whether its lifetime has to begin anew."""
     untold: bool = False
     """Whether others may have a copy of what was stored before."""
+    hearsay: bool = False
+    """Whether another worker has written it, which may have failed before all others knew."""
     changing: Lock = field(default_factory=Lock)
     """Held until the other workers know of a change."""
+
+    def note_choice(self) -> None:
+        """Have all others know of what a client chooses, also if it is nothing new here.
+
+        A client that chooses again was not answered: not all may know of it then.
+        """
+        self.untold |= self.hearsay

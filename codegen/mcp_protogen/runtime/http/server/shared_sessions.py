@@ -29,7 +29,7 @@ from ...sharing.engine import EngineUnavailable, Saved, StoredSession
 from .asgi import HttpRefusal
 from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, faults_in, key_of
 from .servers import HttpServers
-from .session_record import SessionCopy, SessionRecord, read_record
+from .session_record import CHOICES, SessionCopy, SessionRecord, read_record
 from .sessions import HttpSession, SessionRegistry
 
 _log: Final = getLogger(__name__)
@@ -112,6 +112,7 @@ class SharedSessions(SessionRegistry):
             self._throttled.warning("a session that is stored is not served: %s", error)
             await self.remove(session)
             return None
+        copy.hearsay |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
         session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
         return session
@@ -154,18 +155,23 @@ class SharedSessions(SessionRegistry):
     def _on_gap(self) -> None:
         for session in self:
             # Nobody may ask for it, and yet it has streams that end when it does.
-            if session.under_way:
+            if session.under_way or session.connection.endpoint.connection.awaits:
                 self._servers.tasks.start(self._renew(session))
 
     async def _renew(self, session: HttpSession) -> None:
+        """See whether a session goes on, and what its client said while this worker was late."""
         copy = _copy_of(session)
-        async with self._lock(copy.key):
-            # There may have been several gaps meanwhile.
-            if self._found(copy.key) is session and copy.as_of != self._peers.gaps:
-                try:
-                    await self._read(session.id)
-                except EngineUnavailable:
-                    copy.as_of = _UNSURE
+        while self._found(copy.key) is session:
+            try:
+                async with self._lock(copy.key):
+                    # There may have been several gaps meanwhile.
+                    if self._found(copy.key) is session and copy.as_of != self._peers.gaps:
+                        await self._read(session.id)
+                await self._peers.read_left(copy.key)
+                return
+            except EngineUnavailable:
+                copy.as_of = _UNSURE
+                await self._streams.pause()
 
     # How they begin and end.
 
@@ -318,12 +324,12 @@ class SharedSessions(SessionRegistry):
                     if await self._read(session.id) is not session:
                         raise _ended()
             except EngineUnavailable:
-                # It may have been written.
-                copy.as_of = _UNSURE
+                # It may have been written, and is not known to others then.
+                copy.as_of, copy.untold = _UNSURE, True
                 raise
         if copy.untold:
             await self._peers.tell(saved.others, Changed(session=copy.key))
-            copy.untold = False
+            copy.untold = copy.hearsay = False
         return saved.others
 
     async def _saved(
@@ -338,17 +344,18 @@ class SharedSessions(SessionRegistry):
             copy.key, self._peers.name, record, version=version, lifetime=lifetime
         )
         if saved is not None:
-            copy.untold |= choices != copy.choices
+            copy.untold |= copy.hearsay or choices != copy.choices
             copy.choices, copy.version = choices, saved.version
         return saved
 
     async def _on_changed(self, letter: Changed) -> None:
         async with self._lock(letter.session):
-            if (session := self._found(letter.session)) is not None:
-                try:
-                    await self._read(session.id)
-                except EngineUnavailable:
-                    _copy_of(session).as_of = _UNSURE
+            session = self._found(letter.session)
+            if session is None:
+                return
+            _copy_of(session).as_of = _UNSURE
+        # It may have a stream, on which all that was chosen has to hold from now on.
+        await self._renew(session)
 
     # Messages of the client that are for other workers.
 
@@ -363,6 +370,8 @@ class SharedSessions(SessionRegistry):
 
     async def _share(self, session: HttpSession, message: Parsed) -> bool:
         """Do as `share` for one message; raise `HttpRefusal` if who asked does not take it in."""
+        if isinstance(message, Call) and message.method in CHOICES:
+            _copy_of(session).note_choice()
         if isinstance(message, Call) and message.id is None and message.method != PROGRESS:
             await self._tell_of(session, message)
             return False
@@ -373,8 +382,7 @@ class SharedSessions(SessionRegistry):
         key, worker = _copy_of(session).key, named[1]
         text, fault = _written(message)
         letter = Answered(session=key, principal=session.principal, message=text, fault=fault)
-        taken_in = await self._peers.tell([worker], letter)
-        if worker not in taken_in and not await self._peers.is_gone(worker):
+        if await self._peers.hand([worker], letter):
             raise HttpRefusal.for_now("Who has asked does not take in the answer")
         return True
 
@@ -399,7 +407,7 @@ class SharedSessions(SessionRegistry):
             # Who has a copy at this moment is said where a record is written.
             others = await self._write(session)
         # Answers do not wait until all know of it, as they do for what was chosen.
-        await self._peers.tell(others, letter)
+        await self._peers.hand(others, letter)
 
     async def _on_notified(self, letter: Notified) -> None:
         self._take_in(letter.session, letter.principal, jsonrpc.read(letter.message))

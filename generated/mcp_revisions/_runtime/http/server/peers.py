@@ -4,16 +4,7 @@ A letter that matters is acknowledged once it was dealt with. Who has not done s
 lease counts as gone: by then it has noticed that it was not heard of, and trusts nothing it knew.
 """
 
-from asyncio import (
-    FIRST_COMPLETED,
-    Event,
-    Future,
-    Task,
-    TimerHandle,
-    get_running_loop,
-    shield,
-    wait,
-)
+from asyncio import FIRST_COMPLETED, Event, Future, Task, TimerHandle, get_running_loop, wait
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -43,21 +34,10 @@ from ...sharing.memory import MemoryConnection, MemoryEngine
 
 _log: Final = getLogger(__name__)
 
-# Letters that were dealt with of late: they may come twice.
-_KNOWN: Final = 4096
-
 
 def key_of(id: str) -> str:
     """Return the key under which engines and workers know the session of an id."""
     return urlsafe_b64encode(sha256(id.encode()).digest()).rstrip(b"=").decode()
-
-
-def faults_in(error: ValueError) -> str:
-    """Return what is wrong with a value from an engine, but not the value: logs tell it to all."""
-    if not isinstance(error, ValidationError):
-        return str(error)
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
-    return ", ".join(f"{fault['type']} at {fault['loc']}" for fault in faults[:3])
 
 
 # The letters. `session` is always the key of a session.
@@ -163,6 +143,11 @@ def _envelopes() -> TypeAdapter[_Envelope]:
     return TypeAdapter(_Envelope)
 
 
+def _left_for(worker: str) -> str:
+    """Return the name of the stream of a session with letters for a worker; no client can ask."""
+    return f"{worker}?"
+
+
 @dataclass(eq=False, slots=True)
 class _Sent:
     """Letters that are to be acknowledged."""
@@ -191,8 +176,6 @@ class Peers:
         """The name of this worker."""
         self.shared: Final = shared is not None
         self.lease: Final = Shared(engine=MemoryEngine()).lease if shared is None else shared.lease
-        self.gaps = 0
-        """The number of times that letters may have been lost, or the lease has lapsed."""
         self._options = shared
         self._lifetime = lifetime
         self._tasks = tasks
@@ -205,8 +188,6 @@ class Peers:
         self._on_gap: list[Callable[[], None]] = []
         self._numbers = count(1)
         self._sent: dict[int, _Sent] = {}
-        self._dealt_with: dict[tuple[str, int], Future[JSONObject | None]] = {}
-        """The answers to letters, by sender and number."""
         self._followed: dict[tuple[str, str], set[Event]] = {}
         self._timer: TimerHandle | None = None
         self._held: Task[None] | None = None
@@ -273,7 +254,7 @@ class Peers:
             try:
                 envelope = _envelopes().validate_json(delivery.content, strict=True)
             except ValidationError as error:
-                self._log.warning("a letter makes no sense, and is dropped: %s", faults_in(error))
+                self._log.warning("a letter makes no sense, and is dropped: %s", error)
             else:
                 self._read(envelope)
         elif isinstance(delivery, Change):
@@ -281,7 +262,6 @@ class Peers:
                 changed(delivery.content)
         else:
             assert delivery is GAP
-            self.gaps += 1
             for lost in self._on_gap:
                 lost()
             self._ring_all()
@@ -293,35 +273,20 @@ class Peers:
                 sent.settle(envelope.sender, letter.answer or {})
         elif isinstance(letter, Wake):
             self._ring(letter.session, letter.stream)
-        elif envelope.number is not None:
-            self._tasks.start(self._acknowledge(letter, envelope.sender, envelope.number))
+        else:
+            self._tasks.start(self._deal_with(letter, envelope))
 
-    async def _acknowledge(self, letter: object, sender: str, number: int) -> None:
+    async def _deal_with(self, letter: Any, envelope: _Envelope) -> None:
+        handle = self._handlers.get(type(letter))
+        # What nobody is interested in has been dealt with.
+        answer = None if handle is None else await handle(letter)
+        if envelope.number is None:
+            return
         try:
-            answer = await self._answer_to(letter, (sender, number))
-            await self._mail([sender], Acknowledged(number=number, answer=answer))
+            done = Acknowledged(number=envelope.number, answer=answer)
+            await self._mail([envelope.sender], done)
         except EngineUnavailable:
             self._log.info("a letter could not be acknowledged")
-
-    async def _answer_to(self, letter: object, place: tuple[str, int]) -> JSONObject | None:
-        """Deal with a letter, once however often it comes."""
-        known = self._dealt_with
-        if (before := known.get(place)) is not None:
-            return await shield(before)
-        answered: Future[JSONObject | None] = get_running_loop().create_future()
-        known[place] = answered
-        if len(known) > _KNOWN:
-            del known[next(iter(known))]
-        handle = self._handlers.get(type(letter))
-        try:
-            # What nobody is interested in has been dealt with.
-            answered.set_result(None if handle is None else await handle(letter))
-        finally:
-            if not answered.done():
-                # It may succeed when it comes again.
-                known.pop(place, None)
-                answered.cancel()
-        return answered.result()
 
     # What is sent.
 
@@ -350,13 +315,42 @@ class Peers:
             del self._sent[number]
         return sent.answers
 
+    async def post(self, worker: str, letter: Letter) -> bool:
+        """Send a letter, and do not wait; return False if the worker is gone.
+
+        Raise `EngineUnavailable`.
+        """
+        return self.shared and not await self._mail([worker], letter)
+
+    def _envelope(self, letter: Letter, number: int | None = None) -> _Envelope:
+        return _Envelope(sender=self.name, letter=letter, number=number)
+
     async def _mail(
         self, workers: Sequence[str], letter: Letter, number: int | None = None
     ) -> frozenset[str]:
         """Send a letter to several workers; return those that are gone."""
-        envelope = _Envelope(sender=self.name, letter=letter, number=number)
-        content = _envelopes().dump_json(envelope)
+        content = _envelopes().dump_json(self._envelope(letter, number))
         return await self.engine.mail.send([(worker, content) for worker in workers])
+
+    async def leave(self, worker: str, letter: Answered | Notified) -> None:
+        """Store a letter for a worker that seems to be gone, which may only be late.
+
+        Raise `EngineUnavailable`.
+        """
+        content, number, refused = _envelopes().dump_json(self._envelope(letter)), 1, True
+        while refused:
+            appended = await self.append(letter.session, _left_for(worker), number, [content])
+            refused = not (appended.accepted or appended.ended)
+            number = appended.last + 1
+
+    async def read_left(self, key: str) -> None:
+        """Deal with the letters about a session that were stored for this worker.
+
+        Raise `EngineUnavailable`.
+        """
+        stored = await self.engine.events.read(key, _left_for(self.name), 0)
+        for event in () if stored is None else stored.events:
+            self._receive(Delivered(event.message))
 
     async def is_gone(self, worker: str) -> bool:
         """Return whether the lease of a worker has lapsed; raise `EngineUnavailable`."""

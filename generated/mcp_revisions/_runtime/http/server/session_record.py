@@ -7,18 +7,16 @@ worked on, stays in the worker where it is.
 from asyncio import Lock
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import takewhile
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
 from ...core.json import JSONObject
 from ...core.subscriptions import Level
-from ...server.context import Switched
 
 
-class Choices(NamedTuple):
-    """What was chosen of a session since it began, which all its workers know."""
+class ClientChoices(NamedTuple):
+    """What the client of a session has chosen since it began, which all its workers know."""
 
     confirmed: bool
     """Whether the handshake is complete."""
@@ -26,27 +24,15 @@ class Choices(NamedTuple):
     """The level of the least severe log entries that it wants."""
     subscriptions: frozenset[str]
     """The resources that it subscribed to."""
-    switched: Switched = ()
-    """What the server has switched on and off for it."""
 
-    def onto(self, base: "Choices", stored: "Choices") -> "Choices":
+    def onto(self, base: "ClientChoices", stored: "ClientChoices") -> "ClientChoices":
         """Return these choices, made from `base`, with those that are `stored` by now."""
-        return Choices(
+        return ClientChoices(
             self.confirmed or stored.confirmed,
             stored.level if self.level == base.level else self.level,
             stored.subscriptions - (base.subscriptions - self.subscriptions)
             | (self.subscriptions - base.subscriptions),
-            self._switched_onto(base.switched, stored.switched),
         )
-
-    def _switched_onto(self, base: Switched, stored: Switched) -> Switched:
-        if self.switched == base:
-            return stored
-        known = takewhile(lambda pair: pair[0] == pair[1], zip(self.switched, base, strict=False))
-        new = self.switched[sum(1 for _ in known) :]
-        again = {switch[:3] for switch in new}
-        # The last switch of an item counts.
-        return (*(switch for switch in stored if switch[:3] not in again), *new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +48,10 @@ class SessionRecord:
     confirmed: bool
     level: Level
     subscriptions: frozenset[str]
-    switched: Switched = ()
 
     @property
-    def choices(self) -> Choices:
-        return Choices(self.confirmed, self.level, self.subscriptions, self.switched)
+    def choices(self) -> ClientChoices:
+        return ClientChoices(self.confirmed, self.level, self.subscriptions)
 
     def to_bytes(self) -> bytes:
         return _records().dump_json(self)
@@ -88,14 +73,12 @@ class SessionCopy:
     """What a worker knows of a session that is stored for several."""
 
     key: str
-    choices: Choices
+    choices: ClientChoices
     """What is stored of them."""
     version: int
     as_of: int
     """The number of gaps there had been when it was read."""
     used: bool = True
     """Whether its lifetime has to begin anew."""
-    untold: bool = False
-    """Whether others may have a copy of what was stored before."""
     changing: Lock = field(default_factory=Lock)
     """Held until the other workers know of a change."""

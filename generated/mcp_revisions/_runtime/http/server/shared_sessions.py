@@ -8,10 +8,8 @@ this worker, or not for it alone, are handed to those that they are for.
 """
 
 import re
-from asyncio import Lock, Semaphore, gather, sleep
+from asyncio import Lock, Semaphore, gather
 from collections.abc import Collection
-from contextlib import suppress
-from functools import partial
 from logging import getLogger
 from typing import Final
 from weakref import WeakValueDictionary
@@ -25,9 +23,9 @@ from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
 from ...rules.lifecycle import State
 from ...server.connection import BoundServer
-from ...sharing.engine import EngineUnavailable, Saved, StoredSession
+from ...sharing.engine import EngineUnavailable, StoredSession
 from .asgi import HttpRefusal
-from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, faults_in, key_of
+from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, key_of
 from .servers import HttpServers
 from .session_record import SessionCopy, SessionRecord, read_record
 from .sessions import HttpSession, SessionRegistry
@@ -57,6 +55,7 @@ class SharedSessions(SessionRegistry):
         self._by_key: dict[str, HttpSession] = {}
         # Who reads what is stored, or writes it, is alone with the session here.
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+        self._gaps = 0
         self._lifetime = self._http.session_lifetime * _LONGER
         self._throttled = Throttle(_log)
         peers.on(Changed, self._on_changed)
@@ -73,24 +72,21 @@ class SharedSessions(SessionRegistry):
         session = self._sessions.get(id)
         if session is None or not self._peers.current:
             return None
-        return session if session.copy and session.copy.as_of == self._peers.gaps else None
+        return session if session.copy and session.copy.as_of == self._gaps else None
 
     async def open(self, id: str) -> HttpSession | None:
         if not _ID.fullmatch(id):
             # An engine is not asked for anything else.
             return None
         async with self._lock(key_of(id)):
-            return self._sure(id) or await self._read(id, begins=True)
+            return self._sure(id) or await self._read(id)
 
     def _lock(self, key: str) -> Lock:
         return self._locks.setdefault(key, Lock())
 
-    async def _read(self, id: str, *, begins: bool = False) -> HttpSession | None:
-        """Return a session as it is stored now, if it is; with `begins`, begin a copy of it.
-
-        Raise `EngineUnavailable`, and what `begin` raises.
-        """
-        as_of, name = self._peers.gaps, self._peers.name
+    async def _read(self, id: str) -> HttpSession | None:
+        """Return a session as it is stored now, if it is; raise `EngineUnavailable`."""
+        as_of, name = self._gaps, self._peers.name
         stored = await self._peers.engine.sessions.open(key_of(id), name)
         record = None if stored is None else self._understood(stored)
         session = self._sessions.get(id)
@@ -99,9 +95,6 @@ class SharedSessions(SessionRegistry):
                 await self.remove(session)
             return None
         if session is None:
-            if not begins:
-                # It had to make room while this was read.
-                return None
             session = await self._revived(id, record)
         copy = _copy_of(session)
         try:
@@ -113,7 +106,7 @@ class SharedSessions(SessionRegistry):
             await self.remove(session)
             return None
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
-        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
+        session.own(stored.owner == name)
         return session
 
     def _understood(self, stored: StoredSession) -> SessionRecord | None:
@@ -122,7 +115,7 @@ class SharedSessions(SessionRegistry):
             if record.revision not in self._servers.offer.handshake:
                 raise ValueError(f"nobody here speaks {record.revision:.20}")
         except ValueError as error:
-            self._throttled.warning("a session that is stored is not served: %s", faults_in(error))
+            self._throttled.warning("a session that is stored is not served: %s", error)
             return None
         return record
 
@@ -138,12 +131,9 @@ class SharedSessions(SessionRegistry):
 
     def _adopt(self, session: HttpSession) -> None:
         key = key_of(session.id)
-        session.copy = SessionCopy(key, session.choices, 0, self._peers.gaps)
-        standalone, connection = session.streams.standalone, session.connection
-        standalone.on_owned = session.own
-        standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
+        session.copy = SessionCopy(key, session.choices, 0, self._gaps)
+        session.streams.standalone.on_owned = session.own
         self._by_key[key] = session
-        connection.settle = partial(self._settle, session)
         if self._servers.of_each and self._servers.relay is not None:
             self._servers.relay.add(session.connection.server, key)
 
@@ -152,20 +142,31 @@ class SharedSessions(SessionRegistry):
         return session if session and self._sessions.get(session.id) is session else None
 
     def _on_gap(self) -> None:
+        self._gaps += 1
         for session in self:
             # Nobody may ask for it, and yet it has streams that end when it does.
             if session.under_way:
                 self._servers.tasks.start(self._renew(session))
+            if session.under_way or session.connection.endpoint.connection.awaits:
+                self._servers.tasks.start(self._read_left(session))
 
     async def _renew(self, session: HttpSession) -> None:
         copy = _copy_of(session)
         async with self._lock(copy.key):
-            # There may have been several gaps meanwhile.
-            if self._found(copy.key) is session and copy.as_of != self._peers.gaps:
+            if self._found(copy.key) is session:
                 try:
                     await self._read(session.id)
                 except EngineUnavailable:
                     copy.as_of = _UNSURE
+
+    async def _read_left(self, session: HttpSession) -> None:
+        """Find the messages of the client for which this worker was late."""
+        while not session.ended:
+            try:
+                await self._peers.read_left(_copy_of(session).key)
+                return
+            except EngineUnavailable:
+                await self._streams.pause()
 
     # How they begin and end.
 
@@ -213,42 +214,13 @@ class SharedSessions(SessionRegistry):
 
     async def delete(self, session: HttpSession) -> None:
         copy, session.ended = _copy_of(session), True
-        # Who is reading it must not go on with it afterwards.
-        async with self._lock(copy.key):
-            try:
-                others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
-            except BaseException:
-                session.ended, copy.as_of = False, _UNSURE
-                self._servers.tasks.start(self._end_again(copy.key))
-                raise
-            await self.remove(self._found(copy.key) or session)
-        if others is None:
-            raise _ended()
         try:
-            await self._peers.tell(others, Ended(session=copy.key))
+            others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
         except BaseException:
-            # Nobody who comes again finds out who they were.
-            self._servers.tasks.start(self._tell_of_end(others, copy.key))
+            session.ended, copy.as_of = False, _UNSURE
             raise
-
-    async def _tell_of_end(self, others: Collection[str], key: str) -> None:
-        while True:
-            await self._streams.pause()
-            with suppress(EngineUnavailable):
-                await self._peers.tell(others, Ended(session=key))
-                return
-
-    async def _end_again(self, key: str) -> None:
-        """End a session that may have ended, so that all who have a copy know."""
-        while True:
-            await sleep(min(self._peers.lease / 3, 1.0))
-            try:
-                others = await self._peers.engine.sessions.end(key, self._lifetime, again=True)
-                await self._peers.tell(others or (), Ended(session=key))
-            except EngineUnavailable:
-                continue
-            await self._on_ended(Ended(session=key))
-            return
+        await self.remove(session)
+        await self._peers.tell(others or (), Ended(session=copy.key))
 
     async def _closed(self, session: HttpSession) -> None:
         """Let go of a copy; the session may go on elsewhere."""
@@ -298,49 +270,33 @@ class SharedSessions(SessionRegistry):
             if session.changed:
                 await self._write(session)
 
-    async def _settle(self, session: HttpSession) -> None:
-        """Do as `save`, for what is not the answer to a request."""
-        try:
-            if session.unsaved and not session.ended:
-                await self.save(session)
-        except (EngineUnavailable, HttpRefusal) as error:
-            self._throttled.info("what was chosen of a session is not saved: %s", error)
-
     async def _write(self, session: HttpSession, *, confirmed: bool = False) -> frozenset[str]:
         """Write the record of a session, and let those know who have a copy; return who they are.
 
         Raise `EngineUnavailable`, and `HttpRefusal` if the session is over.
         """
-        copy = _copy_of(session)
+        copy, engine, before = _copy_of(session), self._peers.engine, _copy_of(session).choices
         async with self._lock(copy.key):
-            try:
-                while (saved := await self._saved(session, copy, confirmed)) is None:
-                    if await self._read(session.id) is not session:
-                        raise _ended()
-            except EngineUnavailable:
-                # It may have been written.
-                copy.as_of = _UNSURE
-                raise
-        if copy.untold:
-            await self._peers.tell(saved.others, Changed(session=copy.key))
-            copy.untold = False
-        return saved.others
-
-    async def _saved(
-        self, session: HttpSession, copy: SessionCopy, confirmed: bool
-    ) -> Saved | None:
-        """Write a record in the place of the one that is known here, if that is still stored."""
-        choices = session.choices.onto(copy.choices, copy.choices)
-        if confirmed:
-            choices = choices._replace(confirmed=True)
-        record, version, lifetime = session.record(choices), copy.version, self._lifetime
-        saved = await self._peers.engine.sessions.save(
-            copy.key, self._peers.name, record, version=version, lifetime=lifetime
-        )
-        if saved is not None:
-            copy.untold |= choices != copy.choices
+            saved = None
+            while saved is None:
+                choices = session.choices.onto(copy.choices, copy.choices)
+                if confirmed:
+                    choices = choices._replace(confirmed=True)
+                record, version, lifetime = session.record(choices), copy.version, self._lifetime
+                try:
+                    saved = await engine.sessions.save(
+                        copy.key, self._peers.name, record, version=version, lifetime=lifetime
+                    )
+                    if saved is None and await self._read(session.id) is not session:
+                        raise HttpRefusal(404, "The session was ended; begin anew with initialize")
+                except EngineUnavailable:
+                    # It may have been written.
+                    copy.as_of = _UNSURE
+                    raise
             copy.choices, copy.version = choices, saved.version
-        return saved
+        if copy.choices != before:
+            await self._peers.tell(saved.others, Changed(session=copy.key))
+        return saved.others
 
     async def _on_changed(self, letter: Changed) -> None:
         async with self._lock(letter.session):
@@ -355,8 +311,6 @@ class SharedSessions(SessionRegistry):
     async def share(self, session: HttpSession, message: Parsed | Batch) -> bool:
         if not isinstance(message, Batch):
             return await self._share(session, message)
-        # Nothing is handed on of what is refused here.
-        session.connection.endpoint.check_batch(message)
         for member in message.members:
             await self._share(session, member)
         return False
@@ -366,17 +320,27 @@ class SharedSessions(SessionRegistry):
         if isinstance(message, Call) and message.id is None and message.method != PROGRESS:
             await self._tell_of(session, message)
             return False
-        asked = _asked_in(message)
+        asked, text, fault = _answer_in(message)
         named = _OWN_ID.fullmatch(asked) if isinstance(asked, str) else None
         if named is None or named[1] == self._peers.name:
             return False
         key, worker = _copy_of(session).key, named[1]
-        text, fault = _written(message)
         letter = Answered(session=key, principal=session.principal, message=text, fault=fault)
-        taken_in = await self._peers.tell([worker], letter)
-        if worker not in taken_in and not await self._peers.is_gone(worker):
+        if await self._hand([worker], letter):
             raise HttpRefusal.for_now("Who has asked does not take in the answer")
         return True
+
+    async def _hand(
+        self, workers: Collection[str], letter: Answered | Notified
+    ) -> Collection[str]:
+        """Hand a message to workers; return those that are there, and do not take it in."""
+        peers = self._peers
+        late = set(workers) - (await peers.tell(workers, letter)).keys()
+        for worker in late:
+            # Who is only late finds it; who is back already may have looked before.
+            await peers.leave(worker, letter)
+        back = [worker for worker in late if not await peers.is_gone(worker)]
+        return set(back) - (await peers.tell(back, letter)).keys()
 
     async def _tell_of(self, session: HttpSession, notification: Call) -> None:
         """Let the other workers know of a notification, if it can mean something to them."""
@@ -397,9 +361,7 @@ class SharedSessions(SessionRegistry):
         letter = Notified(session=copy.key, principal=session.principal, message=text)
         async with copy.changing:
             # Who has a copy at this moment is said where a record is written.
-            others = await self._write(session)
-        # Answers do not wait until all know of it, as they do for what was chosen.
-        await self._peers.tell(others, letter)
+            await self._hand(await self._write(session), letter)
 
     async def _on_notified(self, letter: Notified) -> None:
         self._take_in(letter.session, letter.principal, jsonrpc.read(letter.message))
@@ -424,29 +386,19 @@ class SharedSessions(SessionRegistry):
             session.connection.endpoint.receive(message)
 
 
-def _ended() -> HttpRefusal:
-    return HttpRefusal(404, "The session was ended; begin anew with initialize")
-
-
 def _copy_of(session: HttpSession) -> SessionCopy:
     assert session.copy is not None
     return session.copy
 
 
-def _asked_in(message: Parsed) -> RequestId | None:
-    """Return the id of the request of ours that a message answers, or reports the progress of."""
+def _answer_in(message: Parsed) -> tuple[RequestId | None, str, str]:
+    """Return the request of ours that a message is about, its text, and what is wrong with it."""
     if isinstance(message, Call):
-        return message.params.get(PROGRESS_TOKEN) if message.id is None else None
+        token = message.params.get(PROGRESS_TOKEN) if message.id is None else None
+        return token, json_text(message.message).decode(), ""
     if isinstance(message, Malformed):
-        return message.error.id if isinstance(message.error, InvalidAnswer) else None
-    return message.id
-
-
-def _written(message: Parsed) -> tuple[str, str]:
-    """Return the text of such a message, and what is wrong with it."""
-    if isinstance(message, Call):
-        return json_text(message.message).decode(), ""
-    if isinstance(message, Malformed):
-        return json_text({"id": message.error.id, "error": None}).decode(), message.error.message
+        id = message.error.id if isinstance(message.error, InvalidAnswer) else None
+        return id, json_text({"id": id, "error": None}).decode(), message.error.message
     outcome = {"result": message.result} if message.error is None else {"error": message.error}
-    return json_text({"jsonrpc": jsonrpc.VERSION, "id": message.id, **outcome}).decode(), ""
+    text = json_text({"jsonrpc": jsonrpc.VERSION, "id": message.id, **outcome})
+    return message.id, text.decode(), ""

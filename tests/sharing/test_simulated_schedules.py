@@ -1,0 +1,21 @@
+"""What clients do to workers in one process, in any order, with all that can go wrong meanwhile.
+
+`python -m support.sharing.playing 7`, in `tests`, plays the schedule of seed 7 and prints it.
+"""
+
+import pytest
+from support.sharing.playing import simulate
+from support.tables import case
+
+EACH = 50
+
+pytestmark = pytest.mark.long
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("first", range(0, 2000, EACH))
+def test_what_is_promised_holds_whatever_happens(first: int) -> None:
+    for seed in range(first, first + EACH):
+        with case(f"of seed {seed}"):
+            witness = simulate(seed)
+            assert not witness.faults, str(witness)

@@ -1,0 +1,295 @@
+"""Who listens: the standalone stream of a session, wherever it is read, and listen streams."""
+
+import asyncio
+import json
+from collections import Counter
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+from support.http.serving import EVENTS, JSON
+from support.json_types import JsonObject
+from support.revisions import STATELESS
+from support.sessions.talking import modern
+from support.sharing.clients import UPDATED, Client, Event, Lost, World, events_of
+from support.sharing.scripted import token
+from support.sharing.wires import Reply
+
+
+@dataclass
+class Opened:
+    """One response in which a stream is read, and from when until when."""
+
+    worker: int
+    begun: float
+    ended: float = inf
+    first: dict[int, float] = field(default_factory=dict[int, float])
+    """The events by number, with the time when each came."""
+
+
+class Listener:
+    """Reads the standalone stream of a session, in one response after the other."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.witness = client.witness
+        self.responses: list[Opened] = []
+        self.events: dict[int, str] = {}
+        """What was heard, by the numbers of events."""
+        self.uris: list[str] = []
+        self.closing = False
+        self.unsure = False
+        """Whether something may have been sent to a response that broke before it was read."""
+        self._last = 0
+        self._reading: set[asyncio.Task[None]] = set()
+        self._newest: Reply | None = None
+
+    async def listen(self) -> None:
+        """Keep a response open until the end."""
+        while not (self.closing or self.client.over):
+            await self.open(plain=not self._last)
+            while self._reading and not self.closing:
+                await asyncio.wait(self._reading, timeout=self.witness.lease / 5)
+                if self._newest is None:
+                    break
+            await asyncio.sleep(self.witness.lease / 50)
+
+    async def open(self, *, plain: bool = False) -> None:
+        """Open one more response; the one before ends by that, if it has not."""
+        client, more = self.client, dict[str, Any]()
+        last = 0 if plain else self._last
+        if not plain:
+            more["last_event_id"] = f"~.{last}"
+        elif self._last:
+            self.unsure |= self.witness.excused(self.witness.now)
+        try:
+            reply, worker = await client.ask("GET", accept=EVENTS, **more)
+        except Lost:
+            return
+        where = f"{client.name} listens at {worker} {f'after {last}' if last else ''}"
+        self.witness.say(f"{where}: {reply.status}")
+        if reply.status != 200:
+            await client.read(reply)
+            if reply.status == 404:
+                client.gone(404, "GET")
+            else:
+                excused = self.witness.forgotten or client.over
+                self.witness.check(excused, f"{where}: {reply.status}")
+                client.over = True
+            return
+        opened = Opened(worker, self.witness.now)
+        self.responses.append(opened)
+        self._newest = reply
+        task = asyncio.create_task(self._read(reply, opened, last))
+        self._reading.add(task)
+        task.add_done_callback(self._reading.discard)
+
+    def break_off(self) -> None:
+        """Break the response that was opened last."""
+        if self._newest is not None:
+            self._newest.break_off()
+
+    async def _read(self, reply: Reply, opened: Opened, last: int) -> None:
+        try:
+            async with aclosing(events_of(reply)) as events:
+                async for event in events:
+                    if event.stream != "~" or event.number <= last:
+                        self.witness.wrong(f"{self.client.name}: {event.id} after {last}")
+                    last = event.number
+                    self._take_in(event, opened)
+        except ConnectionError:
+            pass
+        finally:
+            opened.ended = self.witness.now
+            self.witness.say(f"{self.client.name}: response {self.responses.index(opened)} ends")
+            if self._newest is reply:
+                self._newest = None
+
+    def _take_in(self, event: Event, opened: Opened) -> None:
+        witness, text = self.witness, json.dumps(event.message)
+        number = self.responses.index(opened)
+        witness.say(f"{self.client.name} <- {event.id} in {number}: {text}")
+        opened.first[event.number] = witness.now
+        for later in self.responses[number + 1 :]:
+            came = later.first.get(event.number, inf)
+            again = came < witness.now - witness.lease / 5
+            witness.check(not again, f"{event.id} comes in the response before as well")
+        known = self.events.setdefault(event.number, text)
+        witness.check(known == text, f"{event.id} is {known} and {text}")
+        self._last = max(self._last, event.number)
+        if event.message is not None:
+            self._check(event.message)
+
+    def _check(self, message: JsonObject) -> None:
+        client, method, params = self.client, message.get("method"), message.get("params", {})
+        if method == UPDATED:
+            self.uris.append(params["uri"])
+            right = params["uri"] in client.wanted
+        elif method == "notifications/message":
+            right = params["data"].startswith(f"{client.name}-") and "/" in params["data"]
+        else:
+            right = False
+        self.witness.check(right, f"{client.name} hears {message}")
+
+    # In the end.
+
+    @property
+    def said(self) -> list[str]:
+        """What was said when calls were over, each at most once, in its order."""
+        messages = [json.loads(self.events[number]) for number in sorted(self.events)]
+        return [
+            one["params"]["data"]
+            for one in messages
+            if one is not None and one["method"] == "notifications/message"
+        ]
+
+    def missing(self) -> list[str]:
+        """What should have come, and has not."""
+        client, witness = self.client, self.witness
+        if client.over:
+            return []
+        said = set(self.said)
+        found = [
+            f"the end of response {index}"
+            for index, one in enumerate(self.responses[:-1])
+            if one.ended == inf and not witness.excused(one.begun)
+        ]
+        found += [
+            f"{text}/{index}"
+            for text, (times, since, worker) in client.later.items()
+            if not (self.unsure or witness.excused(since, worker, *self._at))
+            for index in range(times)
+            if worker >= 0 and f"{text}/{index}" not in said
+        ]
+        for one in client.world.publications:
+            since = client.subscribed.get(one.uri, inf)
+            if since < one.begun and one.uri not in self.uris and self._promised(one.begun):
+                found.append(one.uri)
+        return found
+
+    @property
+    def _at(self) -> set[int | None]:
+        return {one.worker for one in self.responses}
+
+    def _promised(self, begun: float) -> bool:
+        """Whether what was published then has to come."""
+        witness = self.witness
+        stays = any(
+            one.begun < begun and one.ended == inf and not self._killed(one)
+            for one in self.responses
+        )
+        has_begun = any(one.begun < begun for one in self.responses)
+        return stays or (has_begun and not self.unsure and not witness.excused(begun))
+
+    def _killed(self, opened: Opened) -> bool:
+        return any(
+            one.worker == opened.worker and one.ended >= opened.begun
+            for one in self.witness.troubles
+        )
+
+    def check(self) -> None:
+        """See that all came in order, and each once."""
+        said, last = self.said, dict[str, int]()
+        self.witness.check(len(set(said)) == len(said), f"{self.client.name} hears twice: {said}")
+        for text in said:
+            call, _, index = text.rpartition("/")
+            gap = int(index) - last.get(call, -1)
+            right = gap == 1 or ((self.unsure or self.witness.forgotten) and gap > 1)
+            self.witness.check(right, f"{self.client.name}: {text} after {last.get(call)}")
+            last[call] = int(index)
+        if not self.witness.troubles:
+            self._check_once()
+
+    def _check_once(self) -> None:
+        """See that changes came once, unless the stream went from worker to worker just then."""
+        most, near = Counter[str](), self.witness.lease / 4
+        for one in self.client.world.publications:
+            begun, ended = one.begun - near, one.ended + near
+            moves = sum(begun <= response.begun <= ended for response in self.responses)
+            most[one.uri] += 1 + moves
+        often = Counter(self.uris) - most
+        self.witness.check(not often, f"{self.client.name} hears too often of {often}")
+
+    async def close(self) -> None:
+        self.closing = True
+        self.break_off()
+        for task in list(self._reading):
+            task.cancel()
+        await asyncio.gather(*self._reading, return_exceptions=True)
+
+
+class ListenStream:
+    """A client of the stateless era that listens for changes of some resources."""
+
+    def __init__(self, world: World, name: str, uris: list[str]) -> None:
+        self.world = world
+        self.witness = world.witness
+        self.name = name
+        self.uris = uris
+        self.responses: list[Opened] = []
+        self.heard: list[tuple[float, str]] = []
+        self.closing = False
+
+    async def listen(self) -> None:
+        """Open a stream, and another one at another worker whenever it ends."""
+        while not self.closing:
+            await self._open()
+            await asyncio.sleep(self.witness.lease / 10)
+
+    async def _open(self) -> None:
+        witness, wanted = self.witness, {"resourceSubscriptions": self.uris}
+        message = modern("subscriptions/listen", 1, notifications=wanted)
+        fields = {"authorization": f"Bearer {token(self.name)}", "content-type": JSON}
+        fields |= {"accept": f"{JSON}, {EVENTS}", "mcp-protocol-version": STATELESS}
+        fields["mcp-method"] = "subscriptions/listen"
+        worker, begun = self.world.random.randrange(self.world.workers), witness.now
+        body = json.dumps(message).encode()
+        try:
+            reply = await self.world.wires.ask(worker, "POST", fields, body)
+            witness.say(f"{self.name} listens at {worker}: {reply.status}")
+            excused = witness.excused(begun)
+            witness.check(reply.status == 200 or excused, f"listen: {reply.status}")
+            await self._read(reply, worker)
+        except ConnectionError:
+            witness.check(witness.excused(begun, worker), f"a listen stream at {worker} broke")
+
+    async def _read(self, reply: Reply, worker: int) -> None:
+        opened: Opened | None = None
+        try:
+            async with aclosing(events_of(reply)) as events:
+                async for event in events:
+                    if opened is None:
+                        opened = Opened(worker, self.witness.now)
+                        self.responses.append(opened)
+                    elif event.message is not None:
+                        self._take_in(event.message)
+        finally:
+            if opened is not None:
+                opened.ended = self.witness.now
+
+    def _take_in(self, message: JsonObject) -> None:
+        self.witness.say(f"{self.name} <- {message.get('method')} {message.get('params')}")
+        if message.get("method") != UPDATED:
+            self.witness.check("result" in message, f"{self.name} hears {message}")
+            return
+        uri = message["params"]["uri"]
+        self.witness.check(uri in self.uris, f"{self.name} hears of {uri}")
+        self.heard.append((self.witness.now, uri))
+
+    def missing(self) -> list[str]:
+        """What should have come, and has not."""
+        return [
+            one.uri
+            for one in self.world.publications
+            if one.uri in self.uris
+            and any(opened.begun < one.begun and opened.ended == inf for opened in self.responses)
+            and not any(when >= one.begun and uri == one.uri for when, uri in self.heard)
+        ]
+
+    def check(self) -> None:
+        """See that changes came once, if nothing has gone wrong."""
+        most = Counter(one.uri for one in self.world.publications)
+        often = Counter(uri for _, uri in self.heard) - most
+        excused = self.witness.troubles or not often
+        self.witness.check(excused, f"{self.name} hears too often of {often}")

@@ -1,0 +1,335 @@
+"""What some clients do and what goes wrong meanwhile, by a seed, and whether it comes out well."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final, Protocol
+
+from support.sharing.clients import Client, World
+from support.sharing.listeners import Listener, ListenStream
+from support.sharing.wires import Wires
+from support.sharing.witness import Trouble, Witness
+
+WORKERS: Final = 3
+NAMES: Final = ("ada", "bob", "eve")
+"""The clients: two have a session each, and one has none."""
+
+
+class Site(Wires, Protocol):
+    """Workers and their engine, which can be disturbed."""
+
+    async def kill(self, worker: int) -> None: ...
+
+    async def replace(self, worker: int) -> None:
+        """Have a new worker in the place of one that was killed."""
+        ...
+
+    def stop(self, worker: int) -> None: ...
+
+    def go_on(self, worker: int) -> None: ...
+
+    async def away(self) -> None:
+        """Have the engine not answer."""
+        ...
+
+    async def back(self) -> None:
+        """Have the engine answer at once again."""
+        ...
+
+    async def restart(self) -> None:
+        """Have the engine begin anew, with all that it keeps."""
+        ...
+
+    async def lose(self) -> None:
+        """Have the engine begin anew, without anything."""
+        ...
+
+    async def slow(self, seconds: float) -> None:
+        """Have the engine take so long for each call."""
+        ...
+
+    async def forget(self, part: float) -> None:
+        """Have a part of the calls to the engine made, and not answered."""
+        ...
+
+
+@dataclass(frozen=True)
+class Action:
+    """What a client does after a pause, which is in leases as all times of a schedule."""
+
+    pause: float
+    name: str
+    given: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong at a time, for a while, maybe with one worker."""
+
+    at: float
+    name: str
+    lasts: float
+    worker: int | str | None = None
+    """Its number; or that of where a client listens or calls, or of the listen stream."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What each client does, in lanes side by side, and what goes wrong."""
+
+    seed: int
+    lanes: Sequence[tuple[int, Sequence[Action]]]
+    faults: Sequence[Fault]
+
+
+def schedule_of(seed: int) -> Schedule:
+    """The schedule of a seed."""
+    random = Random(seed)
+    story = random.choice(_STORIES) if random.random() < 0.3 else None
+    faults = [_fault(random) for _ in range(random.choice((0, 1, 1, 2)))]
+    calm = not (faults or story)
+    lanes = [
+        (client, [_action(random, client, calm) for _ in range(random.randint(1, 4))])
+        for client in (0, 1)
+        for _ in range(2)
+    ]
+    if story is not None:
+        told, faults = story(random)
+        lanes.append((0, told))
+    return Schedule(seed, lanes, faults)
+
+
+# What seldom comes together by itself.
+
+
+def _late_owner(random: Random) -> tuple[list[Action], list[Fault]]:
+    """A worker stops whose client goes on with its standalone stream elsewhere."""
+    later = ("later", 4, random.choice((0.1, 0.3, 0.6)))
+    told = [
+        Action(random.uniform(0.2, 1.0), "call", ([later], [])),
+        Action(random.uniform(0.2, 1.0), "move", (random.random() < 0.5,)),
+        Action(random.uniform(0.0, 0.5), "call", ([later], [])),
+    ]
+    return told, [Fault(random.uniform(0.2, 0.6), "stop", random.uniform(1.0, 2.0), "listens 0")]
+
+
+def _late_writer(random: Random) -> tuple[list[Action], list[Fault]]:
+    """A worker stops in a call with which its client goes on elsewhere."""
+    pause = ("sleep", random.choice((0.2, 0.5)))
+    steps = [("log",), pause, ("log",), pause, ("log",)]
+    told = [Action(0.1, "call", (steps, [random.randint(1, 2)]))]
+    lasts = random.uniform(0.8, 2.0)
+    return told, [Fault(random.uniform(0.15, 0.5), "stop", lasts, "calls 0")]
+
+
+def _missed_change(random: Random) -> tuple[list[Action], list[Fault]]:
+    """A change is lost with all that the engine kept before a worker has seen it."""
+    uri = f"file:///{random.randrange(3)}"
+    told = [Action(random.uniform(0.2, 0.6), "publish", (uri,))]
+    faults = [
+        Fault(0.15, "stop", random.uniform(0.5, 1.5), "stream"),
+        Fault(random.uniform(0.3, 1.0), "lose", 0.1),
+    ]
+    return told, faults
+
+
+def _death_at_an_append(random: Random) -> tuple[list[Action], list[Fault]]:
+    """A worker dies before or after something that it says is stored."""
+    steps = [("log",)] * random.randint(0, 2) + [("die", random.choice(("before", "after")))]
+    steps += [("sleep", 0.05), ("log",), ("ask",), ("log",)]
+    told = [Action(random.uniform(0, 0.5), "call", (steps, []))]
+    return told, []
+
+
+_STORIES: Final = (_late_owner, _late_writer, _missed_change, _death_at_an_append)
+
+_FAULTS: Final = ("kill", "kill", "stop", "stop", "away", "restart", "lose", "slow", "forget")
+_WHERE: Final = (0, 1, 2, "listens 0", "listens 1", "calls 0", "calls 1", "stream")
+
+
+def _fault(random: Random) -> Fault:
+    name = random.choice(_FAULTS)
+    worker = random.choice(_WHERE) if name in ("kill", "stop") else None
+    lasts = random.choice((0.3, 1.2, 2.0))
+    return Fault(random.uniform(0, 1.5), name, lasts, worker)
+
+
+_ACTIONS: Final = (
+    *("call", "call", "call", "call", "move", "move", "break_off", "publish", "publish"),
+    *("subscribe", "subscribe", "unsubscribe", "level", "cancel", "intrude"),
+)
+
+
+def _action(random: Random, client: int, calm: bool) -> Action:
+    pause, name = random.uniform(0, 0.4), random.choice(_ACTIONS)
+    given: tuple[Any, ...] = ()
+    if name == "call":
+        breaks = [random.randint(1, 4) for _ in range(random.choice((0, 0, 1, 2)))]
+        given = (_steps(random, calm), breaks)
+    elif name in ("subscribe", "unsubscribe", "publish"):
+        given = (f"file:///{random.randrange(4)}",)
+    elif name == "level":
+        given = (random.choice(("debug", "info", "warning", "error")),)
+    elif name == "move":
+        given = (random.random() < 0.3,)
+    return Action(pause, name, given)
+
+
+def _steps(random: Random, calm: bool) -> list[tuple[Any, ...]]:
+    steps = [_step(random) for _ in range(random.randint(0, 5))]
+    if not calm and random.random() < 0.15:
+        dying = ("die", random.choice(("now", "before", "after")))
+        steps.insert(random.randint(0, len(steps)), dying)
+    return steps
+
+
+_STEPS: Final = ("log", "log", "log", "ask", "ask", "sleep", "progress", "later", "let_go")
+
+
+def _step(random: Random) -> tuple[Any, ...]:
+    name = random.choice(
+        ("log", "log", "log", "ask", "ask", "sleep", "progress", "later", "let_go")
+    )
+    if name == "sleep":
+        return (name, random.choice((0.0, 0.05, 0.5)))
+    if name == "later":
+        return (name, random.randint(1, 3), random.choice((0.0, 0.05, 0.3)))
+    return (name,)
+
+
+class Run:
+    """One run of a schedule."""
+
+    def __init__(self, schedule: Schedule, site: Site, witness: Witness) -> None:
+        self.schedule = schedule
+        self.site = site
+        self.witness = witness
+        self.world = World(site, WORKERS, witness, Random(schedule.seed), f"{schedule.seed}")
+        self.clients = [Client(self.world, name) for name in NAMES[:2]]
+        self.world.clients = self.clients
+        self.listeners = [Listener(client) for client in self.clients]
+        self.stream = ListenStream(self.world, NAMES[2], [f"file:///{i}" for i in range(3)])
+        self._engine = asyncio.Lock()
+        self._replacing: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        for fault in self.schedule.faults:
+            self.witness.say(str(fault))
+        await asyncio.gather(*(client.begin() for client in self.clients))
+        listening = [asyncio.create_task(one.listen()) for one in (*self.listeners, self.stream)]
+        doing = [self._do_all(*lane) for lane in self.schedule.lanes]
+        going_wrong = [self._go_wrong(fault) for fault in self.schedule.faults]
+        try:
+            await asyncio.gather(*doing, *going_wrong)
+            while self._replacing:
+                await asyncio.wait(self._replacing)
+            await self._settle()
+            await asyncio.gather(*(client.end() for client in self.clients))
+            for client in self.clients:
+                if client.ended:
+                    await client.see_it_ended()
+        finally:
+            self.stream.closing = True
+            for listener in self.listeners:
+                await listener.close()
+            for task in listening:
+                task.cancel()
+            await asyncio.gather(*listening, return_exceptions=True)
+
+    # What clients do.
+
+    async def _do_all(self, place: int, actions: Sequence[Action]) -> None:
+        for action in actions:
+            await asyncio.sleep(action.pause * self.witness.lease)
+            if not self.clients[place].over:
+                await self._do(place, action)
+
+    async def _do(self, place: int, action: Action) -> None:
+        client, listener, given = self.clients[place], self.listeners[place], action.given
+        if action.name == "call":
+            steps, breaks = given
+            await client.call([self._timed(step) for step in steps], breaks=breaks)
+        elif action.name == "move":
+            await listener.open(plain=given[0])
+        elif action.name == "break_off":
+            listener.break_off()
+        elif action.name == "publish":
+            await client.publish(given[0])
+        elif action.name == "level":
+            await client.choose_level(given[0])
+        else:
+            await getattr(client, action.name)(*given)
+
+    def _timed(self, step: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A step with its times in seconds."""
+        *kept, last = step
+        return (*kept, last * self.witness.lease) if isinstance(last, float) else step
+
+    # What goes wrong.
+
+    async def _go_wrong(self, fault: Fault) -> None:
+        await asyncio.sleep(fault.at * self.witness.lease)
+        worker = self._where(fault.worker)
+        if worker is None:
+            # There is one engine, which is mended before it breaks again.
+            async with self._engine:
+                await self._trouble(fault, None)
+        else:
+            await self._trouble(fault, worker)
+
+    def _where(self, worker: int | str | None) -> int | None:
+        if not isinstance(worker, str):
+            return worker
+        what, _, number = worker.partition(" ")
+        if what == "calls":
+            return self.clients[int(number)].calling
+        responses = (self.listeners[int(number)] if number else self.stream).responses
+        return responses[-1].worker if responses else 0
+
+    async def _trouble(self, fault: Fault, worker: int | None) -> None:
+        lease, site = self.witness.lease, self.site
+        trouble = self.witness.begin(fault.name, worker)
+        if worker is not None:
+            await site.kill(worker) if fault.name == "kill" else site.stop(worker)
+        elif fault.name == "lose":
+            self.witness.forgotten = True
+            await site.lose()
+        elif fault.name == "slow":
+            await site.slow(lease / 20)
+        elif fault.name == "forget":
+            await site.forget(0.2)
+        else:
+            await getattr(site, fault.name)()
+        await asyncio.sleep(fault.lasts * lease)
+        await self._mend(trouble)
+
+    async def _mend(self, trouble: Trouble) -> None:
+        if trouble.what == "kill":
+            assert trouble.worker is not None
+            await self.site.replace(trouble.worker)
+        elif trouble.what == "stop":
+            assert trouble.worker is not None
+            self.site.go_on(trouble.worker)
+        else:
+            await self.site.back()
+        self.witness.end(trouble)
+
+    def dies(self, worker: int) -> None:
+        """Have a worker replaced that is about to die by itself."""
+        task = asyncio.create_task(self._replace(self.witness.begin("kill", worker)))
+        self._replacing.add(task)
+        task.add_done_callback(self._replacing.discard)
+
+    async def _replace(self, trouble: Trouble) -> None:
+        await asyncio.sleep(0.7 * self.witness.lease)
+        await self._mend(trouble)
+
+    # What has to come out.
+
+    async def _settle(self) -> None:
+        for stream in (*self.listeners, self.stream):
+            missing: Callable[[], list[str]] = stream.missing
+            if not await self.witness.until(lambda missing=missing: not missing()):
+                self.witness.wrong(f"nothing is heard of {missing()}")
+            stream.check()

@@ -1,0 +1,442 @@
+"""Workers in one process, on an engine in its memory, in a time that passes only when all wait.
+
+So a second takes no time, and what a seed has shown it shows again. What is between the workers and
+their engine takes random moments, and can be cut, slow, or forgetful; workers can stop or be gone.
+"""
+
+import asyncio
+import selectors
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from random import Random
+from typing import Any, Final
+
+from support.sessions.talking import pkg, runtime
+from support.sharing.scripted import Hooks, app_of
+from support.sharing.witness import Witness
+
+sharing = runtime("sharing.engine")
+
+_TIMEOUT: Final = 0.4
+"""Seconds after which a call to an engine that does not answer is given up."""
+
+_DELAY: Final = 0.002
+
+
+class _Skipping(selectors.SelectSelector):
+    """A selector that does not wait: it skips the time until something happens."""
+
+    now = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        ready = super().select(0)
+        if not ready:
+            if timeout is None:
+                raise RuntimeError("all wait, and nothing can happen any more")
+            self.now += max(timeout, 0)
+        return ready
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """An event loop whose clock goes on only while nobody has anything to do."""
+
+    def __init__(self) -> None:
+        self._skipping = _Skipping()
+        super().__init__(self._skipping)
+
+    def time(self) -> float:
+        return self._skipping.now
+
+
+class Engine:
+    """An engine that keeps everything in memory, at the end of unreliable wires."""
+
+    def __init__(self, random: Random, lease: float) -> None:
+        self.memory = pkg.MemoryEngine()
+        self.random = random
+        self.lease = lease
+        self.away = False
+        self.delay = _DELAY
+        """The longest time that a call takes on its way there, and on its way back."""
+        self.forgetful = 0.0
+        """How often the answer to a call is lost."""
+        self.connections: dict[str, Connection] = {}
+
+    def connect(self, worker: str, lease: float, receive: Callable[[Any], None]) -> Any:
+        return self._connected(worker, receive)
+
+    @asynccontextmanager
+    async def _connected(
+        self, worker: str, receive: Callable[[Any], None]
+    ) -> AsyncGenerator["Connection", None]:
+        connection = self.connections[worker] = Connection(self, worker, receive)
+        self.memory.workers[worker] = connection.take
+        renewing = asyncio.create_task(connection.renew())
+        pumping = asyncio.create_task(connection.pump())
+        try:
+            yield connection
+        finally:
+            for task in (renewing, pumping):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            connection.leased = -1.0
+            self.memory.workers.pop(worker, None)
+
+    def alive(self, worker: str) -> bool:
+        connection = self.connections.get(worker)
+        return connection is not None and _now() - connection.leased < self.lease
+
+    def lose(self) -> None:
+        """Forget everything."""
+        workers, self.memory = dict(self.memory.workers), pkg.MemoryEngine()
+        self.memory.workers.update(workers)
+        for connection in self.connections.values():
+            connection.missed = True
+            connection.leased = -1.0
+            connection.coming.clear()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+class Connection:
+    """The connection of one worker; `leased` is when the engine has last heard of it."""
+
+    def __init__(self, engine: Engine, name: str, receive: Callable[[Any], None]) -> None:
+        self.engine = engine
+        self.name = name
+        self.leased = self.renewed = _now()
+        self.missed = False
+        self.dead = False
+        """Whether the worker was killed; what it does from now on reaches nobody."""
+        self.going = asyncio.Event()
+        """Not set while the worker is stopped."""
+        self.going.set()
+        self.coming: deque[Any] = deque()
+        self._receive = receive
+        self._more = asyncio.Event()
+        self._line = asyncio.Lock()
+        self.before: Callable[[str], None] = lambda _: None
+        self.after: Callable[[str], None] = lambda _: None
+        self.sessions = _Part(self, "sessions")
+        self.events = _Part(self, "events")
+        self.mail = self.bus = _Part(self, "mail")
+
+    @property
+    def current(self) -> bool:
+        return not self.dead and _now() - self.renewed < self.engine.lease
+
+    async def renew(self) -> None:
+        """Hold the lease, and say when it has lapsed."""
+        while not self.dead:
+            asked = _now()
+            await self.going.wait()
+            if not self.engine.away:
+                late = _now() - self.leased >= self.engine.lease or not self.current
+                if self.missed or late:
+                    self.missed = False
+                    self._receive(sharing.GAP)
+                self.leased, self.renewed = _now(), asked
+            await asyncio.sleep(self.engine.lease / 3)
+
+    def take(self, delivery: Any) -> None:
+        """Have something on its way to the worker."""
+        if not self.dead:
+            self.coming.append(delivery)
+            self._more.set()
+
+    async def pump(self) -> None:
+        """Deliver what is on its way, in its order."""
+        while True:
+            await self._more.wait()
+            await self._wander()
+            await self.going.wait()
+            while self.engine.away:
+                await asyncio.sleep(0.01)
+            if not self.coming:
+                self._more.clear()
+            elif not self.dead:
+                self._receive(self.coming.popleft())
+
+    async def _wander(self) -> None:
+        await asyncio.sleep(self.engine.random.uniform(0, self.engine.delay))
+
+    async def call(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
+        try:
+            async with asyncio.timeout(_TIMEOUT), self._line:
+                await self._wander()
+                await self._reach()
+                outcome = await self._made(part, method, given, named)
+                if self.engine.random.random() < self.engine.forgetful:
+                    await asyncio.sleep(_TIMEOUT)
+            await self._wander()
+            await self._reach()
+        except TimeoutError:
+            # The clock of a stopped worker has not gone on.
+            await self.going.wait()
+            raise pkg.EngineUnavailable("it does not answer in time") from None
+        return outcome
+
+    async def _reach(self) -> None:
+        await self.going.wait()
+        if self.dead:
+            raise pkg.EngineUnavailable("this worker is gone")
+        while self.engine.away:
+            await asyncio.sleep(0.01)
+
+    async def _made(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
+        engine = self.engine
+        if method == "alive":
+            return frozenset(worker for worker in given[0] if engine.alive(worker))
+        gone = frozenset[str]()
+        if method == "send":
+            gone = frozenset(worker for worker, _ in given[0] if not engine.alive(worker))
+            given = [[one for one in given[0] if one[0] not in gone]]
+        self.before(method)
+        await self._reach()
+        memory = runtime("sharing.memory").MemoryConnection(engine.memory)
+        outcome = await getattr(getattr(memory, part), method)(*given, **named)
+        self.after(method)
+        return gone if method == "send" else outcome
+
+
+class _Part:
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection = connection
+        self._name = name
+
+    def __getattr__(self, method: str) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            return self._connection.call(self._name, method, given, named)
+
+        return call
+
+
+class Reply:
+    """A response of an application in this process."""
+
+    def __init__(self, worker: "Worker") -> None:
+        self.status = 0
+        self.fields: dict[str, str] = {}
+        self.begun = asyncio.Event()
+        self.gone = asyncio.Event()
+        self.broken = False
+        self.over = False
+        self._worker = worker
+        self._pieces: deque[bytes] = deque()
+        self._more = asyncio.Event()
+
+    async def send(self, message: Any) -> None:
+        await self._worker.going.wait()
+        if self._worker.dead or self.broken:
+            return
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.fields = {name.decode(): value.decode() for name, value in message["headers"]}
+        else:
+            self._pieces.append(message.get("body", b""))
+            self.over = not message.get("more_body", False)
+        self.begun.set()
+        self._more.set()
+
+    def reset(self) -> None:
+        """Break, because the worker is gone, or has failed."""
+        self.broken = not self.over
+        self.begun.set()
+        self._more.set()
+        self.gone.set()
+
+    async def pieces(self) -> AsyncGenerator[bytes, None]:
+        while True:
+            while self._pieces:
+                yield self._pieces.popleft()
+            if self.over:
+                return
+            if self.broken:
+                raise ConnectionResetError("it broke")
+            self._more.clear()
+            await self._more.wait()
+
+    def break_off(self) -> None:
+        self.reset()
+
+
+class Worker:
+    """One application, and whether it goes on."""
+
+    def __init__(self, app: Any, hooks: Hooks) -> None:
+        self.app = app
+        self.hooks = hooks
+        self.dead = False
+        self.going = asyncio.Event()
+        self.going.set()
+        self.connection: Connection | None = None
+        self.requests: dict[asyncio.Task[None], Reply] = {}
+
+    async def ask(self, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
+        if self.dead:
+            raise ConnectionRefusedError("nobody is there")
+        headers = [(b"host", b"localhost"), (b"content-length", b"%d" % len(body))]
+        headers += [(name.encode(), value.encode()) for name, value in fields.items()]
+        scope = {"type": "http", "method": method, "path": "/mcp", "headers": headers}
+        reply = Reply(self)
+        task = asyncio.create_task(self._serve(scope, reply, body))
+        self.requests[task] = reply
+        task.add_done_callback(lambda _: self.requests.pop(task, None))
+        await reply.begun.wait()
+        if not reply.status:
+            raise ConnectionResetError("it broke")
+        return reply
+
+    async def _serve(self, scope: Any, reply: Reply, body: bytes) -> None:
+        bodies = [body]
+
+        async def receive() -> Any:
+            await self.going.wait()
+            if bodies:
+                return {"type": "http.request", "body": bodies.pop(), "more_body": False}
+            await reply.gone.wait()
+            return {"type": "http.disconnect"}
+
+        await self.going.wait()
+        try:
+            await self.app({"root_path": "", "query_string": b"", **scope}, receive, reply.send)
+        finally:
+            if not reply.over:
+                reply.reset()
+
+    def stop(self) -> None:
+        self.going.clear()
+        if self.connection is not None:
+            self.connection.going.clear()
+
+    def go_on(self) -> None:
+        self.going.set()
+        if self.connection is not None:
+            self.connection.going.set()
+
+    def kill(self) -> None:
+        """Have nothing come from it any more."""
+        self.dead = True
+        if self.connection is not None:
+            self.connection.dead = True
+        for reply in list(self.requests.values()):
+            reply.reset()
+        self.go_on()
+
+    async def close(self) -> None:
+        for reply in list(self.requests.values()):
+            reply.gone.set()
+        await self.hooks.close()
+        await self.app.close()
+        if self.requests:
+            await asyncio.wait(list(self.requests))
+
+
+class Simulated:
+    """The workers of an endpoint, some of which are gone, and their engine."""
+
+    def __init__(self, random: Random, number: int, names: Sequence[str], witness: Witness) -> None:
+        self.engine = Engine(random, witness.lease)
+        self._names = names
+        self._witness = witness
+        self._all: list[Worker] = []
+        self.workers = [self._made(place) for place in range(number)]
+
+    def _made(self, place: int) -> Worker:
+        def note(what: str) -> None:
+            if not worker.dead:
+                self._witness.note(what)
+
+        def die(when: str) -> None:
+            note(f"dies {place}")
+            arm(worker, when)
+
+        hooks = Hooks(note, die)
+        worker = Worker(None, hooks)
+        engine = _Watched(self.engine, worker)
+        worker.app = app_of(engine, self._names, hooks, self._witness.lease)
+        self._all.append(worker)
+        return worker
+
+    async def ask(self, worker: int, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
+        return await self.workers[worker].ask(method, fields, body)
+
+    # Troubles.
+
+    async def kill(self, worker: int) -> None:
+        self.workers[worker].kill()
+
+    async def replace(self, worker: int) -> None:
+        self.workers[worker].kill()
+        self.workers[worker] = self._made(worker)
+
+    def stop(self, worker: int) -> None:
+        self.workers[worker].stop()
+
+    def go_on(self, worker: int) -> None:
+        self.workers[worker].go_on()
+
+    async def away(self) -> None:
+        self.engine.away = True
+
+    async def back(self) -> None:
+        self.engine.away = False
+        self.engine.delay = _DELAY
+        self.engine.forgetful = 0.0
+
+    async def restart(self) -> None:
+        self.engine.away = True
+
+    async def lose(self) -> None:
+        self.engine.lose()
+
+    async def slow(self, seconds: float) -> None:
+        self.engine.delay = seconds
+
+    async def forget(self, part: float) -> None:
+        self.engine.forgetful = part
+
+    async def close(self) -> None:
+        self.engine.away = False
+        for worker in self._all:
+            worker.go_on()
+        await asyncio.gather(*(worker.close() for worker in self._all))
+
+
+class _Watched:
+    """The engine, of whose connection a worker knows."""
+
+    def __init__(self, engine: Engine, worker: Worker) -> None:
+        self._engine = engine
+        self._worker = worker
+
+    @asynccontextmanager
+    async def connect(
+        self, name: str, lease: float, receive: Any
+    ) -> AsyncGenerator[Connection, None]:
+        async with AsyncExitStack() as stack:
+            entered = self._engine.connect(name, lease, receive)
+            connection = await stack.enter_async_context(entered)
+            self._worker.connection = connection
+            yield connection
+
+
+def arm(worker: Worker, when: str) -> None:
+    """Have a worker die at a moment: now, or before or after the next events are stored."""
+    connection = worker.connection
+    assert connection is not None
+
+    def at(method: str) -> None:
+        if method == "append":
+            worker.kill()
+
+    if when == "now":
+        worker.kill()
+    elif when == "before":
+        connection.before = at
+    else:
+        connection.after = at
