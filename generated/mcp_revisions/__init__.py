@@ -113,13 +113,6 @@ if TYPE_CHECKING:
     from ._runtime.http.server.run import (
         run_http as run_http,
     )
-    from ._runtime.http.server.stores import (
-        EventStore as EventStore,
-        MemoryEventStore as MemoryEventStore,
-        SessionRecord as SessionRecord,
-        SessionStore as SessionStore,
-        StoredEvent as StoredEvent,
-    )
     from ._runtime.rpc.peer import (
         WrongCall as WrongCall,
     )
@@ -146,6 +139,19 @@ if TYPE_CHECKING:
     from ._runtime.server.stdio import (
         run_stdio as run_stdio,
         serve_stdio as serve_stdio,
+    )
+    from ._runtime.sharing.engine import (
+        EngineUnavailable as EngineUnavailable,
+        Shared as Shared,
+    )
+    from ._runtime.sharing.memory import (
+        MemoryEngine as MemoryEngine,
+    )
+    from ._runtime.sharing.postgres import (
+        PostgresEngine as PostgresEngine,
+    )
+    from ._runtime.sharing.redis import (
+        RedisEngine as RedisEngine,
     )
     from ._runtime.testing import (
         ConnectInMemory as ConnectInMemory,
@@ -216,7 +222,7 @@ __all__ = [
     "Declined",
     "Depends",
     "Disconnected",
-    "EventStore",
+    "EngineUnavailable",
     "File",
     "Form",
     "HttpApp",
@@ -231,7 +237,7 @@ __all__ = [
     "LocalError",
     "Loss",
     "McpError",
-    "MemoryEventStore",
+    "MemoryEngine",
     "MethodCall",
     "MethodNotFound",
     "Middleware",
@@ -242,6 +248,7 @@ __all__ = [
     "Network",
     "Opener",
     "Options",
+    "PostgresEngine",
     "Principal",
     "Progress",
     "ProtectedResource",
@@ -250,6 +257,7 @@ __all__ = [
     "RateLimit",
     "Received",
     "Reconnection",
+    "RedisEngine",
     "RemoteError",
     "RequestTimeout",
     "ResourceNotFound",
@@ -259,10 +267,8 @@ __all__ = [
     "RouteResponse",
     "Servers",
     "SessionEnd",
-    "SessionRecord",
-    "SessionStore",
+    "Shared",
     "StatusError",
-    "StoredEvent",
     "Telemetry",
     "Timing",
     "ToolError",
@@ -391,11 +397,6 @@ _MODULES = {
     "RouteRequest": "http.server.routes",
     "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
-    "EventStore": "http.server.stores",
-    "MemoryEventStore": "http.server.stores",
-    "SessionRecord": "http.server.stores",
-    "SessionStore": "http.server.stores",
-    "StoredEvent": "http.server.stores",
     "WrongCall": "rpc.peer",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
@@ -409,6 +410,11 @@ _MODULES = {
     "serve": "server.serve",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
+    "EngineUnavailable": "sharing.engine",
+    "Shared": "sharing.engine",
+    "MemoryEngine": "sharing.memory",
+    "PostgresEngine": "sharing.postgres",
+    "RedisEngine": "sharing.redis",
     "ConnectInMemory": "testing",
     "in_memory": "testing",
     "prompt": "toolkit.decorators",

@@ -380,7 +380,9 @@ async def test_a_name_that_nobody_can_have_is_that_of_nobody(shared: SharedEngin
                     read(a, name, 1),
                     sessions.open("key", "a"),
                 )
-                assert sent == {name} and living == {"a"} and found is None
+                assert sent == {name}
+                assert living == {"a"}
+                assert found is None
                 assert other == StoredSession(b"new", 1, "a", 1, 0)
         await until(lambda: len(a.letters) == 5)
 

@@ -592,25 +592,37 @@ class _Calls:
         return reply
 
     async def _send(self) -> None:
-        replies: list[Any]
-        while self._waiting:
-            some = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
-            # Nobody waits any more for those that are done.
-            if not (calls := [call for call in some if not call[1].done()]):
+        calls = list[tuple[_Command, Future[Any]]]()
+        try:
+            while self._waiting:
+                some = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
+                # Nobody waits any more for those that are done.
+                if calls := [call for call in some if not call[1].done()]:
+                    self._settle(calls, await self._replies([command for command, _ in calls]))
+        finally:
+            # An event loop that ends cancels this task, too, which others may still count on.
+            self._task, left = None, [*calls, *self._waiting]
+            self._waiting.clear()
+            self._settle(left, [EngineUnavailable("the event loop ends") for _ in left])
+
+    async def _replies(self, commands: Sequence[_Command]) -> Sequence[Any]:
+        try:
+            replies = await self.line.run(commands)
+            await self._listener.compare(self.line)
+        except EngineUnavailable as error:
+            return [EngineUnavailable(*error.args) for _ in commands]
+        return replies
+
+    def _settle(
+        self, calls: Iterable[tuple[_Command, Future[Any]]], replies: Sequence[Any]
+    ) -> None:
+        for (_, waiter), reply in zip(calls, replies, strict=True):
+            if waiter.done():
                 continue
-            try:
-                replies = await self.line.run([command for command, _ in calls])
-                await self._listener.compare(self.line)
-            except EngineUnavailable as error:
-                replies = [EngineUnavailable(*error.args) for _ in calls]
-            for (_, waiter), reply in zip(calls, replies, strict=True):
-                if waiter.done():
-                    continue
-                if isinstance(reply, EngineUnavailable):
-                    waiter.set_exception(reply)
-                else:
-                    waiter.set_result(reply)
-        self._task = None
+            if isinstance(reply, EngineUnavailable):
+                waiter.set_exception(reply)
+            else:
+                waiter.set_result(reply)
 
     @property
     def busy(self) -> bool:

@@ -3,7 +3,7 @@
 It is what an application has that shares nothing with others; there it only keeps events.
 """
 
-from asyncio import get_running_loop
+from asyncio import AbstractEventLoop, get_running_loop
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -36,6 +36,7 @@ class MemoryEngine:
         self.sessions: Final = MemorySessions(self)
         self.events: Final = MemoryEvents(max_events, max_bytes)
         self.workers: Final = dict[str, Receive]()
+        self.loops: Final = dict[str, AbstractEventLoop]()
 
     def connect(
         self, worker: str, lease: float, receive: Receive
@@ -46,23 +47,22 @@ class MemoryEngine:
     async def _connected(
         self, worker: str, receive: Receive
     ) -> "AsyncGenerator[MemoryConnection, None]":
-        self.workers[worker] = receive
+        self.workers[worker], self.loops[worker] = receive, get_running_loop()
         try:
             yield MemoryConnection(self)
         finally:
-            del self.workers[worker]
+            del self.workers[worker], self.loops[worker]
 
 
 class MemoryConnection:
     """The connection of a worker, which is the engine itself."""
 
     def __init__(self, engine: MemoryEngine) -> None:
-        self._workers = engine.workers
+        self._workers, self._loops = engine.workers, engine.loops
         self.sessions: Final = engine.sessions
         self.events: Final = engine.events
         self.mail: Final = self
         self.bus: Final = self
-        self.current: Final = True
 
     @property
     def current(self) -> bool:
@@ -78,7 +78,7 @@ class MemoryConnection:
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         for content in changes:
-            for worker in self._workers:
+            for worker in [*self._workers]:
                 self._deliver(worker, Change(content))
 
     def _deliver(self, worker: str, delivery: Delivery) -> None:
@@ -87,7 +87,9 @@ class MemoryConnection:
             if (receive := self._workers.get(worker)) is not None:
                 receive(delivery)
 
-        get_running_loop().call_soon(deliver)
+        if (loop := self._loops.get(worker)) is not None:
+            # It may be that of another thread.
+            loop.call_soon_threadsafe(deliver)
 
 
 @dataclass(slots=True)
@@ -152,12 +154,14 @@ class MemorySessions:
             if session.owner == worker:
                 session.owner = None
 
-    async def end(self, key: str, lifetime: float) -> frozenset[str] | None:
-        session = self._found(key)
+    async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
+        self._expire(get_running_loop().time())
+        session = self._sessions.get(key)
         if session is None:
-            if key not in self._sessions:
-                # Its events may be kept all the same.
-                self._engine.events.forget(key)
+            # Its events may be kept all the same.
+            self._engine.events.forget(key)
+            return None
+        if session.ended and not again:
             return None
         session.ended = True
         self._refresh(key, session, get_running_loop().time() + lifetime)
@@ -272,8 +276,13 @@ class MemoryEvents:
         self._opened(key, stream).followers |= {worker}
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
-        if (kept := self._sessions.get(key, {}).get(stream)) is not None:
+        streams = self._sessions.get(key, {})
+        if (kept := streams.get(stream)) is not None:
             kept.followers -= {worker}
+            if kept.last < 0 and not (kept.followers or kept.ended):
+                del streams[stream]
+            if not streams:
+                del self._sessions[key]
 
     def _opened(self, key: str, stream: str) -> _Stream:
         streams = self._sessions.setdefault(key, {})

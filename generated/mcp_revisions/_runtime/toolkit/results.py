@@ -7,12 +7,14 @@ goes into a text block, for clients that do not know structured content (2025-11
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from types import UnionType
 from typing import Any, Final, TypeAlias, Union, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError, from_json
 
+from ..connection import Written
 from ..core.json import JSONObject, is_object, json_text
 from ..core.models.validation_errors import Problem, problems
 from ..core.schema_validation import Check, checker
@@ -24,6 +26,8 @@ from .revision_models import Models, RevisionModels, several, text_block
 
 RESULT: Final = "result"
 """The member that holds a value which is not a JSON object, in revisions that require one."""
+
+_PLAIN: Final = (bool, int, str)
 
 
 class UnfitResult(Exception):
@@ -109,7 +113,7 @@ class UnstructuredOutput:
         self._lists_content = lists_content
 
     def result(self, value: Any) -> Any:
-        """Return the result for a value; raise `UnfitResult`."""
+        """Return the result for a value, some as text; raise `UnfitResult`."""
         models = self._models
         if isinstance(value, str):
             return models.tool_result(value)
@@ -158,6 +162,7 @@ class StructuredOutput:
     """Structured results, with a schema.
 
     `write` returns a value as JSON text; it raises `UnfitResult`. `check` is for decoded JSON.
+    With `plain`, all values are of a class in `_PLAIN`.
     """
 
     def __init__(
@@ -166,8 +171,11 @@ class StructuredOutput:
         schema: JSONObject,
         write: Callable[[Any], bytes],
         check: Check,
+        *,
+        plain: bool = False,
     ) -> None:
         self._models = models
+        self._plain = plain
         self._results = models.call_results
         self._write, self._check = write, check
         wraps = not models.has_any_structured and schema.get("type") != "object"
@@ -177,18 +185,24 @@ class StructuredOutput:
             self.schema = _wrapped(schema) if self._wraps else schema
 
     def result(self, value: Any) -> Any:
+        if self._plain and type(value) in _PLAIN:
+            return self._members(value)
         if isinstance(value, self._results):
             return self._own_result(value)
+        return self._models.read_result(self._members(value))
+
+    def _members(self, value: Any) -> Written:
         text = self._write(value)
-        wire: Any = from_json(text)
+        wire = b'{"result":%b}' % text if self._wraps else text
         # A model is shown a text as it is: JSON would put it in quotes.
-        shown: str | None = wire if isinstance(wire, str) else None
-        if self._wraps:
-            text, wire = b'{"%b":%b}' % (RESULT.encode(), text), {RESULT: wire}
-        shown = text.decode() if shown is None else shown
-        if self.schema is None:
-            return self._models.tool_result(shown)
-        return self._models.tool_result(shown, structuredContent=wire)
+        shown = text if text.startswith(b'"') else json_text(wire.decode())
+        return Written(self._format % (shown if self.schema is None else (shown, wire)))
+
+    @cached_property
+    def _format(self) -> bytes:
+        structured: JSONObject = {} if self.schema is None else {"structuredContent": {}}
+        text: bytes = self._models.tool_result("", **structured).to_json()[1:-1]
+        return text.replace(b'""', b"%b").replace(b"{}", b"%b")
 
     def _own_result(self, result: Any) -> Any:
         is_plain = isinstance(result, self._models.call_result)
@@ -212,14 +226,17 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
     adapter = adapter_of(annotation, f"{where}: the return value")
     schema = schema_of(adapter.json_schema, where, mode="serialization")
     validator, to_json = adapter.validator, adapter.serializer.to_json
+    # For these there are no warnings, and asking for errors takes longer than writing.
+    plain = annotation in _PLAIN
+    warnings: Any = not plain and "error"
     # If a value is written in the form in which it is read, it can be read again in strict mode.
     # That finds an object that was changed after it was made.
     reads_again = schema == schema_of(adapter.json_schema, where, mode="validation")
 
     def write(value: Any) -> bytes:
         try:
-            text = to_json(validator.validate_python(value), by_alias=True, warnings="error")
-            if reads_again:
+            text = to_json(validator.validate_python(value), by_alias=True, warnings=warnings)
+            if reads_again and not plain:
                 validator.validate_json(text, strict=True)
         except ValidationError as error:
             raise UnfitResult(problems(error, value)) from None
@@ -234,7 +251,7 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
             return problems(error, wire)
         return []
 
-    return StructuredOutput(models, schema, write, check)
+    return StructuredOutput(models, schema, write, check, plain=plain)
 
 
 def _wrapped(schema: Mapping[str, Any]) -> JSONObject:

@@ -8,6 +8,7 @@ completions by decorated functions. A handler that a subclass overrides comes fi
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, overload
 
+from ..connection import Written
 from ..core.json import JSONObject
 from ..rules.handlers import Handlers, runtime_of
 from ..server.base import ServerBase, SessionBase
@@ -182,10 +183,8 @@ class Toolkit:
 
     async def on_call_tool(self, session: Any, params: Any) -> Any:
         runtime = self.__mcp_runtime__
-        tool = runtime.lists["tools"].get(params.name)
-        if tool is None:
-            return await runtime.answer("tools/call", session, params)
-        return await tool.answer(self, session, "tools/call", params)
+        result = await runtime.call(session, params)
+        return runtime.models.read_result(result) if isinstance(result, Written) else result
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:
         return await self.__mcp_runtime__.page("prompts", session, params)

@@ -4,7 +4,7 @@ https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
 import re
-from asyncio import Task, Timeout, create_task, get_running_loop, timeout
+from asyncio import Task, Timeout, TimerHandle, create_task, get_running_loop, timeout
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -40,6 +40,9 @@ _START: Final = 1.0
 
 # For it to go on.
 _PAUSE: Final = 1.0
+
+# How long an answer may take before its client is watched, in seconds; most take less.
+_SOON: Final = 0.05
 
 # Where a second value could mean something else to whoever looks at the first.
 _SINGLE: Final = frozenset(
@@ -106,6 +109,7 @@ class HttpExchange:
     """The id of who was authenticated."""
     authenticated: Principal | None = None
     """The same with their scopes."""
+    _watch: TimerHandle | Task[None] | None = None
     taken: int = 0
     """The bytes that `Bodies` counts for it."""
     closed: bool = False
@@ -138,15 +142,22 @@ class HttpExchange:
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
-    def watch(self, gone: Callable[[], None]) -> Task[None]:
-        """Call `gone` when the client goes away, unless the task that is returned is cancelled."""
+    def watch(self, gone: Callable[[], None]) -> None:
+        """Call `gone` when the client goes away, or soon after that, until `unwatch`."""
 
         async def watch() -> None:
             await self.gone()
             self._log.info("a client has gone before it was answered")
             gone()
 
-        return create_task(watch())
+        def begin() -> None:
+            self._watch = create_task(watch())
+
+        self._watch = get_running_loop().call_later(_SOON, begin)
+
+    def unwatch(self) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
 
     def respond(self, status: int, body: bytes = b"", fields: Iterable[Field] = ()) -> Work:
         """Return what sends a whole response; its body is JSON."""

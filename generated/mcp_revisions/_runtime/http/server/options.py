@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 from pydantic_core import to_json
 
 from ...core.http_request import Principal
+from ...sharing.engine import Shared
 from .asgi import Field, HttpRefusal
 from .cors import Cors
-from .stores import EventStore, SessionStore
 
 _POSITIVE: Final = (
     *("session_lifetime", "max_sessions", "keep_alive", "send_timeout", "head_timeout"),
@@ -154,10 +154,8 @@ class HttpOptions:
     """The time after which a session ends that has no request and no open stream."""
     max_sessions: int = 10_000
     """The most sessions at a time; a new one then replaces the one that is idle for longest."""
-    session_store: SessionStore | None = None
-    """The store that lets another process go on with a session; without it, none can."""
-    events: EventStore | None = None
-    """The store of what was sent, for clients that lose their connection; in memory by default."""
+    shared: Shared | None = None
+    """What this worker shares with the others that serve the endpoint; without it, nothing."""
     resumable: bool = True
     """Whether clients of the handshake revisions can ask again for what they missed."""
     retry: float = 1.0
@@ -189,6 +187,10 @@ class HttpOptions:
 
     It ends when the server publishes `tools_list_changed`.
     """
+    health_path: str | None = "/health"
+    """The path that says that the process lives, to anybody; None for none."""
+    ready_path: str | None = "/ready"
+    """The path that says whether requests can be served now, with 200 or 503; None for none."""
     old_sse: bool = False
     """Whether to serve clients of the transport of 2024-11-05, HTTP with SSE, too."""
     old_sse_path: str = "/sse"
@@ -210,8 +212,9 @@ class HttpOptions:
         if self.cors is not None and self.cors.credentials and unnamed:
             # Any page can be in a sandbox, whose origin is null.
             raise ValueError(f"Cors(credentials=True) needs named allowed_origins, not {unnamed}")
-        for name in ("path", "old_sse_path", "old_messages_path"):
-            if not getattr(self, name).startswith("/"):
+        for name in ("path", "old_sse_path", "old_messages_path", "health_path", "ready_path"):
+            path = getattr(self, name)
+            if path is not None and not path.startswith("/"):
                 raise ValueError(f"{name} has to begin with a slash")
         for name in _POSITIVE:
             if getattr(self, name) <= 0:

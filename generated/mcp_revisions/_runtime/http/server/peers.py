@@ -4,7 +4,16 @@ A letter that matters is acknowledged once it was dealt with. Who has not done s
 lease counts as gone: by then it has noticed that it was not heard of, and trusts nothing it knew.
 """
 
-from asyncio import FIRST_COMPLETED, Event, Future, Task, TimerHandle, get_running_loop, wait
+from asyncio import (
+    FIRST_COMPLETED,
+    Event,
+    Future,
+    Task,
+    TimerHandle,
+    get_running_loop,
+    shield,
+    wait,
+)
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -34,10 +43,21 @@ from ...sharing.memory import MemoryConnection, MemoryEngine
 
 _log: Final = getLogger(__name__)
 
+# Letters that were dealt with of late: they may come twice.
+_KNOWN: Final = 4096
+
 
 def key_of(id: str) -> str:
     """Return the key under which engines and workers know the session of an id."""
     return urlsafe_b64encode(sha256(id.encode()).digest()).rstrip(b"=").decode()
+
+
+def faults_in(error: ValueError) -> str:
+    """Return what is wrong with a value from an engine, but not the value: logs tell it to all."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    faults = error.errors(include_url=False, include_context=False, include_input=False)
+    return ", ".join(f"{fault['type']} at {fault['loc']}" for fault in faults[:3])
 
 
 # The letters. `session` is always the key of a session.
@@ -144,7 +164,7 @@ def _envelopes() -> TypeAdapter[_Envelope]:
 
 
 def _left_for(worker: str) -> str:
-    """Return the name of the stream of a session with letters for a worker; no client can ask."""
+    """Return the name of a stream with letters for a worker, which no client can ask for."""
     return f"{worker}?"
 
 
@@ -176,6 +196,8 @@ class Peers:
         """The name of this worker."""
         self.shared: Final = shared is not None
         self.lease: Final = Shared(engine=MemoryEngine()).lease if shared is None else shared.lease
+        self.gaps = 0
+        """The number of times that letters may have been lost, or the lease has lapsed."""
         self._options = shared
         self._lifetime = lifetime
         self._tasks = tasks
@@ -188,6 +210,8 @@ class Peers:
         self._on_gap: list[Callable[[], None]] = []
         self._numbers = count(1)
         self._sent: dict[int, _Sent] = {}
+        self._dealt_with: dict[tuple[str, int], Future[JSONObject | None]] = {}
+        """The answers to letters, by sender and number."""
         self._followed: dict[tuple[str, str], set[Event]] = {}
         self._timer: TimerHandle | None = None
         self._held: Task[None] | None = None
@@ -254,7 +278,7 @@ class Peers:
             try:
                 envelope = _envelopes().validate_json(delivery.content, strict=True)
             except ValidationError as error:
-                self._log.warning("a letter makes no sense, and is dropped: %s", error)
+                self._log.warning("a letter makes no sense, and is dropped: %s", faults_in(error))
             else:
                 self._read(envelope)
         elif isinstance(delivery, Change):
@@ -262,6 +286,7 @@ class Peers:
                 changed(delivery.content)
         else:
             assert delivery is GAP
+            self.gaps += 1
             for lost in self._on_gap:
                 lost()
             self._ring_all()
@@ -273,24 +298,41 @@ class Peers:
                 sent.settle(envelope.sender, letter.answer or {})
         elif isinstance(letter, Wake):
             self._ring(letter.session, letter.stream)
-        else:
-            self._tasks.start(self._deal_with(letter, envelope))
+        elif envelope.number is not None:
+            self._tasks.start(self._acknowledge(letter, envelope.sender, envelope.number))
 
-    async def _deal_with(self, letter: Any, envelope: _Envelope) -> None:
-        handle = self._handlers.get(type(letter))
-        # What nobody is interested in has been dealt with.
-        answer = None if handle is None else await handle(letter)
-        if envelope.number is None:
-            return
+    async def _acknowledge(self, letter: object, sender: str, number: int) -> None:
         try:
-            done = Acknowledged(number=envelope.number, answer=answer)
-            await self._mail([envelope.sender], done)
+            answer = await self._answer_to(letter, (sender, number))
+            await self._mail([sender], Acknowledged(number=number, answer=answer))
         except EngineUnavailable:
             self._log.info("a letter could not be acknowledged")
 
+    async def _answer_to(self, letter: object, place: tuple[str, int]) -> JSONObject | None:
+        """Deal with a letter, once however often it comes."""
+        known = self._dealt_with
+        if (before := known.get(place)) is not None:
+            return await shield(before)
+        answered: Future[JSONObject | None] = get_running_loop().create_future()
+        known[place] = answered
+        if len(known) > _KNOWN:
+            del known[next(iter(known))]
+        handle = self._handlers.get(type(letter))
+        try:
+            # What nobody is interested in has been dealt with.
+            answered.set_result(None if handle is None else await handle(letter))
+        finally:
+            if not answered.done():
+                # It may succeed when it comes again.
+                known.pop(place, None)
+                answered.cancel()
+        return answered.result()
+
     # What is sent.
 
-    async def tell(self, workers: Collection[str], letter: Letter) -> Mapping[str, JSONObject]:
+    async def tell(
+        self, workers: Collection[str], letter: Letter, number: int | None = None
+    ) -> Mapping[str, JSONObject]:
         """Send a letter; return what its readers say once all have acknowledged it, or are gone.
 
         It is sent twice where that takes long. Raise `EngineUnavailable`.
@@ -298,7 +340,7 @@ class Peers:
         waiting = set(workers) - {self.name}
         if not waiting or not self.shared:
             return {}
-        number, sent = next(self._numbers), _Sent(waiting)
+        number, sent = number or next(self._numbers), _Sent(waiting)
         self._sent[number] = sent
         try:
             for _ in range(2):
@@ -315,42 +357,45 @@ class Peers:
             del self._sent[number]
         return sent.answers
 
-    async def post(self, worker: str, letter: Letter) -> bool:
-        """Send a letter, and do not wait; return False if the worker is gone.
+    async def hand(
+        self, workers: Collection[str], letter: Answered | Notified
+    ) -> Collection[str]:
+        """Do as `tell`, and store the letter for who seems to be gone, which may only be late.
 
-        Raise `EngineUnavailable`.
+        Return those that are there, and do not acknowledge it. Raise `EngineUnavailable`.
         """
-        return self.shared and not await self._mail([worker], letter)
+        number = next(self._numbers)
+        late = set(workers) - {self.name} - (await self.tell(workers, letter, number)).keys()
+        for worker in sorted(late):
+            await self._leave(worker, _Envelope(sender=self.name, letter=letter, number=number))
+        # Who is back already may have looked before there was anything.
+        back = [worker for worker in late if not await self.is_gone(worker)]
+        return set(back) - (await self.tell(back, letter, number)).keys()
 
-    def _envelope(self, letter: Letter, number: int | None = None) -> _Envelope:
-        return _Envelope(sender=self.name, letter=letter, number=number)
-
-    async def _mail(
-        self, workers: Sequence[str], letter: Letter, number: int | None = None
-    ) -> frozenset[str]:
-        """Send a letter to several workers; return those that are gone."""
-        content = _envelopes().dump_json(self._envelope(letter, number))
-        return await self.engine.mail.send([(worker, content) for worker in workers])
-
-    async def leave(self, worker: str, letter: Answered | Notified) -> None:
-        """Store a letter for a worker that seems to be gone, which may only be late.
-
-        Raise `EngineUnavailable`.
-        """
-        content, number, refused = _envelopes().dump_json(self._envelope(letter)), 1, True
+    async def _leave(self, worker: str, envelope: _Envelope) -> None:
+        content, number, refused = _envelopes().dump_json(envelope), 1, True
         while refused:
-            appended = await self.append(letter.session, _left_for(worker), number, [content])
+            key, stream = envelope.letter.session, _left_for(worker)
+            appended = await self.append(key, stream, number, [content])
             refused = not (appended.accepted or appended.ended)
             number = appended.last + 1
 
     async def read_left(self, key: str) -> None:
-        """Deal with the letters about a session that were stored for this worker.
+        """Deal with what was stored about a session for this worker, which was late.
 
         Raise `EngineUnavailable`.
         """
         stored = await self.engine.events.read(key, _left_for(self.name), 0)
         for event in () if stored is None else stored.events:
             self._receive(Delivered(event.message))
+
+    async def _mail(
+        self, workers: Sequence[str], letter: Letter, number: int | None = None
+    ) -> frozenset[str]:
+        """Send a letter to several workers; return those that are gone."""
+        envelope = _Envelope(sender=self.name, letter=letter, number=number)
+        content = _envelopes().dump_json(envelope)
+        return await self.engine.mail.send([(worker, content) for worker in workers])
 
     async def is_gone(self, worker: str) -> bool:
         """Return whether the lease of a worker has lapsed; raise `EngineUnavailable`."""

@@ -4,23 +4,21 @@ A change is a cue to look again. So one may come twice, and where some may have 
 a cue for everything. What waits while the engine is away is little, and is never out of date.
 """
 
-from asyncio import Future, Task, get_running_loop, shield, sleep, wait
+from asyncio import Future, Task, get_running_loop, shield, sleep, timeout, wait
 from collections.abc import Collection, Iterator
-from contextlib import suppress
 from functools import cache
 from logging import getLogger
 from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...core.connection_errors import Disconnected
 from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
 from ...core.tasks import Tasks, call_in
 from ...core.throttle import Throttle
 from ...server.base import ServerBase, ServerRuntime
 from ...server.connection import ServerConnection
 from ...sharing.engine import EngineUnavailable
-from .peers import Peers
+from .peers import Peers, faults_in
 
 _log: Final = getLogger(__name__)
 
@@ -30,6 +28,9 @@ _MOST: Final = 1000
 # Seconds between attempts to reach an engine that is away, at first and at most.
 _SOON: Final = 0.1
 _LATER: Final = 2.0
+
+# Seconds for what waits when a worker ends, at most.
+_LAST: Final = 1.0
 
 _ANYTHING: Final = PublishedChange()
 
@@ -81,10 +82,17 @@ class ChangeRelay:
         """Publish what waits, if that can be done in so many seconds, and carry nothing more."""
         for runtime in (*self._servers, *self._by_session.values()):
             runtime.relays.pop(self, None)
-        sending = self._sending
-        if sending is not None:
-            await wait([sending], timeout=patience)
-            sending.cancel()
+        if self._sending is None:
+            return
+        self._sending.cancel()
+        await wait([self._sending])
+        try:
+            async with timeout(min(patience, _LAST)):
+                await self._publish(self._waiting)
+        except (EngineUnavailable, TimeoutError):
+            self._log.warning("%d changes could not be published", len(self._waiting))
+        finally:
+            self._let_go()
 
     # From servers to the bus.
 
@@ -119,11 +127,13 @@ class ChangeRelay:
                 changes, self._waiting = self._waiting, {}
                 attempt, self._attempt = self._attempt, self.loop.create_future()
                 try:
-                    await self._peers.engine.bus.publish([*map(_changes().dump_json, changes)])
+                    await self._publish(changes)
                     self._away, pause = False, _SOON
-                except EngineUnavailable:
-                    self._log.warning("changes wait, because the engine is away")
+                except BaseException as error:
                     self._away, self._waiting = True, {**changes, **self._waiting}
+                    if not isinstance(error, EngineUnavailable):
+                        raise
+                    self._log.warning("changes wait, because the engine is away")
                 finally:
                     attempt.set_result(None)
                 if self._away:
@@ -131,6 +141,15 @@ class ChangeRelay:
                     pause = min(2 * pause, _LATER)
         finally:
             self._sending = None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Keep nobody waiting for an attempt that may not be made."""
+        attempt, self._attempt = self._attempt, self.loop.create_future()
+        attempt.set_result(None)
+
+    async def _publish(self, changes: Collection[PublishedChange]) -> None:
+        await self._peers.engine.bus.publish([*map(_changes().dump_json, changes)])
 
     # From the bus to clients.
 
@@ -138,7 +157,7 @@ class ChangeRelay:
         try:
             change = _changes().validate_json(content, strict=True)
         except ValidationError as error:
-            self._log.warning("a change makes no sense, and is ignored: %s", error)
+            self._log.warning("a change makes no sense, and is ignored: %s", faults_in(error))
             return
         if change.method is None:
             self._cue()
@@ -178,9 +197,4 @@ class ChangeRelay:
             for method in (*LIST_CHANGES, RESOURCE_UPDATED):
                 runtime.count(method)
             for connection in self._own(runtime):
-                self._tasks.start(_cued(cast(ServerConnection, connection)))
-
-
-async def _cued(connection: ServerConnection) -> None:
-    with suppress(Disconnected):
-        await connection.cue()
+                self._tasks.start(cast(ServerConnection, connection).cue())

@@ -117,8 +117,8 @@ class LoggedStream:
             await self._take_from(taker, self.log.context.peers.name)
         # More may have been appended while this was read.
         await delivery.reach(self.log.last)
-        if self._closed:
-            # There is nothing to wait for any more.
+        if self._closed or missed.ended:
+            # There is nothing to wait for any more; another worker may have ended it.
             await delivery.complete()
         return True
 

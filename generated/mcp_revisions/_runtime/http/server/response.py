@@ -14,14 +14,17 @@ from ...core import errors
 from ...core.connection_errors import StatusError
 from ...core.http_request import HttpRequest
 from ...core.tasks import resumed
-from ...messages.jsonrpc import Batch, Parsed
+from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rpc.endpoint import Endpoint
 from ...rpc.jobs import Work
 from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import Field, HttpExchange, fields_of
-from .event_stream import EventResponse, Stream, StreamQueue, StreamSink
-from .state import HttpSession, HttpState
+from .event_stream import EventResponse
+from .request_streams import LoggedStream, Stream, StreamQueue
+from .session_streams import StreamSink
+from .sessions import HttpSession
+from .state import HttpState
 
 HANDSHAKE: Final[Mapping[int, int]] = {
     errors.PARSE_ERROR: 400,
@@ -48,7 +51,7 @@ class HttpResponse(StreamSink):
 
     `_is_open` returns whether the peer still waits for the answer to a request; without it, the
     peer does until there is one. In a session, a stream can be resumed, and what is said after the
-    answer goes to the stream that belongs to no request.
+    answer goes to the stream that belongs to no request; then `_message` is what the client sent.
     """
 
     exchange: HttpExchange
@@ -56,10 +59,15 @@ class HttpResponse(StreamSink):
     _statuses: Mapping[int, int]
     _is_open: Callable[[errors.RequestId], bool] | None = None
     _session: HttpSession | None = None
+    _message: Parsed | Batch | None = None
     _queue: StreamQueue | None = None
     _event_response: EventResponse | None = None
     answered: bool = False
     """Whether there is an answer, or is to be none."""
+
+    @property
+    def full(self) -> bool:
+        return self._queue is not None and self._queue.queue.full
 
     @property
     def principal(self) -> str | None:
@@ -83,22 +91,20 @@ class HttpResponse(StreamSink):
                 pass
             else:
                 # 2026-07-28, basic/transports/streamable-http, "Cancellation"
-                watch = None if cancel is None else self.exchange.watch(cancel)
+                if cancel is not None:
+                    self.exchange.watch(cancel)
                 try:
                     await resumed(work, waiting)
                 finally:
-                    if watch is not None:
-                        watch.cancel()
+                    self.exchange.unwatch()
             if self._queue is not None or not self.answered:
                 await self.close()
         except BaseException:
             self.abort()
             raise
         finally:
-            log = None if self._queue is None else self._queue.stream.log
-            if self._session is not None and log is not None:
-                # Its events may still be asked for.
-                self._session.streams.pop(log.name, None)
+            if self._session is not None and self._queue is not None:
+                self._session.streams.done(self._queue.stream)
             self._state.working -= 1
             if self._state.closing:
                 self._state.ended.ring()
@@ -132,8 +138,9 @@ class HttpResponse(StreamSink):
         return not self.answered if self._is_open is None else self._is_open(id)
 
     def answer(self, data: bytes, error: errors.ProtocolError | None, /) -> Work:
-        self.answered = True
-        if self._queue is None and (self._session is None or self._state.sessions.store is None):
+        self.answered, session = True, self._session
+        is_saved = session is None or session.copy is None or not session.unsaved
+        if self._queue is None and is_saved:
             if error is None:
                 return self.exchange.respond(200, data)
             return self._refuse(data, error)
@@ -146,11 +153,11 @@ class HttpResponse(StreamSink):
         return self.exchange.respond(status, data, fields)
 
     async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:
-        if self._session is not None:
+        if self._session is not None and self._session.unsaved:
             # What was answered holds wherever the client asks next.
             await self._state.sessions.save(self._session)
         if self._queue is not None:
-            self._queue.queue.put(data)
+            self._queue.answer(data)
         elif error is None:
             await self.exchange.respond(200, data)
         else:
@@ -160,9 +167,7 @@ class HttpResponse(StreamSink):
         """Leave the response to `close` or `accept`."""
 
     async def release(self) -> None:
-        stream = self._opened().stream
-        if stream.log is not None:
-            await stream.release()
+        await self._opened().stream.release()
 
     async def close(self) -> None:
         """Complete the response; if there is no answer, as a stream without one."""
@@ -187,10 +192,17 @@ class HttpResponse(StreamSink):
     def _opened(self) -> StreamQueue:
         if self._queue is None:
             response = EventResponse(self.exchange, self._state.keep_alive)
-            self._event_response, session = response, self._session
-            stream = Stream(response) if session is None else session.stream(response)
+            self._event_response = response
+            stream = self._stream(response)
             self._queue = StreamQueue(stream, self._state.tasks)
         return self._queue
+
+    def _stream(self, response: EventResponse) -> Stream | LoggedStream:
+        if self._session is None:
+            return Stream(response)
+        members = self._message.members if isinstance(self._message, Batch) else [self._message]
+        ids = [one.id for one in members if isinstance(one, Call) and one.id is not None]
+        return self._session.streams.open(response, ids)
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         await self._sink().send(message, unless=unless)
@@ -201,7 +213,7 @@ class HttpResponse(StreamSink):
     def _sink(self) -> MessageSink:
         if not self.answered:
             return self._opened().queue
-        return _ANSWERED if self._session is None else self._session.standalone
+        return _ANSWERED if self._session is None else self._session.streams.standalone
 
 
 @contextmanager

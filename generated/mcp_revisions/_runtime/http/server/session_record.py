@@ -7,16 +7,21 @@ worked on, stays in the worker where it is.
 from asyncio import Lock
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
+from itertools import takewhile
+from typing import Final, NamedTuple
 
 from pydantic import TypeAdapter
 
 from ...core.json import JSONObject
 from ...core.subscriptions import Level
+from ...server.context import Switched
+
+CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
+"""The requests by which a client chooses."""
 
 
-class ClientChoices(NamedTuple):
-    """What the client of a session has chosen since it began, which all its workers know."""
+class Choices(NamedTuple):
+    """What was chosen of a session since it began, which all its workers know."""
 
     confirmed: bool
     """Whether the handshake is complete."""
@@ -24,15 +29,27 @@ class ClientChoices(NamedTuple):
     """The level of the least severe log entries that it wants."""
     subscriptions: frozenset[str]
     """The resources that it subscribed to."""
+    switched: Switched = ()
+    """What the server has switched on and off for it."""
 
-    def onto(self, base: "ClientChoices", stored: "ClientChoices") -> "ClientChoices":
+    def onto(self, base: "Choices", stored: "Choices") -> "Choices":
         """Return these choices, made from `base`, with those that are `stored` by now."""
-        return ClientChoices(
+        return Choices(
             self.confirmed or stored.confirmed,
             stored.level if self.level == base.level else self.level,
             stored.subscriptions - (base.subscriptions - self.subscriptions)
             | (self.subscriptions - base.subscriptions),
+            self._switched_onto(base.switched, stored.switched),
         )
+
+    def _switched_onto(self, base: Switched, stored: Switched) -> Switched:
+        if self.switched == base:
+            return stored
+        known = takewhile(lambda pair: pair[0] == pair[1], zip(self.switched, base, strict=False))
+        new = self.switched[sum(1 for _ in known) :]
+        again = {switch[:3] for switch in new}
+        # The last switch of an item counts.
+        return (*(switch for switch in stored if switch[:3] not in again), *new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +65,11 @@ class SessionRecord:
     confirmed: bool
     level: Level
     subscriptions: frozenset[str]
+    switched: Switched = ()
 
     @property
-    def choices(self) -> ClientChoices:
-        return ClientChoices(self.confirmed, self.level, self.subscriptions)
+    def choices(self) -> Choices:
+        return Choices(self.confirmed, self.level, self.subscriptions, self.switched)
 
     def to_bytes(self) -> bytes:
         return _records().dump_json(self)
@@ -73,12 +91,23 @@ class SessionCopy:
     """What a worker knows of a session that is stored for several."""
 
     key: str
-    choices: ClientChoices
+    choices: Choices
     """What is stored of them."""
     version: int
     as_of: int
     """The number of gaps there had been when it was read."""
     used: bool = True
     """Whether its lifetime has to begin anew."""
+    untold: bool = False
+    """Whether others may have a copy of what was stored before."""
+    hearsay: bool = False
+    """Whether another worker has written it, which may have failed before all others knew."""
     changing: Lock = field(default_factory=Lock)
     """Held until the other workers know of a change."""
+
+    def note_choice(self) -> None:
+        """Have all others know of what a client chooses, also if it is nothing new here.
+
+        A client that chooses again was not answered: not all may know of it then.
+        """
+        self.untold |= self.hearsay

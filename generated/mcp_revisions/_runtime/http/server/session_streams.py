@@ -66,7 +66,7 @@ class _Listening:
 
     def is_sure(self, context: StreamContext) -> bool:
         """Return whether this worker is known to be the owner still."""
-        return context.peers.current and context.gaps == self.gaps
+        return context.peers.current and context.peers.gaps == self.gaps
 
     def end(self) -> None:
         if self.delivery is not None:
@@ -91,6 +91,8 @@ class StandaloneStream(StreamSink):
     """Whether responses begin with an event without a message."""
     on_owned: Callable[[bool], None] | None = None
     """Called when this worker has become the owner, or is it no more."""
+    on_missed: Callable[[], object] | None = None
+    """Called when there was no owner for a time, who would have sent what was published."""
     _epoch: int = 0
     """The number of the latest claim that is known of."""
     _delivered: int = 0
@@ -182,20 +184,25 @@ class StandaloneStream(StreamSink):
         context = self._context
         if after is not None and (not context.resumable or await self.log.read(after) is None):
             return False
-        gaps, before = context.gaps, await self._claim()
+        gaps, before = context.peers.gaps, await self._claim()
         epoch = self._epoch if before is None else before.epoch + 1
         listening = _Listening(response, after, epoch, gaps)
-        if self._closed or epoch < self._epoch:
-            await response.close()
-        else:
-            self._let_go()
-            self._listening = listening
-            # The client learns at once that it is listened to.
-            await response.write(b"")
-        if before is not None:
-            # Also if there is a later claim: who made it knows of no owner before this one.
-            context.tasks.start(self._listen(listening, before))
-        elif self._listening is listening:
+        try:
+            if self._closed or epoch < self._epoch:
+                await response.close()
+            else:
+                self._let_go()
+                self._listening = listening
+                # The client learns at once that it is listened to.
+                await response.write(b"")
+        except BaseException:
+            await self.detach(response)
+            raise
+        finally:
+            if before is not None:
+                # Also if there is a later claim: who made it knows of no owner before this one.
+                context.tasks.start(self._listen(listening, before))
+        if before is None and self._listening is listening:
             # The session may end meanwhile, and the response with it.
             with suppress(Disconnected):
                 await self._begin(listening)
@@ -250,11 +257,15 @@ class StandaloneStream(StreamSink):
     async def _hand_over(self, before: StoredSession) -> None:
         """Have the owner before let go, and find out how far it has come."""
         delivered = before.delivered
-        if before.owner is not None:
-            letter = Claimed(session=self.log.key, epoch=self._epoch)
-            said = await self._context.peers.tell([before.owner], letter)
-            if isinstance(sent := said.get(before.owner, {}).get("delivered"), int):
+        owners = [] if before.owner is None else [before.owner]
+        letter = Claimed(session=self.log.key, epoch=self._epoch)
+        answers = await self._context.peers.tell(owners, letter)
+        for answer in answers.values():
+            if isinstance(sent := answer.get("delivered"), int):
                 delivered = max(delivered, sent)
+        was_ours = before.owner == self._context.peers.name
+        if not (answers or was_ours) and self.on_missed is not None:
+            self.on_missed()
         self._delivered = max(self._delivered, delivered)
 
     async def _begin(self, listening: _Listening) -> None:
@@ -283,7 +294,7 @@ class StandaloneStream(StreamSink):
         if delivery is None or not context.peers.current:
             # Without a lease, others may take this worker for gone.
             return
-        gaps, now = context.gaps, get_running_loop().time()
+        gaps, now = context.peers.gaps, get_running_loop().time()
         is_due = now - listening.noted_at >= context.peers.lease / 3
         if gaps != listening.gaps or (delivery.sent > listening.noted and is_due):
             is_owner = await self._note(listening)
@@ -325,10 +336,17 @@ class StandaloneStream(StreamSink):
     def claimed(self, epoch: int) -> JSONObject:
         """Let go, as the owner is another worker since that epoch; return how far this one came."""
         if epoch > self._epoch:
-            self._epoch = epoch
-            self._let_go()
-            self._own(False)
+            self.note_owner(epoch, owned=False)
         return {"delivered": self._delivered}
+
+    def note_owner(self, epoch: int, *, owned: bool) -> None:
+        """Note whether this worker is the owner since an epoch, unless a later one is known."""
+        if epoch > self._epoch:
+            self._epoch = epoch
+            if not owned:
+                self._let_go()
+        if epoch == self._epoch:
+            self._own(owned)
 
     def _let_go(self) -> _Listening | None:
         """Complete the response there is, and return what was known of it."""

@@ -23,7 +23,7 @@ from .asgi import HttpRefusal
 from .event_log import StreamContext
 from .peers import key_of
 from .servers import HttpServers
-from .session_record import ClientChoices, SessionCopy, SessionRecord
+from .session_record import Choices, SessionCopy, SessionRecord
 from .session_streams import SessionStreams
 
 _log: Final = getLogger(__name__)
@@ -44,6 +44,7 @@ class HttpSession:
     id: str
     principal: str | None
     """The id of who began it; nobody else may use it."""
+    revision: str
     connection: ServerConnection
     streams: SessionStreams
     used: float
@@ -60,30 +61,28 @@ class HttpSession:
         """The name of the session for engines and other workers."""
         return key_of(self.id) if self.copy is None else self.copy.key
 
-    @property
-    def revision(self) -> str:
-        return self.connection.endpoint.connection.table.revision
-
     # What other workers know of it.
 
     @property
-    def choices(self) -> ClientChoices:
+    def choices(self) -> Choices:
         connection = self.connection
         confirmed = connection.endpoint.connection.state is State.OPEN
-        return ClientChoices(confirmed, connection.level, connection.subscriptions)
+        return Choices(confirmed, connection.level, connection.subscriptions, connection.switched)
 
     @property
     def changed(self) -> bool:
-        """Return whether the client has chosen something that is not stored."""
-        stored = None if self.copy is None else self.copy.choices
-        return stored is not None and self.choices.onto(stored, stored) != stored
+        """Return whether something was chosen that is not stored, or that others do not know."""
+        copy, choices = self.copy, self.choices
+        if copy is None or choices == copy.choices:
+            return copy is not None and copy.untold
+        return copy.untold or choices.onto(copy.choices, copy.choices) != copy.choices
 
     @property
     def unsaved(self) -> bool:
         """Return whether something is to be saved, or made known, before an answer."""
         return self.copy is not None and (self.copy.changing.locked() or self.changed)
 
-    def record(self, choices: ClientChoices) -> bytes:
+    def record(self, choices: Choices) -> bytes:
         connection = self.connection.endpoint.connection
         record = SessionRecord(
             revision=self.revision,
@@ -93,10 +92,11 @@ class HttpSession:
             confirmed=choices.confirmed,
             level=cast(Level, choices.level),
             subscriptions=choices.subscriptions,
+            switched=choices.switched,
         )
         return record.to_bytes()
 
-    def choose(self, choices: ClientChoices) -> None:
+    def choose(self, choices: Choices) -> None:
         """Go on with other choices; raise the error of subscriptions that are too many."""
         before, connection = self.connection.subscriptions, self.connection.endpoint.connection
         for uri in before - choices.subscriptions:
@@ -104,6 +104,9 @@ class HttpSession:
         for uri in choices.subscriptions - before:
             self.connection.listeners.subscribe(uri)
         self.connection.level = choices.level
+        if choices.switched != self.connection.switched:
+            server = self.connection.server.__mcp_runtime__
+            server.switch_all(self.connection, choices.switched)
         if choices.confirmed and connection.state is State.OPEN_PENDING:
             connection.enter(State.OPEN)
 
@@ -193,7 +196,9 @@ class SessionRegistry:
         server_connection = ServerConnection(bound_server, connection, shared, streams.standalone)
         server_connection.endpoint.principal = principal
         server_connection.register()
-        session = self._sessions[id] = HttpSession(id, principal, server_connection, streams, now)
+        session = self._sessions[id] = HttpSession(
+            id, principal, table.revision, server_connection, streams, now
+        )
         if self._timer is None:
             self._look_later()
         return session

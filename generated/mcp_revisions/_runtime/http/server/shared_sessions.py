@@ -8,8 +8,10 @@ this worker, or not for it alone, are handed to those that they are for.
 """
 
 import re
-from asyncio import Lock, Semaphore, gather
+from asyncio import Lock, Semaphore, gather, sleep
 from collections.abc import Collection
+from contextlib import suppress
+from functools import partial
 from logging import getLogger
 from typing import Final
 from weakref import WeakValueDictionary
@@ -23,11 +25,11 @@ from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
 from ...rules.lifecycle import State
 from ...server.connection import BoundServer
-from ...sharing.engine import EngineUnavailable, StoredSession
+from ...sharing.engine import EngineUnavailable, Saved, StoredSession
 from .asgi import HttpRefusal
-from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, key_of
+from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, faults_in, key_of
 from .servers import HttpServers
-from .session_record import SessionCopy, SessionRecord, read_record
+from .session_record import CHOICES, SessionCopy, SessionRecord, read_record
 from .sessions import HttpSession, SessionRegistry
 
 _log: Final = getLogger(__name__)
@@ -55,7 +57,6 @@ class SharedSessions(SessionRegistry):
         self._by_key: dict[str, HttpSession] = {}
         # Who reads what is stored, or writes it, is alone with the session here.
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        self._gaps = 0
         self._lifetime = self._http.session_lifetime * _LONGER
         self._throttled = Throttle(_log)
         peers.on(Changed, self._on_changed)
@@ -72,21 +73,24 @@ class SharedSessions(SessionRegistry):
         session = self._sessions.get(id)
         if session is None or not self._peers.current:
             return None
-        return session if session.copy and session.copy.as_of == self._gaps else None
+        return session if session.copy and session.copy.as_of == self._peers.gaps else None
 
     async def open(self, id: str) -> HttpSession | None:
         if not _ID.fullmatch(id):
             # An engine is not asked for anything else.
             return None
         async with self._lock(key_of(id)):
-            return self._sure(id) or await self._read(id)
+            return self._sure(id) or await self._read(id, begins=True)
 
     def _lock(self, key: str) -> Lock:
         return self._locks.setdefault(key, Lock())
 
-    async def _read(self, id: str) -> HttpSession | None:
-        """Return a session as it is stored now, if it is; raise `EngineUnavailable`."""
-        as_of, name = self._gaps, self._peers.name
+    async def _read(self, id: str, *, begins: bool = False) -> HttpSession | None:
+        """Return a session as it is stored now, if it is; with `begins`, begin a copy of it.
+
+        Raise `EngineUnavailable`, and what `begin` raises.
+        """
+        as_of, name = self._peers.gaps, self._peers.name
         stored = await self._peers.engine.sessions.open(key_of(id), name)
         record = None if stored is None else self._understood(stored)
         session = self._sessions.get(id)
@@ -95,6 +99,9 @@ class SharedSessions(SessionRegistry):
                 await self.remove(session)
             return None
         if session is None:
+            if not begins:
+                # It had to make room while this was read.
+                return None
             session = await self._revived(id, record)
         copy = _copy_of(session)
         try:
@@ -105,8 +112,9 @@ class SharedSessions(SessionRegistry):
             self._throttled.warning("a session that is stored is not served: %s", error)
             await self.remove(session)
             return None
+        copy.hearsay |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
-        session.own(stored.owner == name)
+        session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
         return session
 
     def _understood(self, stored: StoredSession) -> SessionRecord | None:
@@ -115,7 +123,7 @@ class SharedSessions(SessionRegistry):
             if record.revision not in self._servers.offer.handshake:
                 raise ValueError(f"nobody here speaks {record.revision:.20}")
         except ValueError as error:
-            self._throttled.warning("a session that is stored is not served: %s", error)
+            self._throttled.warning("a session that is stored is not served: %s", faults_in(error))
             return None
         return record
 
@@ -131,9 +139,12 @@ class SharedSessions(SessionRegistry):
 
     def _adopt(self, session: HttpSession) -> None:
         key = key_of(session.id)
-        session.copy = SessionCopy(key, session.choices, 0, self._gaps)
-        session.streams.standalone.on_owned = session.own
+        session.copy = SessionCopy(key, session.choices, 0, self._peers.gaps)
+        standalone, connection = session.streams.standalone, session.connection
+        standalone.on_owned = session.own
+        standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
         self._by_key[key] = session
+        connection.settle = partial(self._settle, session)
         if self._servers.of_each and self._servers.relay is not None:
             self._servers.relay.add(session.connection.server, key)
 
@@ -142,30 +153,24 @@ class SharedSessions(SessionRegistry):
         return session if session and self._sessions.get(session.id) is session else None
 
     def _on_gap(self) -> None:
-        self._gaps += 1
         for session in self:
             # Nobody may ask for it, and yet it has streams that end when it does.
-            if session.under_way:
-                self._servers.tasks.start(self._renew(session))
             if session.under_way or session.connection.endpoint.connection.awaits:
-                self._servers.tasks.start(self._read_left(session))
+                self._servers.tasks.start(self._renew(session))
 
     async def _renew(self, session: HttpSession) -> None:
+        """See whether a session goes on, and what its client said while this worker was late."""
         copy = _copy_of(session)
-        async with self._lock(copy.key):
-            if self._found(copy.key) is session:
-                try:
-                    await self._read(session.id)
-                except EngineUnavailable:
-                    copy.as_of = _UNSURE
-
-    async def _read_left(self, session: HttpSession) -> None:
-        """Find the messages of the client for which this worker was late."""
-        while not session.ended:
+        while self._found(copy.key) is session:
             try:
-                await self._peers.read_left(_copy_of(session).key)
+                async with self._lock(copy.key):
+                    # There may have been several gaps meanwhile.
+                    if self._found(copy.key) is session and copy.as_of != self._peers.gaps:
+                        await self._read(session.id)
+                await self._peers.read_left(copy.key)
                 return
             except EngineUnavailable:
+                copy.as_of = _UNSURE
                 await self._streams.pause()
 
     # How they begin and end.
@@ -214,13 +219,42 @@ class SharedSessions(SessionRegistry):
 
     async def delete(self, session: HttpSession) -> None:
         copy, session.ended = _copy_of(session), True
+        # Who is reading it must not go on with it afterwards.
+        async with self._lock(copy.key):
+            try:
+                others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
+            except BaseException:
+                session.ended, copy.as_of = False, _UNSURE
+                self._servers.tasks.start(self._end_again(copy.key))
+                raise
+            await self.remove(self._found(copy.key) or session)
+        if others is None:
+            raise _ended()
         try:
-            others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
+            await self._peers.tell(others, Ended(session=copy.key))
         except BaseException:
-            session.ended, copy.as_of = False, _UNSURE
+            # Nobody who comes again finds out who they were.
+            self._servers.tasks.start(self._tell_of_end(others, copy.key))
             raise
-        await self.remove(session)
-        await self._peers.tell(others or (), Ended(session=copy.key))
+
+    async def _tell_of_end(self, others: Collection[str], key: str) -> None:
+        while True:
+            await self._streams.pause()
+            with suppress(EngineUnavailable):
+                await self._peers.tell(others, Ended(session=key))
+                return
+
+    async def _end_again(self, key: str) -> None:
+        """End a session that may have ended, so that all who have a copy know."""
+        while True:
+            await sleep(min(self._peers.lease / 3, 1.0))
+            try:
+                others = await self._peers.engine.sessions.end(key, self._lifetime, again=True)
+                await self._peers.tell(others or (), Ended(session=key))
+            except EngineUnavailable:
+                continue
+            await self._on_ended(Ended(session=key))
+            return
 
     async def _closed(self, session: HttpSession) -> None:
         """Let go of a copy; the session may go on elsewhere."""
@@ -270,77 +304,87 @@ class SharedSessions(SessionRegistry):
             if session.changed:
                 await self._write(session)
 
+    async def _settle(self, session: HttpSession) -> None:
+        """Do as `save`, for what is not the answer to a request."""
+        try:
+            if session.unsaved and not session.ended:
+                await self.save(session)
+        except (EngineUnavailable, HttpRefusal) as error:
+            self._throttled.info("what was chosen of a session is not saved: %s", error)
+
     async def _write(self, session: HttpSession, *, confirmed: bool = False) -> frozenset[str]:
         """Write the record of a session, and let those know who have a copy; return who they are.
 
         Raise `EngineUnavailable`, and `HttpRefusal` if the session is over.
         """
-        copy, engine, before = _copy_of(session), self._peers.engine, _copy_of(session).choices
+        copy = _copy_of(session)
         async with self._lock(copy.key):
-            saved = None
-            while saved is None:
-                choices = session.choices.onto(copy.choices, copy.choices)
-                if confirmed:
-                    choices = choices._replace(confirmed=True)
-                record, version, lifetime = session.record(choices), copy.version, self._lifetime
-                try:
-                    saved = await engine.sessions.save(
-                        copy.key, self._peers.name, record, version=version, lifetime=lifetime
-                    )
-                    if saved is None and await self._read(session.id) is not session:
-                        raise HttpRefusal(404, "The session was ended; begin anew with initialize")
-                except EngineUnavailable:
-                    # It may have been written.
-                    copy.as_of = _UNSURE
-                    raise
-            copy.choices, copy.version = choices, saved.version
-        if copy.choices != before:
+            try:
+                while (saved := await self._saved(session, copy, confirmed)) is None:
+                    if await self._read(session.id) is not session:
+                        raise _ended()
+            except EngineUnavailable:
+                # It may have been written, and is not known to others then.
+                copy.as_of, copy.untold = _UNSURE, True
+                raise
+        if copy.untold:
             await self._peers.tell(saved.others, Changed(session=copy.key))
+            copy.untold = copy.hearsay = False
         return saved.others
+
+    async def _saved(
+        self, session: HttpSession, copy: SessionCopy, confirmed: bool
+    ) -> Saved | None:
+        """Write a record in the place of the one that is known here, if that is still stored."""
+        choices = session.choices.onto(copy.choices, copy.choices)
+        if confirmed:
+            choices = choices._replace(confirmed=True)
+        record, version, lifetime = session.record(choices), copy.version, self._lifetime
+        saved = await self._peers.engine.sessions.save(
+            copy.key, self._peers.name, record, version=version, lifetime=lifetime
+        )
+        if saved is not None:
+            copy.untold |= copy.hearsay or choices != copy.choices
+            copy.choices, copy.version = choices, saved.version
+        return saved
 
     async def _on_changed(self, letter: Changed) -> None:
         async with self._lock(letter.session):
-            if (session := self._found(letter.session)) is not None:
-                try:
-                    await self._read(session.id)
-                except EngineUnavailable:
-                    _copy_of(session).as_of = _UNSURE
+            session = self._found(letter.session)
+            if session is None:
+                return
+            _copy_of(session).as_of = _UNSURE
+        # It may have a stream, on which all that was chosen has to hold from now on.
+        await self._renew(session)
 
     # Messages of the client that are for other workers.
 
     async def share(self, session: HttpSession, message: Parsed | Batch) -> bool:
         if not isinstance(message, Batch):
             return await self._share(session, message)
+        # Nothing is handed on of what is refused here.
+        session.connection.endpoint.check_batch(message)
         for member in message.members:
             await self._share(session, member)
         return False
 
     async def _share(self, session: HttpSession, message: Parsed) -> bool:
         """Do as `share` for one message; raise `HttpRefusal` if who asked does not take it in."""
+        if isinstance(message, Call) and message.method in CHOICES:
+            _copy_of(session).note_choice()
         if isinstance(message, Call) and message.id is None and message.method != PROGRESS:
             await self._tell_of(session, message)
             return False
-        asked, text, fault = _answer_in(message)
+        asked = _asked_in(message)
         named = _OWN_ID.fullmatch(asked) if isinstance(asked, str) else None
         if named is None or named[1] == self._peers.name:
             return False
         key, worker = _copy_of(session).key, named[1]
+        text, fault = _written(message)
         letter = Answered(session=key, principal=session.principal, message=text, fault=fault)
-        if await self._hand([worker], letter):
+        if await self._peers.hand([worker], letter):
             raise HttpRefusal.for_now("Who has asked does not take in the answer")
         return True
-
-    async def _hand(
-        self, workers: Collection[str], letter: Answered | Notified
-    ) -> Collection[str]:
-        """Hand a message to workers; return those that are there, and do not take it in."""
-        peers = self._peers
-        late = set(workers) - (await peers.tell(workers, letter)).keys()
-        for worker in late:
-            # Who is only late finds it; who is back already may have looked before.
-            await peers.leave(worker, letter)
-        back = [worker for worker in late if not await peers.is_gone(worker)]
-        return set(back) - (await peers.tell(back, letter)).keys()
 
     async def _tell_of(self, session: HttpSession, notification: Call) -> None:
         """Let the other workers know of a notification, if it can mean something to them."""
@@ -361,7 +405,9 @@ class SharedSessions(SessionRegistry):
         letter = Notified(session=copy.key, principal=session.principal, message=text)
         async with copy.changing:
             # Who has a copy at this moment is said where a record is written.
-            await self._hand(await self._write(session), letter)
+            others = await self._write(session)
+        # Answers do not wait until all know of it, as they do for what was chosen.
+        await self._peers.hand(others, letter)
 
     async def _on_notified(self, letter: Notified) -> None:
         self._take_in(letter.session, letter.principal, jsonrpc.read(letter.message))
@@ -386,19 +432,29 @@ class SharedSessions(SessionRegistry):
             session.connection.endpoint.receive(message)
 
 
+def _ended() -> HttpRefusal:
+    return HttpRefusal(404, "The session was ended; begin anew with initialize")
+
+
 def _copy_of(session: HttpSession) -> SessionCopy:
     assert session.copy is not None
     return session.copy
 
 
-def _answer_in(message: Parsed) -> tuple[RequestId | None, str, str]:
-    """Return the request of ours that a message is about, its text, and what is wrong with it."""
+def _asked_in(message: Parsed) -> RequestId | None:
+    """Return the id of the request of ours that a message answers, or reports the progress of."""
     if isinstance(message, Call):
-        token = message.params.get(PROGRESS_TOKEN) if message.id is None else None
-        return token, json_text(message.message).decode(), ""
+        return message.params.get(PROGRESS_TOKEN) if message.id is None else None
     if isinstance(message, Malformed):
-        id = message.error.id if isinstance(message.error, InvalidAnswer) else None
-        return id, json_text({"id": id, "error": None}).decode(), message.error.message
+        return message.error.id if isinstance(message.error, InvalidAnswer) else None
+    return message.id
+
+
+def _written(message: Parsed) -> tuple[str, str]:
+    """Return the text of such a message, and what is wrong with it."""
+    if isinstance(message, Call):
+        return json_text(message.message).decode(), ""
+    if isinstance(message, Malformed):
+        return json_text({"id": message.error.id, "error": None}).decode(), message.error.message
     outcome = {"result": message.result} if message.error is None else {"error": message.error}
-    text = json_text({"jsonrpc": jsonrpc.VERSION, "id": message.id, **outcome})
-    return message.id, text.decode(), ""
+    return json_text({"jsonrpc": jsonrpc.VERSION, "id": message.id, **outcome}).decode(), ""
