@@ -357,9 +357,7 @@ class Peers:
             del self._sent[number]
         return sent.answers
 
-    async def hand(
-        self, workers: Collection[str], letter: Answered | Notified
-    ) -> Collection[str]:
+    async def hand(self, workers: Collection[str], letter: Answered | Notified) -> Collection[str]:
         """Do as `tell`, and store the letter for who seems to be gone, which may only be late.
 
         Return those that are there, and do not acknowledge it. Raise `EngineUnavailable`.
