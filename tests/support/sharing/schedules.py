@@ -1,8 +1,9 @@
 """What some clients do and what goes wrong meanwhile, by a seed, and whether it comes out well."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -136,8 +137,9 @@ def _missed_change(random: Random) -> tuple[list[Action], list[Fault]]:
 
 def _death_at_an_append(random: Random) -> tuple[list[Action], list[Fault]]:
     """A worker dies before or after something that it says is stored."""
-    steps = [("log",)] * random.randint(0, 2) + [("die", random.choice(("before", "after")))]
-    steps += [("sleep", 0.05), ("log",), ("ask",), ("log",)]
+    steps: list[tuple[Any, ...]] = [("log",)] * random.randint(0, 2)
+    steps += [("die", random.choice(("before", "after"))), ("sleep", 0.05)]
+    steps += [("log",), ("ask",), ("log",)]
     told = [Action(random.uniform(0, 0.5), "call", (steps, []))]
     return told, []
 
@@ -217,7 +219,7 @@ class Run:
         for fault in self.schedule.faults:
             self.witness.say(str(fault))
         await asyncio.gather(*(client.begin() for client in self.clients))
-        listening = [asyncio.create_task(one.listen()) for one in (*self.listeners, self.stream)]
+        listening = [asyncio.create_task(one.listen()) for one in self._all_streams]
         doing = [self._do_all(*lane) for lane in self.schedule.lanes]
         going_wrong = [self._go_wrong(fault) for fault in self.schedule.faults]
         try:
@@ -327,9 +329,16 @@ class Run:
 
     # What has to come out.
 
+    @property
+    def _all_streams(self) -> list[Listener | ListenStream]:
+        return [*self.listeners, self.stream]
+
     async def _settle(self) -> None:
-        for stream in (*self.listeners, self.stream):
-            missing: Callable[[], list[str]] = stream.missing
-            if not await self.witness.until(lambda missing=missing: not missing()):
-                self.witness.wrong(f"nothing is heard of {missing()}")
+        for stream in self._all_streams:
+            if not await self.witness.until(partial(_hears_all, stream)):
+                self.witness.wrong(f"nothing is heard of {stream.missing()}")
             stream.check()
+
+
+def _hears_all(stream: Listener | ListenStream) -> bool:
+    return not stream.missing()
