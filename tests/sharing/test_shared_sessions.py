@@ -984,8 +984,9 @@ class TestEnds:
     async def test_what_has_lost_its_session_ends_also_if_that_is_not_seen_at_once(self) -> None:
         engine = Engine()
         async with workers(ours(), engine=engine) as (one,):
-            session = await one.initialize()
-            async with session.get() as events:
+            session = await one.initialize(sampling={})
+            async with session.calling("asks") as events:
+                await events.take()
                 await engine.memory.sessions.end(peers.key_of(session.id), 100)
                 engine.failing.add("sessions.open")
                 engine.lose()
