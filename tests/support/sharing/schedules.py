@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -136,10 +137,9 @@ def _missed_change(random: Random) -> tuple[list[Action], list[Fault]]:
 
 def _death_at_an_append(random: Random) -> tuple[list[Action], list[Fault]]:
     """A worker dies before or after something that it says is stored."""
-    steps: list[tuple[Any, ...]] = [("log",)] * random.randint(0, 2) + [
-        ("die", random.choice(("before", "after")))
-    ]
-    steps += [("sleep", 0.05), ("log",), ("ask",), ("log",)]
+    steps: list[tuple[Any, ...]] = [("log",)] * random.randint(0, 2)
+    steps += [("die", random.choice(("before", "after"))), ("sleep", 0.05)]
+    steps += [("log",), ("ask",), ("log",)]
     told = [Action(random.uniform(0, 0.5), "call", (steps, []))]
     return told, []
 
@@ -212,7 +212,6 @@ class Run:
         self.world.clients = self.clients
         self.listeners = [Listener(client) for client in self.clients]
         self.stream = ListenStream(self.world, NAMES[2], [f"file:///{i}" for i in range(3)])
-        self._streams: list[Listener | ListenStream] = [*self.listeners, self.stream]
         self._engine = asyncio.Lock()
         self._replacing: set[asyncio.Task[None]] = set()
 
@@ -220,7 +219,7 @@ class Run:
         for fault in self.schedule.faults:
             self.witness.say(str(fault))
         await asyncio.gather(*(client.begin() for client in self.clients))
-        listening = [asyncio.create_task(one.listen()) for one in self._streams]
+        listening = [asyncio.create_task(one.listen()) for one in self._all_streams]
         doing = [self._do_all(*lane) for lane in self.schedule.lanes]
         going_wrong = [self._go_wrong(fault) for fault in self.schedule.faults]
         try:
@@ -330,11 +329,16 @@ class Run:
 
     # What has to come out.
 
-    async def _settle(self) -> None:
-        for stream in self._streams:
-            await self._settle_one(stream)
+    @property
+    def _all_streams(self) -> list[Listener | ListenStream]:
+        return [*self.listeners, self.stream]
 
-    async def _settle_one(self, stream: Listener | ListenStream) -> None:
-        if not await self.witness.until(lambda: not stream.missing()):
-            self.witness.wrong(f"nothing is heard of {stream.missing()}")
-        stream.check()
+    async def _settle(self) -> None:
+        for stream in self._all_streams:
+            if not await self.witness.until(partial(_hears_all, stream)):
+                self.witness.wrong(f"nothing is heard of {stream.missing()}")
+            stream.check()
+
+
+def _hears_all(stream: Listener | ListenStream) -> bool:
+    return not stream.missing()

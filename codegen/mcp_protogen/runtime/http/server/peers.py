@@ -349,7 +349,8 @@ class Peers:
                 await wait([sent.done], timeout=self.lease / 2)
                 if sent.done.done():
                     break
-                for gone in sent.waiting - await self.engine.mail.alive(sent.waiting):
+                alive = await self.engine.mail.alive(frozenset(sent.waiting))
+                for gone in sent.waiting - alive:
                     sent.settle(gone)
             for worker in sent.waiting:
                 self._log.warning("worker %s does not acknowledge a letter", worker)
@@ -364,10 +365,9 @@ class Peers:
         """
         number = next(self._numbers)
         late = set(workers) - {self.name} - (await self.tell(workers, letter, number)).keys()
-        envelope = _Envelope(sender=self.name, letter=letter, number=number)
-        content = _envelopes().dump_json(envelope)
         for worker in sorted(late):
-            await self._leave(worker, letter.session, content)
+            envelope = _Envelope(sender=self.name, letter=letter, number=number)
+            await self._leave(worker, letter.session, _envelopes().dump_json(envelope))
         # Who is back already may have looked before there was anything.
         back = [worker for worker in late if not await self.is_gone(worker)]
         return set(back) - (await self.tell(back, letter, number)).keys()

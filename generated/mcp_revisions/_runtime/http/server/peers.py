@@ -357,9 +357,7 @@ class Peers:
             del self._sent[number]
         return sent.answers
 
-    async def hand(
-        self, workers: Collection[str], letter: Answered | Notified
-    ) -> Collection[str]:
+    async def hand(self, workers: Collection[str], letter: Answered | Notified) -> Collection[str]:
         """Do as `tell`, and store the letter for who seems to be gone, which may only be late.
 
         Return those that are there, and do not acknowledge it. Raise `EngineUnavailable`.
@@ -367,16 +365,16 @@ class Peers:
         number = next(self._numbers)
         late = set(workers) - {self.name} - (await self.tell(workers, letter, number)).keys()
         for worker in sorted(late):
-            await self._leave(worker, _Envelope(sender=self.name, letter=letter, number=number))
+            envelope = _Envelope(sender=self.name, letter=letter, number=number)
+            await self._leave(worker, letter.session, _envelopes().dump_json(envelope))
         # Who is back already may have looked before there was anything.
         back = [worker for worker in late if not await self.is_gone(worker)]
         return set(back) - (await self.tell(back, letter, number)).keys()
 
-    async def _leave(self, worker: str, envelope: _Envelope) -> None:
-        content, number, refused = _envelopes().dump_json(envelope), 1, True
+    async def _leave(self, worker: str, key: str, content: bytes) -> None:
+        number, refused = 1, True
         while refused:
-            key, stream = envelope.letter.session, _left_for(worker)
-            appended = await self.append(key, stream, number, [content])
+            appended = await self.append(key, _left_for(worker), number, [content])
             refused = not (appended.accepted or appended.ended)
             number = appended.last + 1
 

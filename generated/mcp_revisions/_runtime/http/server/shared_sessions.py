@@ -158,14 +158,15 @@ class SharedSessions(SessionRegistry):
             if session.under_way or session.connection.endpoint.connection.awaits:
                 self._servers.tasks.start(self._renew(session))
 
-    async def _renew(self, session: HttpSession) -> None:
+    async def _renew(self, session: HttpSession, *, changed: bool = False) -> None:
         """See whether a session goes on, and what its client said while this worker was late."""
         copy = _copy_of(session)
         while self._found(copy.key) is session:
             try:
                 async with self._lock(copy.key):
                     # There may have been several gaps meanwhile.
-                    if self._found(copy.key) is session and copy.as_of != self._peers.gaps:
+                    is_old = changed or copy.as_of != self._peers.gaps
+                    if is_old and self._found(copy.key) is session:
                         await self._read(session.id)
                 await self._peers.read_left(copy.key)
                 return
@@ -351,11 +352,9 @@ class SharedSessions(SessionRegistry):
     async def _on_changed(self, letter: Changed) -> None:
         async with self._lock(letter.session):
             session = self._found(letter.session)
-            if session is None:
-                return
-            _copy_of(session).as_of = _UNSURE
-        # It may have a stream, on which all that was chosen has to hold from now on.
-        await self._renew(session)
+        if session is not None:
+            # It may have a stream, on which all that was chosen has to hold from now on.
+            await self._renew(session, changed=True)
 
     # Messages of the client that are for other workers.
 
