@@ -356,6 +356,15 @@ async def test_a_worker_hears_nothing_of_before_it_came(shared: SharedEngine) ->
             assert b.heard == b.heard[:1] and b.changes == [b"after"]
 
 
+async def test_who_is_asked_about_may_become_fewer_meanwhile(shared: SharedEngine) -> None:
+    async with working(shared.engine(), "a", "b") as (a, _):
+        workers = {"a", "b", "c"}
+        asking = asyncio.create_task(a.connection.mail.alive(workers))
+        await asyncio.sleep(0)
+        workers.discard("b")
+        assert await asking - {"b"} == {"a"}
+
+
 async def test_a_worker_that_has_left_counts_as_gone_at_once(shared: SharedEngine) -> None:
     engine = shared.engine()
     async with working(engine, "a") as a:
