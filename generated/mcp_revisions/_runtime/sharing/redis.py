@@ -806,12 +806,13 @@ class RedisWorkers:
         return frozenset(letters[i][0] for i in gone)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
-        if not workers:
+        # Of some it may be heard meanwhile, of which it need not be asked then.
+        names = tuple(workers)
+        if not names:
             return frozenset()
-        found = await self._calls.run(
-            None, "MGET", *(f"{self._prefix}:lease:{worker}" for worker in workers)
-        )
-        return frozenset(worker for worker, held in zip(workers, found, strict=True) if held)
+        keys = (f"{self._prefix}:lease:{worker}" for worker in names)
+        found = await self._calls.run(None, "MGET", *keys)
+        return frozenset(worker for worker, held in zip(names, found, strict=True) if held)
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         if changes:

@@ -349,7 +349,8 @@ class Peers:
                 await wait([sent.done], timeout=self.lease / 2)
                 if sent.done.done():
                     break
-                for gone in sent.waiting - await self.engine.mail.alive(sent.waiting):
+                alive = await self.engine.mail.alive(frozenset(sent.waiting))
+                for gone in sent.waiting - alive:
                     sent.settle(gone)
             for worker in sent.waiting:
                 self._log.warning("worker %s does not acknowledge a letter", worker)
