@@ -24,6 +24,7 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
     "telemetry": frozenset(),
+    "auth": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
 }
@@ -207,9 +208,13 @@ CONTENTS: Final = (
             ("http.server.app", ("HttpApp", "http_app")),
             ("http.server.cors", ("Cors",)),
             (
-                "http.server.options",
-                ("Authentication", "HttpOptions", "ProtectedResource", "static_tokens"),
+                "http.server.authentication",
+                (
+                    *("Authentication", "ProtectedResource", "TokenRefused"),
+                    *("VerifierUnavailable", "static_tokens"),
+                ),
             ),
+            ("http.server.options", ("HttpOptions",)),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
             ("sharing.engine", ("EngineUnavailable", "Shared")),
@@ -252,6 +257,27 @@ CONTENTS: Final = (
         frozenset({"testing"}),
         {"testing": (), "transports": ("memory",)},
         (("testing", ("ConnectInMemory", "in_memory")),),
+    ),
+    Contents(
+        frozenset({"auth"}),
+        {"auth": ("errors",)},
+        (
+            (
+                "auth.errors",
+                (
+                    *("AuthorizationError", "InvalidMetadata", "OAuthError", "UnsafeUrl"),
+                    "Unreachable",
+                ),
+            ),
+        ),
+    ),
+    Contents(
+        frozenset({"auth", "http-client"}),
+        {"auth": ("client",)},
+    ),
+    Contents(
+        frozenset({"auth", "http-server"}),
+        {"auth": ("server",)},
     ),
     Contents(
         frozenset({"redis"}),
