@@ -10,9 +10,9 @@ from itertools import count
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.sharing import redis as module
 from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredSession
-from mcp_protogen.runtime.sharing.redis import RedisEngine
+from mcp_protogen.runtime.sharing.redis import listener, stores
+from mcp_protogen.runtime.sharing.redis.engine import RedisEngine
 from support import tables
 from support.engines import RedisServer, SlowProxy, program, redis_running
 from support.ports import free_port
@@ -106,7 +106,7 @@ async def test_large_events_are_read_one_by_one(
     engine: RedisEngine, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # So that the calls of others do not have to wait for all of them.
-    monkeypatch.setattr(module, "_MOST_BYTES", 100)
+    monkeypatch.setattr(stores, "_MOST_BYTES", 100)
     async with working(engine, "a") as a:
         await begun(a)
         events, messages = a.connection.events, [b"x" * size for size in (60, 300, 30, 30, 30, 30)]
@@ -314,7 +314,8 @@ def test_a_loop_that_ends_in_the_middle_of_a_call_ends(
 async def test_entries_that_are_gone_are_a_gap(
     redis_server: RedisServer, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_LETTERS", 10)
+    for module in (listener, stores):
+        monkeypatch.setattr(module, "MOST_LETTERS", 10)
     proxy = SlowProxy(redis_server.url)
     async with (
         proxy.running(),
