@@ -201,10 +201,10 @@ class Calls:
                 if calls := [call for call in some if not call[1].done()]:
                     self._settle(calls, await self._replies([command for command, _ in calls]))
         finally:
-            # An event loop that ends cancels this task, too, which others may still count on.
+            # When an event loop ends, it cancels this task, too, which others may still count on.
             self._task, left = None, [*calls, *self._waiting]
             self._waiting.clear()
-            self._settle(left, [EngineUnavailable("the event loop ends") for _ in left])
+            self._settle(left, [EngineUnavailable("calls to Redis have ended") for _ in left])
 
     async def _replies(self, commands: Sequence[Command]) -> Sequence[Any]:
         try:
