@@ -30,6 +30,7 @@ from ....core.json import JSONObject
 from ....core.tasks import Tasks
 from ....core.throttle import Throttle
 from ....sharing.engine import (
+    DEFAULT_LEASE,
     GAP,
     Appended,
     Change,
@@ -195,7 +196,7 @@ class Peers:
         self.name: Final = name
         """The name of this worker."""
         self.shared: Final = shared is not None
-        self.lease: Final = Shared(engine=MemoryEngine()).lease if shared is None else shared.lease
+        self.lease: Final = DEFAULT_LEASE if shared is None else shared.lease
         self.gaps = 0
         """The number of times that letters may have been lost, or the lease has lapsed."""
         self._options = shared
