@@ -1,4 +1,4 @@
-"""Calls to the database, on a few connections; some are joined to one."""
+"""Calls to the database on a few connections, and batches of what several callers send."""
 
 import asyncio
 from asyncio import Future, get_running_loop
@@ -11,7 +11,7 @@ from ..lease import now
 from .database import Database, Row, is_open
 
 # Seconds in which calls do not try again to connect.
-_REFUSED: Final = 0.2
+_PAUSE: Final = 0.2
 _LATE: Final = "PostgreSQL did not answer within {:g} seconds"
 
 
@@ -101,7 +101,7 @@ class Calls:
         try:
             return await self._database.connected(earlier)
         except Exception:
-            self._refused_until = now() + _REFUSED
+            self._refused_until = now() + _PAUSE
             raise
 
     async def close(self) -> None:
@@ -116,7 +116,7 @@ _Item = TypeVar("_Item")
 _Outcome = TypeVar("_Outcome")
 
 
-class Joined(Generic[_Item, _Outcome]):
+class BatchSender(Generic[_Item, _Outcome]):
     """Sends what is added in its order, though calls have several connections.
 
     What is added while something is on its way goes out next, in one call.

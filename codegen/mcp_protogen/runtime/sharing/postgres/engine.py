@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from ..engine import EngineUnavailable, Receive
 from ..lease import Lease
 from . import statements
-from .calls import Calls, Joined, end_tasks
+from .calls import BatchSender, Calls, end_tasks
 from .database import Database, is_text
 from .listener import Listener
 from .statements import Schema
@@ -95,8 +95,8 @@ class PostgresConnection:
         self._worker: Final = worker
         self._lease: Final = lease
         self._listener: Final = Listener(self._database, worker, lease, receive)
-        self._letters: Final = Joined(self._send, engine.timeout)
-        self._changes: Final = Joined(self._publish, engine.timeout)
+        self._letters: Final = BatchSender(self._send, engine.timeout)
+        self._changes: Final = BatchSender(self._publish, engine.timeout)
         self._channel: Final = self._database.channel
         self.sessions: Final = PostgresSessions(self._calls.run)
         self.events: Final = PostgresEvents(self._calls.run, engine.max_events)
@@ -124,7 +124,7 @@ class PostgresConnection:
                 sending = (self._letters.sending, self._changes.sending)
                 await end_tasks([listening, cleaning, *filter(None, sending)])
                 with suppress(EngineUnavailable):
-                    await self._calls.run(statements.PART, worker=self._worker)
+                    await self._calls.run(statements.DELETE_WORKER, worker=self._worker)
             finally:
                 await self._calls.close()
                 await self._database.close_all()

@@ -16,7 +16,7 @@ _log: Final = getLogger(__name__)
 
 _CHUNK: Final = 1000
 """The number of letters, and of changes, that are read at once."""
-_FAR: Final = 1 << 62
+_MAX_NUMBER: Final = 1 << 62
 _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0
 
 
@@ -41,7 +41,7 @@ class Listener:
                 connection = await self._connected()
                 delay = _FIRST_DELAY
                 while True:
-                    if not await self._round(connection):
+                    if not await self._renew_and_read(connection):
                         await self._wait(connection)
             except Exception as error:
                 if self._database.ended.is_set():
@@ -78,14 +78,14 @@ class Listener:
         async for _ in connection.notifies(timeout=self._lease.seconds / 3, stop_after=1):
             pass
 
-    async def _round(self, connection: Any) -> bool:
+    async def _renew_and_read(self, connection: Any) -> bool:
         """Renew the lease and take in what has come; return whether there is more."""
         began = now()
         rows = await self._asked(connection)
         if not rows or rows[0][0] != 0:
             # It has lapsed, or the row is gone, and with it what there was to read.
             values = {"worker": self._worker, "lease": self._lease.seconds}
-            await self._database.ask(connection, statements.JOIN, values)
+            await self._database.ask(connection, statements.INSERT_WORKER, values)
             self._seen = None
             began = now()
             rows = await self._asked(connection)
@@ -116,13 +116,15 @@ class Listener:
         return last > self._seen and (not changes or changes[0][1] != self._seen + 1)
 
     async def _asked(self, connection: Any) -> list[Row]:
-        seen = _FAR if self._seen is None else self._seen
+        seen = _MAX_NUMBER if self._seen is None else self._seen
         values = {
             "worker": self._worker,
             "lease": self._lease.seconds,
             "read": self._read,
             "seen": seen,
         }
-        rows = await self._database.ask(connection, statements.ROUND, {**values, "limit": _CHUNK})
+        rows = await self._database.ask(
+            connection, statements.RENEW_AND_READ, {**values, "limit": _CHUNK}
+        )
         self._read = []
         return rows

@@ -227,12 +227,12 @@ with tail as (
 select from tail, pg_notify(%(channel)s, '')"""
 
 _LEASED: Final = "clock_timestamp() + %(lease)s::float8 * interval '1 second'"
-JOIN: Final = f"""
+INSERT_WORKER: Final = f"""
 insert into workers values (%(worker)s, {_LEASED})
 on conflict (name) do update set lapses_at = excluded.lapses_at"""
-PART: Final = "delete from workers where name = %(worker)s"
+DELETE_WORKER: Final = "delete from workers where name = %(worker)s"
 # Renews the lease, deletes the letters that were read the last time, and reads what came since.
-ROUND: Final = f"""
+RENEW_AND_READ: Final = f"""
 with renewed as (
     update workers set lapses_at = {_LEASED}
     where name = %(worker)s and lapses_at > clock_timestamp() returning name

@@ -7,8 +7,8 @@ from ..engine import Appended, EngineUnavailable, Event, Events, Saved, StoredSe
 from . import statements
 from .database import Row, is_text
 
-_LONGEST: Final = 1e9
-_FAR: Final = 1 << 62
+_MAX_LIFETIME: Final = 1e9
+_MAX_NUMBER: Final = 1 << 62
 # Streams may be written and followed before their session is known.
 _STUB_LIFETIME: Final = 3600.0
 _ATTEMPTS: Final = 10
@@ -34,20 +34,22 @@ class PostgresSessions:
     async def save(
         self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
     ) -> Saved | None:
-        values = {"record": record, "lifetime": min(lifetime, _LONGEST)}
+        values = {"record": record, "lifetime": min(lifetime, _MAX_LIFETIME)}
         statement, before = (statements.SAVE, version) if version else (statements.CREATE, 1)
         rows = await self._call(statement, key=key, worker=worker, version=before, **values)
         return Saved(rows[0][0], frozenset(rows[0][1]) - {worker}) if rows else None
 
     async def refresh(self, keys: Collection[str], lifetime: float) -> None:
         if keys:
-            await self._call(statements.REFRESH, keys=list(keys), lifetime=min(lifetime, _LONGEST))
+            await self._call(
+                statements.REFRESH, keys=list(keys), lifetime=min(lifetime, _MAX_LIFETIME)
+            )
 
     async def leave(self, key: str, worker: str) -> None:
         await self._call(statements.LEAVE, key=key, worker=worker)
 
     async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
-        lifetime = min(lifetime, _LONGEST)
+        lifetime = min(lifetime, _MAX_LIFETIME)
         rows = await self._call(statements.END, key=key, lifetime=lifetime, again=again)
         return frozenset(rows[0][0]) if rows else None
 
@@ -82,7 +84,7 @@ class PostgresEvents:
             "number": number,
             "last": last if messages else -1,
             "end": end,
-            "lifetime": min(lifetime, _LONGEST),
+            "lifetime": min(lifetime, _MAX_LIFETIME),
             "messages": list(messages),
             "max_events": self._max_events,
         }
@@ -105,7 +107,7 @@ class PostgresEvents:
     async def read(self, key: str, stream: str, after: int) -> Events | None:
         if not is_text(stream):
             return None
-        start = max(min(after, _FAR), -1)
+        start = max(min(after, _MAX_NUMBER), -1)
         rows = await self._call(statements.READ, key=key, stream=stream, after=start)
         session_ended, last, ended = rows[0][:3] if rows else (False, -1, False)
         if session_ended or last < 0 or after >= last:
@@ -128,4 +130,6 @@ class PostgresEvents:
     async def _prepare(self, key: str, lifetime: float) -> None:
         """Make the row that streams of an unknown session need."""
         values = {"record": b"", "worker": None, "version": 0}
-        await self._call(statements.CREATE, key=key, lifetime=min(lifetime, _LONGEST), **values)
+        await self._call(
+            statements.CREATE, key=key, lifetime=min(lifetime, _MAX_LIFETIME), **values
+        )

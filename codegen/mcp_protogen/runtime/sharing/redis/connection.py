@@ -55,7 +55,7 @@ class Connection:
         self._closed_until = 0.0
         self.pause = 0.0
         """The seconds after a failure in which nobody tries to connect again."""
-        self.process: bytes | None = None
+        self.run_id: bytes | None = None
         """What the process of the server calls itself to which this was connected last."""
 
     @property
@@ -103,7 +103,7 @@ class Connection:
         if isinstance(role, bytes) and b"role:slave" in role:
             raise self._errors.ReadOnlyError
         lines = about.splitlines() if isinstance(about, bytes) else []
-        self.process = next((line for line in lines if line.startswith(b"run_id:")), None)
+        self.run_id = next((line for line in lines if line.startswith(b"run_id:")), None)
 
     async def _run(self, commands: Sequence[Command]) -> list[Any]:
         sent = [command.sent for command in commands]

@@ -8,7 +8,7 @@ from ..engine import GAP, Change, EngineUnavailable, Letter, Receive
 from ..lease import Lease, now
 from . import scripts
 from .connection import LONGEST_PAUSE, Calls, Command, Connection
-from .scripts import MOST_AT_ONCE, MOST_LETTERS, QUIET, milliseconds
+from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, milliseconds
 
 _log: Final = getLogger(__name__)
 
@@ -35,7 +35,7 @@ class Listener:
         """From now on something may be missed."""
         # The numbers of the last entries that were read, and of which process of the server.
         self._read: dict[bytes, int] = {}
-        self._process: bytes | None = None
+        self._run_id: bytes | None = None
         self._at_once = MOST_AT_ONCE
         self._away = False
 
@@ -72,23 +72,23 @@ class Listener:
 
     async def compare(self, connection: Connection) -> None:
         """Connect anew if calls go to another process of a server than this listens to."""
-        if None not in (connection.process, self._process) and connection.process != self._process:
+        if None not in (connection.run_id, self._run_id) and connection.run_id != self._run_id:
             await self.connection.close()
 
     async def _renew(self, calls: Calls, *, connecting: bool = False) -> None:
         asked, boxes = now(), (self._box, self._bus)
-        limits = milliseconds(self._lease.seconds), milliseconds(QUIET), MOST_LETTERS
+        limits = milliseconds(self._lease.seconds), milliseconds(BOX_LIFETIME), MOST_LETTERS
         arguments = 3, self._held, *boxes, *limits, self._read.get(self._box, 0)
         reply = await self._run(Command(scripts.RENEW, arguments), opening=connecting)
         had, *newest = map(int, reply)
-        process, before = self.connection.process, self._process
+        process, before = self.connection.run_id, self._run_id
         # Another process may not have all that this one had.
         missed = connecting and (process is None or process != before)
         missed |= not had or not self._lease.current
         for box, number in zip(boxes, newest, strict=True):
             if number < self._read.setdefault(box, number):
                 self._read[box], missed = number, True
-        self._process = process
+        self._run_id = process
         if missed and self.entered:
             self._receive(GAP)
         self._lease.renew(asked)
@@ -96,7 +96,7 @@ class Listener:
         if self._away:
             self._away = False
             _log.warning("Redis is back")
-        if connecting and calls.connection.process != process:
+        if connecting and calls.connection.run_id != process:
             await calls.connection.close()
         calls.connection.reopen()
         # So that a connection that is seldom used stays open, and is to the same server.

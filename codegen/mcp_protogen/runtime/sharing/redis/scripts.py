@@ -8,7 +8,7 @@ MOST_LETTERS: Final = 10_000
 """The most entries of a box and of the bus: who is further behind has missed some."""
 MOST_AT_ONCE: Final = 200
 """The most entries that are read in one go."""
-QUIET: Final = 3600.0
+BOX_LIFETIME: Final = 3600.0
 """The seconds that boxes and the bus stay when nobody renews a lease, at least."""
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from ..engine import Appended, Event, Events, Saved, StoredSession
 from . import scripts
 from .connection import Argument, Calls
-from .scripts import MOST_AT_ONCE, MOST_LETTERS, QUIET, Script, milliseconds
+from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, Script, milliseconds
 
 # About the most bytes of events that are read in one go, for which the calls of others wait.
 _MOST_BYTES: Final = 1024 * 1024
@@ -30,7 +30,7 @@ class RedisWorkers:
         keys = [
             f"{self._prefix}:{what}:{worker}" for worker, _ in letters for what in ("lease", "box")
         ]
-        limits, contents = (MOST_LETTERS, milliseconds(QUIET)), (one for _, one in letters)
+        limits, contents = (MOST_LETTERS, milliseconds(BOX_LIFETIME)), (one for _, one in letters)
         gone: list[int] = await self._calls.run(scripts.SEND, len(keys), *keys, *limits, *contents)
         return frozenset(letters[i][0] for i in gone)
 
@@ -45,7 +45,7 @@ class RedisWorkers:
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         if changes:
-            limits = MOST_LETTERS, milliseconds(QUIET)
+            limits = MOST_LETTERS, milliseconds(BOX_LIFETIME)
             await self._calls.run(scripts.PUBLISH, 1, f"{self._prefix}:bus", *limits, *changes)
 
 
@@ -146,7 +146,7 @@ class RedisEvents:
             after = events[-1].number
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
-        await self._run(scripts.FOLLOW, key, stream, stream, milliseconds(QUIET), worker)
+        await self._run(scripts.FOLLOW, key, stream, stream, milliseconds(BOX_LIFETIME), worker)
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
         await self._run(scripts.UNFOLLOW, key, stream, stream, worker)
