@@ -18,9 +18,9 @@ from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
 from .response import HANDSHAKE, HttpResponse, single_request
-from .session_record import CHOICES
-from .session_streams import NO_SESSION
-from .sessions import HttpSession, new_id
+from .sessions.record import CHOICES
+from .sessions.registry import HttpSession, new_id
+from .sessions.streams import NO_SESSION
 from .state import HttpState
 
 _log: Final = getLogger(__name__)
@@ -55,7 +55,7 @@ class StatefulHttp:
         session.under_way += 1
         is_open = session.connection.endpoint.connection.is_open
         if call is not None and call.method in CHOICES and session.copy is not None:
-            session.copy.note_choice()
+            session.copy.require_announcement()
         try:
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
             await self._work(message, session.connection, response, session)
