@@ -273,11 +273,11 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth", "http-client"}),
-        {"auth": ("client",)},
+        {"auth": ("client", "signing")},
     ),
     Contents(
         frozenset({"auth", "http-server"}),
-        {"auth": ("server",)},
+        {"auth": ("server", "signing")},
     ),
     Contents(
         frozenset({"redis"}),
