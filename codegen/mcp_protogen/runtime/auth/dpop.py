@@ -36,16 +36,14 @@ class DPoP:
 
         `clock` gives seconds of the epoch, `new_id` what no two proofs share. Raise `InvalidKey`.
         """
-        given = private_key is not None
-        self._key: Final = (
-            PrivateKey(private_key, algorithm)
-            if private_key is not None
-            else PrivateKey.generated(algorithm or "ES256")
-        )
+        if private_key is None:
+            key = PrivateKey.generated(algorithm or "ES256")
+        else:
+            key = PrivateKey(private_key, algorithm)
+        self._key: Final = key
         self._clock: Final = clock
         self._new_id: Final = new_id
         self._nonces: Final = OrderedDict[str, str]()
-        self.is_generated: Final = not given
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(algorithm={self.algorithm!r})"

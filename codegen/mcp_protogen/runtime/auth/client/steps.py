@@ -1,8 +1,8 @@
 """The steps of a flow: what has to be done next, and what came of it.
 
 A flow is a generator that does no input or output. It yields a request to make, a page to open or a
-function to call, gets the answer, and returns its result. It raises `AuthorizationError`. Where a request could not
-be made, whoever runs the flow throws `Unreachable` or `UnsafeUrl` into it.
+function to call, gets the answer, and returns its result. It raises `AuthorizationError`. Where a
+request could not be made, whoever runs the flow throws `Unreachable` or `UnsafeUrl` into it.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
