@@ -273,7 +273,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth", "http-client"}),
-        {"auth": ("client",)},
+        {"auth": ("challenge", "client", "urls")},
     ),
     Contents(
         frozenset({"auth", "http-server"}),
