@@ -273,7 +273,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth", "http-client"}),
-        {"auth": ("client", "signing")},
+        {"auth": ("challenge", "client", "dpop", "signing", "urls")},
     ),
     Contents(
         frozenset({"auth", "http-server"}),
