@@ -1,5 +1,9 @@
 """How a client finds out who issues tokens for a server."""
 
+from collections import Counter
+from contextlib import suppress
+from itertools import cycle
+from json import loads
 from typing import Any
 
 import pytest
@@ -12,8 +16,10 @@ from mcp_protogen.runtime.auth.client.discovery import (
 from mcp_protogen.runtime.auth.client.steps import Fetched, Step
 from mcp_protogen.runtime.auth.client.values import Refusal
 from mcp_protogen.runtime.auth.errors import InvalidMetadata, Unreachable
+from mcp_protogen.runtime.auth.urls import covers
+from support.auth.fuzzing import bent, bent_documents
 from support.auth.playing import NOT_FOUND, Given, document, fetches, play, urls
-from support.tables import case
+from support.tables import case, count
 
 ORIGIN = "https://mcp.example"
 URL = f"{ORIGIN}/public/mcp"
@@ -361,3 +367,30 @@ def test_what_cannot_be_fetched_ends_the_search() -> None:
     with pytest.raises(Unreachable, match="no answer"):
         play(find_server(TENANT), [Unreachable("no answer")], asked)
     assert len(asked) == 1
+
+
+def test_no_document_and_no_challenge_does_any_harm() -> None:
+    seeds: list[dict[str, Any]] = [
+        loads(resource(scopes_supported=["a"]).body),
+        loads(server(scopes_supported=["a"], registration_endpoint=f"{ISSUER}/register").body),
+        {},
+    ]
+    challenges = bent([*naming(NAMED).www_authenticate], ['"', ",", "https://", "\\"], 10_000)
+    refusals = cycle([refused(one) for one in challenges])
+    used = Counter[str]()
+    for body in bent_documents(seeds, count(3000, 1_000_000)):
+        answer = Fetched(status=200, body=body)
+        with case(body):
+            with suppress(InvalidMetadata):
+                found = play(find_resource(URL, next(refusals)), [answer])
+                assert found is not None
+                assert covers(found.resource, URL)
+                assert all(found.authorization_servers)
+                used["resource"] += 1
+            with suppress(InvalidMetadata):
+                issuer = play(find_server(ISSUER), [answer])
+                assert issuer.issuer == ISSUER
+                assert issuer.token_endpoint.startswith("http")
+                used["server"] += 1
+    # Enough of them are still good for something.
+    assert min(used["resource"], used["server"]) > 20
