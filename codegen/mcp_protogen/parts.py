@@ -273,13 +273,16 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth", "http-client"}),
-        {"auth": ("client", "fetch_policy", "fetching"), "http": ("httpx2",)},
+        {
+            "auth": ("challenge", "client", "dpop", "fetch_policy", "fetching", "signing", "urls"),
+            "http": ("httpx2",),
+        },
         (("auth.fetch_policy", ("FetchPolicy",)),),
     ),
     Contents(
         frozenset({"auth", "http-server"}),
         {
-            "auth": ("fetch_policy", "fetching", "server"),
+            "auth": ("fetch_policy", "fetching", "server", "signing"),
             "auth.client": ("steps",),
             "http": ("httpx2",),
         },
