@@ -5,6 +5,7 @@ Issuers and resources are identifiers. They are compared as text, without normal
 """
 
 import re
+from ipaddress import ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -30,6 +31,26 @@ def origin(parts: SplitResult) -> tuple[str, str, int]:
     """Return the scheme, the host and the port of a URL, for comparisons (RFC 6454, section 4)."""
     scheme = parts.scheme.lower()
     return scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS[scheme]
+
+
+def is_loopback(parts: SplitResult) -> bool:
+    """Return whether a URL names the machine itself (RFC 8252, section 7.3)."""
+    host = parts.hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_metadata_document(client_id: str) -> bool:
+    """Return whether the id of a client is the URL of a document about it: https with a path.
+
+    Draft "OAuth Client ID Metadata Document", section "Client Identifier".
+    """
+    parts = split_url(client_id)
+    if parts is None or parts.scheme != "https" or "#" in client_id:
+        return False
+    return parts.path not in ("", "/") and not _has_dots(parts)
 
 
 def same_identifier(one: str, other: str, *, root_slash: bool = False) -> bool:
@@ -62,7 +83,11 @@ def covers(resource: str, url: str) -> bool:
         return True
     if origin(outer) != origin(inner) or outer.query not in ("", inner.query):
         return False
-    # Servers resolve such segments, so that the path is not what it looks like.
-    if any(_DOTS.fullmatch(step) for path in (outer, inner) for step in path.path.split("/")):
+    if _has_dots(outer) or _has_dots(inner):
         return False
     return f"{inner.path.rstrip('/')}/".startswith(f"{outer.path.rstrip('/')}/")
+
+
+def _has_dots(parts: SplitResult) -> bool:
+    """Return whether a path has segments that servers resolve: it is not what it looks like."""
+    return any(_DOTS.fullmatch(segment) for segment in parts.path.split("/"))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from time import time
 
 from ..dpop import DPoP
+from ..urls import is_metadata_document
 from .grants import AuthorizationCode, Grant
 from .values import ClientInformation, ClientMetadata
 
@@ -41,3 +42,5 @@ class OAuthSettings:
     def __post_init__(self) -> None:
         if self.dpop_required and self.dpop is None:
             raise ValueError("dpop_required needs dpop")
+        if self.client_metadata_url and not is_metadata_document(self.client_metadata_url):
+            raise ValueError("client_metadata_url has to be an https URL with a path")

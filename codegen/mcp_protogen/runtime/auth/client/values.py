@@ -13,6 +13,9 @@ AuthMethod: TypeAlias = Literal[
 ]
 """How a client shows at the token endpoint who it is (RFC 7591, section 2; RFC 7523)."""
 
+ApplicationType: TypeAlias = Literal["native", "web"]
+"""Where an application runs: on its user's machine, or on the web."""
+
 AUTH_METHODS: Final[tuple[AuthMethod, ...]] = get_args(AuthMethod)
 
 
@@ -45,7 +48,7 @@ class ClientMetadata:
     """
 
     client_name: str = "MCP client"
-    application_type: Literal["native", "web"] | None = None
+    application_type: ApplicationType | None = None
     client_uri: str | None = None
     logo_uri: str | None = None
     contacts: tuple[str, ...] = ()
@@ -117,6 +120,8 @@ class Authorization:
     tokens: Tokens | None = None
     requested_scopes: frozenset[str] = frozenset()
     """All scopes that were asked for so far."""
+    step_ups: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How often more scopes were asked for, by operation, since it last succeeded; not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
