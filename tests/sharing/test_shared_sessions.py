@@ -40,7 +40,7 @@ UPDATED = "notifications/resources/updated"
 TOLD = frozenset({UPDATED, "notifications/message"})
 URI = "file:///a"
 
-peers = runtime("http.server.peers")
+peers = runtime("http.server.sessions.peers")
 
 
 @asynccontextmanager

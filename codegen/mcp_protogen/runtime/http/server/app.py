@@ -26,7 +26,7 @@ from .cors import CrossOrigin
 from .legacy_sse import LegacySse
 from .options import HttpOptions
 from .routes import Route, RouteResponse, Routes
-from .servers import cannot_begin
+from .sessions.servers import cannot_begin
 from .state import HttpState
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp

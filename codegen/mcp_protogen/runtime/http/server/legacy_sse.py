@@ -17,7 +17,7 @@ from .. import headers
 from ..sse import written
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .sessions import new_id
+from .sessions.registry import new_id
 from .state import HttpState
 
 _QUERY: Final = "session_id"

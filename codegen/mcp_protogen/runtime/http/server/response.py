@@ -21,9 +21,9 @@ from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse
-from .request_streams import LoggedStream, Stream, StreamQueue
-from .session_streams import StreamSink
-from .sessions import HttpSession
+from .sessions.registry import HttpSession
+from .sessions.request_streams import LoggedStream, Stream, StreamQueue
+from .sessions.streams import StreamSink
 from .state import HttpState
 
 HANDSHAKE: Final[Mapping[int, int]] = {

@@ -18,9 +18,9 @@ from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
 from .response import HANDSHAKE, HttpResponse, single_request
-from .session_record import CHOICES
-from .session_streams import NO_SESSION
-from .sessions import HttpSession, new_id
+from .sessions.record import CHOICES
+from .sessions.registry import HttpSession, new_id
+from .sessions.streams import NO_SESSION
 from .state import HttpState
 
 _log: Final = getLogger(__name__)

@@ -16,21 +16,21 @@ from logging import getLogger
 from typing import Final
 from weakref import WeakValueDictionary
 
-from ...connection import CANCELLED, INITIALIZED, PROGRESS, Connection
-from ...core.errors import InvalidAnswer, ProtocolError, RequestId
-from ...core.json import JSONObject, json_text
-from ...core.throttle import Throttle
-from ...messages import jsonrpc
-from ...messages.envelope import PROGRESS_TOKEN
-from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
-from ...rules.lifecycle import State
-from ...server.connection import BoundServer
-from ...sharing.engine import EngineUnavailable, Saved, StoredSession
-from .asgi import HttpRefusal
+from ....connection import CANCELLED, INITIALIZED, PROGRESS, Connection
+from ....core.errors import InvalidAnswer, ProtocolError, RequestId
+from ....core.json import JSONObject, json_text
+from ....core.throttle import Throttle
+from ....messages import jsonrpc
+from ....messages.envelope import PROGRESS_TOKEN
+from ....messages.jsonrpc import Batch, Call, Malformed, Parsed
+from ....rules.lifecycle import State
+from ....server.connection import BoundServer
+from ....sharing.engine import EngineUnavailable, Saved, StoredSession
+from ..asgi import HttpRefusal
 from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, faults_in, key_of
+from .record import CHOICES, SessionCopy, SessionRecord, read_record
+from .registry import HttpSession, SessionRegistry
 from .servers import HttpServers
-from .session_record import CHOICES, SessionCopy, SessionRecord, read_record
-from .sessions import HttpSession, SessionRegistry
 
 _log: Final = getLogger(__name__)
 

@@ -12,19 +12,19 @@ from logging import getLogger
 from secrets import token_urlsafe
 from typing import Final, cast
 
-from ...connection import Connection
-from ...core.connection_errors import Disconnected
-from ...core.subscriptions import Level
-from ...messages.jsonrpc import Batch, Parsed
-from ...rules.lifecycle import State
-from ...server.connection import BoundServer, ServerConnection
-from ...server.lifespan import LifespanError
-from .asgi import HttpRefusal
+from ....connection import Connection
+from ....core.connection_errors import Disconnected
+from ....core.subscriptions import Level
+from ....messages.jsonrpc import Batch, Parsed
+from ....rules.lifecycle import State
+from ....server.connection import BoundServer, ServerConnection
+from ....server.lifespan import LifespanError
+from ..asgi import HttpRefusal
 from .event_log import StreamContext
 from .peers import key_of
+from .record import Choices, SessionCopy, SessionRecord
 from .servers import HttpServers
-from .session_record import Choices, SessionCopy, SessionRecord
-from .session_streams import SessionStreams
+from .streams import SessionStreams
 
 _log: Final = getLogger(__name__)
 

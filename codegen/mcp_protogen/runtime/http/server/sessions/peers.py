@@ -26,10 +26,10 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import Discriminator, TypeAdapter, ValidationError
 
-from ...core.json import JSONObject
-from ...core.tasks import Tasks
-from ...core.throttle import Throttle
-from ...sharing.engine import (
+from ....core.json import JSONObject
+from ....core.tasks import Tasks
+from ....core.throttle import Throttle
+from ....sharing.engine import (
     GAP,
     Appended,
     Change,
@@ -38,8 +38,8 @@ from ...sharing.engine import (
     EngineUnavailable,
     Shared,
 )
-from ...sharing.engine import Letter as Delivered
-from ...sharing.memory import MemoryConnection, MemoryEngine
+from ....sharing.engine import Letter as Delivered
+from ....sharing.memory import MemoryConnection, MemoryEngine
 
 _log: Final = getLogger(__name__)
 

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from pydantic import TypeAdapter
 
-from ...core.json import JSONObject
-from ...core.subscriptions import Level
-from ...server.context import Switched
+from ....core.json import JSONObject
+from ....core.subscriptions import Level
+from ....server.context import Switched
 
 CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
 """The requests by which a client chooses."""
