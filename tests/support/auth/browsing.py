@@ -1,19 +1,17 @@
 """The browser of a user who signs in wherever a page asks for that, and agrees to everything.
 
-As a program, which `BROWSER` in the environment can name, it opens the page of its only argument:
-
-    BROWSER="python browsing.py %s"
-
+As a program, which `BROWSER` in the environment can name, it opens the page of its only argument.
 It needs the standard library alone, so any interpreter runs it.
 """
 
 import re
 import sys
+import time
 from dataclasses import dataclass
 from html import unescape
 from http.cookiejar import CookieJar
 from typing import Any, Final
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode, urljoin
 from urllib.request import HTTPCookieProcessor, HTTPRedirectHandler, Request, build_opener
 
@@ -21,8 +19,14 @@ _FORM: Final = re.compile(r"<form[^>]*action=\"([^\"]+)\".*?</form>", re.DOTALL)
 _INPUT: Final = re.compile(r"<input[^>]*name=\"([^\"]+)\"(?:[^>]*value=\"([^\"]*)\")?")
 _CANCEL: Final = re.compile(r"href=\"([^\"]+/abort)\"")
 
+COMMAND: Final = f"{sys.executable} {__file__} %s &"
+"""What `BROWSER` has to be: it runs beside the one who has opened it."""
+
 # Pages and redirects, after which something goes round in circles.
 _MOST: Final = 20
+
+# Seconds for which a program may take to listen, after it has opened a browser.
+_PATIENCE: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +65,24 @@ class Browser:
     def _fetched(self, url: str, form: dict[str, str] | None) -> tuple[Page, str | None]:
         data = None if form is None else urlencode(form).encode()
         try:
-            response: Any = self._opener.open(Request(url, data), timeout=30)
+            response = self._opened(Request(url, data))
         except HTTPError as refused:
             response = refused
         with response:
             page = Page(url, response.status, response.read().decode(errors="replace"))
             return page, response.headers["location"]
+
+    def _opened(self, request: Request) -> Any:
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return self._opener.open(request, timeout=30)
+            except HTTPError:
+                raise
+            except URLError as error:
+                if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
 
     def _next(self, page: Page) -> tuple[str, dict[str, str] | None] | None:
         """Return what the user does on a page: fill in its form, or refuse."""
