@@ -36,20 +36,21 @@ class ClaimRules:
             raise ValueError(f"leeway has to be between 0 and {_LONGEST_LEEWAY:.0f} seconds")
 
     def check_times(self, claims: Mapping[str, Any], now: float) -> float | None:
-        """Return when a token ends, if it says so; raise `TokenRefused` if it is not valid now."""
+        """Return until when a token counts, if it ends; raise `TokenRefused` if it does not now."""
         expires, begins, issued = (_time(claims, name) for name in ("exp", "nbf", "iat"))
-        if expires is not None and expires + self.leeway <= now:
+        until = None if expires is None else expires + self.leeway
+        if until is not None and until <= now:
             _refuse("The token has expired")
         if any(time is not None and time - self.leeway > now for time in (begins, issued)):
             _refuse("The token is not valid yet")
-        return expires
+        return until
 
     def check_audience(self, claims: Mapping[str, Any]) -> None:
         """Raise `TokenRefused` for a token that was not issued for this server."""
         if self.audiences and self.audiences.isdisjoint(_texts(claims, "aud")):
             _refuse("The token is for another audience")
 
-    def principal(self, claims: Mapping[str, Any], expires: float | None) -> Principal:
+    def principal(self, claims: Mapping[str, Any], until: float | None) -> Principal:
         """Return whose a token is; raise `TokenRefused` if it says neither a user nor a client."""
         subject, client = (_text(claims, name) for name in ("sub", "client_id"))
         if not (subject or client):
@@ -57,7 +58,7 @@ class ClaimRules:
         # No two of these are the same: neither sign is in an issuer.
         id = f"{self.issuer}|{subject}" if subject else f"{self.issuer}#{client}"
         scopes = frozenset(self._scopes(claims))
-        return Principal(id, scopes, MappingProxyType({**claims}), expires)
+        return Principal(id, scopes, MappingProxyType({**claims}), until)
 
     def _scopes(self, claims: Mapping[str, Any]) -> Iterable[str]:
         for name in self.scope_claims:

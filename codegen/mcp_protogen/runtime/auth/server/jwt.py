@@ -92,10 +92,10 @@ class JwtVerifier:
         if claims.get("iss") != self.issuer:
             _refuse("The token is of another issuer")
         self._rules.check_audience(claims)
-        expires = self._rules.check_times(claims, self.clock())
-        if expires is None:
+        until = self._rules.check_times(claims, self.clock())
+        if until is None:
             _refuse("The token has no end")
-        return self._rules.principal(claims, expires)
+        return self._rules.principal(claims, until)
 
     async def _signed(self, token: str, kid: str | None, algorithm: str) -> Jwt:
         for key in await self._keys.find(kid, algorithm):
