@@ -1,15 +1,15 @@
 """Connections to a server over HTTP, by its URL."""
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, Final, TypeVar, Unpack, overload
+from typing import Final, TypeVar, Unpack, overload
 
 from ...client.base import ClientBase
 from ...client.connect import Connecting, ConnectOptions, RevisionModule
 from ...client.targets import Connector, Newest
 from ...transports.base import Opener, Transport
+from ..httpx2 import HttpClient, httpx2, trust
 from ..sse import LARGEST
-from .http_client import HttpClient, HttpWire, httpx2
+from .http_client import HttpWire
 from .state import Reconnection
 from .transport import HttpTransport
 
@@ -74,17 +74,11 @@ def open_http(
             # Each stream takes a connection, so their number is not limited here.
             limits = package.Limits(max_keepalive_connections=20)
             patience = package.Timeout(None, connect=_CONNECT)
-            client = package.AsyncClient(verify=_trust(), timeout=patience, limits=limits)
+            client = package.AsyncClient(verify=trust(), timeout=patience, limits=limits)
         owned = http is None
         return HttpTransport(HttpWire(client, target, headers or {}, limit, owned), reconnection)
 
     return open
-
-
-@cache
-def _trust() -> Any:
-    """Return the TLS context of the process: to read all certificates takes long."""
-    return httpx2().create_ssl_context()
 
 
 class ConnectHttp(Connector[Newest]):
