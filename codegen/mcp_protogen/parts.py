@@ -143,7 +143,7 @@ CONTENTS: Final = (
         },
         (
             ("core.connection_errors", ("StatusError",)),
-            ("core.http_request", ("HttpRequest",)),
+            ("core.http_request", ("HttpRequest", "Principal")),
             ("server.lifespan", ("LifespanError",)),
             ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
             ("server.serve", ("serve",)),
@@ -204,7 +204,6 @@ CONTENTS: Final = (
         frozenset({"http-server"}),
         {"http": ("headers", "server", "sse"), "sharing": ("engine", "memory"), **_MARKS},
         (
-            ("core.http_request", ("Principal",)),
             ("http.server.app", ("HttpApp", "http_app")),
             ("http.server.cors", ("Cors",)),
             (
