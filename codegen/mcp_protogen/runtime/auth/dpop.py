@@ -7,9 +7,9 @@ from hashlib import sha256
 from secrets import token_urlsafe
 from time import time
 from typing import Final
-from urllib.parse import urlsplit
 
 from .signing import PrivateKey
+from .urls import origin, split_url
 
 _MOST_NONCES: Final = 100
 """How many origins have their last nonce kept."""
@@ -43,7 +43,7 @@ class DPoP:
         self._key: Final = key
         self._clock: Final = clock
         self._new_id: Final = new_id
-        self._nonces: Final = OrderedDict[str, str]()
+        self._nonces: Final = OrderedDict[object, str]()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(algorithm={self.algorithm!r})"
@@ -86,10 +86,10 @@ class DPoP:
         # The characters of RFC 9449, section 8.1
         if not 0 < len(nonce) <= _LONGEST_NONCE or not _is_nonce(nonce):
             return False
-        origin = _origin(url)
-        is_new = self._nonces.get(origin) != nonce
-        self._nonces[origin] = nonce
-        self._nonces.move_to_end(origin)
+        place = _origin(url)
+        is_new = self._nonces.get(place) != nonce
+        self._nonces[place] = nonce
+        self._nonces.move_to_end(place)
         while len(self._nonces) > _MOST_NONCES:
             self._nonces.popitem(last=False)
         return is_new
@@ -99,6 +99,6 @@ def _is_nonce(text: str) -> bool:
     return all("!" <= char <= "~" and char not in '"\\' for char in text)
 
 
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}".lower()
+def _origin(url: str) -> object:
+    parts = split_url(url)
+    return url if parts is None else origin(parts)
