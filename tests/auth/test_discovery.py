@@ -313,13 +313,14 @@ def test_malformed_metadata_of_an_authorization_server_is_refused() -> None:
 
 @pytest.mark.shows("PR-08")
 def test_of_several_authorization_servers_a_known_one_is_asked_or_the_first() -> None:
-    for known, chosen in [
+    cases: list[tuple[list[str | None], str]] = [
         ([], "https://a.example"),
         ([None, "https://c.example"], "https://a.example"),
         (["https://b.example"], "https://b.example"),
         (["https://c.example", "https://b.example", "https://a.example"], "https://b.example"),
         (["https://b.example/"], "https://a.example"),
-    ]:
+    ]
+    for known, chosen in cases:
         with case(known):
             assert choose_issuer(("https://a.example", "https://b.example"), known) == chosen
 
