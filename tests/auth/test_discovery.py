@@ -15,7 +15,7 @@ from mcp_protogen.runtime.auth.client.discovery import (
 )
 from mcp_protogen.runtime.auth.client.steps import Fetched, Step
 from mcp_protogen.runtime.auth.client.values import Refusal
-from mcp_protogen.runtime.auth.errors import InvalidMetadata, Unreachable
+from mcp_protogen.runtime.auth.errors import AuthorizationError, InvalidMetadata, Unreachable
 from mcp_protogen.runtime.auth.urls import covers
 from support.auth.fuzzing import bent, bent_documents
 from support.auth.playing import NOT_FOUND, Given, document, fetches, play, urls
@@ -361,6 +361,22 @@ def test_default_endpoints_are_not_used_where_metadata_is_refused_or_of_another(
         with case(answer), pytest.raises(error):
             play(default_server(URL), [answer])
     assert play(default_server(URL, root_slash=True), [server(f"{ORIGIN}/")]).is_document
+
+
+def test_no_error_shows_the_query_of_a_url() -> None:
+    url = f"{URL}?key=s3cret"
+    place = f"{AT_PATH}?key=s3cret"
+    for flow, answers in [
+        (find_resource(url), {place: Fetched(status=500)}),
+        (find_resource(url), {place: resource("https://evil.example/mcp?s3cret")}),
+        (find_resource(url), {place: Fetched(status=200, body=b"s3cret")}),
+        (find_resource(url, naming("/mcp?s3cret")), {}),
+        (find_resource("mcp.example?key=s3cret"), {}),
+    ]:
+        with case(answers), pytest.raises(AuthorizationError) as error:
+            play(flow, answers)
+        assert "s3cret" not in str(error.value)
+        assert "mcp" in str(error.value)
 
 
 def test_what_cannot_be_fetched_ends_the_search() -> None:
