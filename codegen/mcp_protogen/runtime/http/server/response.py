@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ...core import errors
 from ...core.connection_errors import StatusError
-from ...core.http_request import HttpRequest
+from ...core.http_request import HttpRequest, Principal
 from ...core.tasks import resumed
 from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rpc.endpoint import Endpoint
@@ -70,7 +70,7 @@ class HttpResponse(StreamSink):
         return self._queue is not None and self._queue.queue.full
 
     @property
-    def principal(self) -> str | None:
+    def principal(self) -> Principal | None:
         return self.exchange.principal
 
     @property

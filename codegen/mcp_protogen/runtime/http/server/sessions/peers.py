@@ -85,7 +85,7 @@ class Notified:
     """A client sent a notification, of which a handler here may have to know."""
 
     session: str
-    principal: str | None
+    principal_id: str | None
     message: str
     kind: Literal["notified"] = "notified"
 
@@ -95,7 +95,7 @@ class Answered:
     """A client answered a request of this worker, or reported progress of it."""
 
     session: str
-    principal: str | None
+    principal_id: str | None
     message: str
     fault: str = ""
     """What is wrong with an answer that cannot be told by its text."""

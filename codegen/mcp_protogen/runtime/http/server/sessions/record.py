@@ -57,7 +57,7 @@ class SessionRecord:
     """What another worker needs to go on with a session; its id is not among it."""
 
     revision: str
-    principal: str | None
+    principal_id: str | None
     capabilities: JSONObject
     """The capabilities that the client declared."""
     info: JSONObject
