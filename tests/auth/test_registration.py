@@ -8,7 +8,6 @@ from mcp_protogen.runtime.auth.client.registration import (
     application_type,
     client_metadata_document,
     identify,
-    token_endpoint_auth_method,
 )
 from mcp_protogen.runtime.auth.client.settings import OAuthSettings
 from mcp_protogen.runtime.auth.client.steps import Fetched, Step
@@ -370,27 +369,6 @@ def test_a_given_client_is_not_shown_to_another_server() -> None:
                 assert "not to be seen" not in str(refusal.value)
     slash = settings(client=replace(GIVEN, issuer=f"{ISSUER}/"), root_slash=True)
     assert play(identify(slash, SERVER, [], None), []).client_id == "given"
-
-
-def test_a_client_authenticates_as_it_says_or_as_it_and_the_server_can() -> None:
-    basic, post = "client_secret_basic", "client_secret_post"
-    secret = ClientInformation(client_id="c", client_secret="s")
-    signing = ClientInformation(client_id="c", client_secret="s", private_key="k")
-    said = replace(signing, token_endpoint_auth_method=post)
-    for client, supported, method in [
-        (ClientInformation(client_id="c"), None, "none"),
-        (ClientInformation(client_id="c"), (basic,), "none"),
-        (secret, None, basic),
-        (secret, (basic, post), basic),
-        (secret, (post, basic), basic),
-        (secret, (post,), post),
-        (secret, ("none",), basic),
-        (signing, (basic, "private_key_jwt"), "private_key_jwt"),
-        (said, ("private_key_jwt",), post),
-    ]:
-        server = replace(SERVER, token_endpoint_auth_methods_supported=supported)
-        with case((client, supported)):
-            assert token_endpoint_auth_method(client, server) == method
 
 
 def test_no_secret_of_a_client_is_in_what_it_looks_like() -> None:
