@@ -149,7 +149,9 @@ class AuthorizationServer:
     def _register(self, request: Request) -> Response:
         if not self.behaviour.registration or request.method != "POST":
             return NOT_FOUND
-        client = self.clients.register(json.loads(request.body), self.behaviour.auth_method)
+        behaviour = self.behaviour
+        wanted = json.loads(request.body)
+        client = self.clients.register(wanted, behaviour.auth_method, behaviour.odd)
         members = {
             **client.metadata,
             "client_id": client.client_id,

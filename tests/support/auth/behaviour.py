@@ -41,6 +41,11 @@ class Behaviour:
     """Whether clients can register by themselves (RFC 7591)."""
     registered: Members = field(default_factory=_none)
     """Members of the answer to a registration."""
+    odd: str = ""
+    """What ids and secrets of registered clients have in them, such as `:+%/`.
+
+    Our client encodes them (RFC 6749, section 2.3.1), which many others do not.
+    """
     auth_method: str | None = None
     """The authentication method that a client is registered with, whatever it asks for."""
 

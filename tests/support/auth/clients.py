@@ -49,16 +49,19 @@ class Clients:
         self._numbers = count(1)
         self._assertions: set[str] = set()
 
-    def register(self, wanted: Mapping[str, Any], auth_method: str | None) -> Client:
-        """Register a client dynamically; raise `Fault` (RFC 7591, section 3.2.2)."""
+    def register(self, wanted: Mapping[str, Any], auth_method: str | None, odd: str) -> Client:
+        """Register a client dynamically; raise `Fault` (RFC 7591, section 3.2.2).
+
+        `odd` is a part of its id and its secret.
+        """
         uris = wanted.get("redirect_uris", ())
         if not uris or not all(isinstance(uri, str) and _is_safe(uri) for uri in uris):
             raise Fault("invalid_redirect_uri", "localhost, or https")
         number = next(self._numbers)
         method = auth_method or wanted.get("token_endpoint_auth_method", "client_secret_basic")
-        secret = f"secret/{number}:+" if method.startswith("client_secret") else None
+        secret = f"secret-{number}{odd}" if method.startswith("client_secret") else None
         client = Client(
-            client_id=f"registered:{number}",
+            client_id=f"registered-{number}{odd}",
             client_secret=secret,
             auth_method=method,
             redirect_uris=tuple(uris),
