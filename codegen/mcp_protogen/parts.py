@@ -277,8 +277,16 @@ CONTENTS: Final = (
             "http": ("httpx2",),
         },
         (
+            (
+                "auth.client.grants",
+                (
+                    *("AuthorizationCode", "ClientCredentials", "EnterpriseManaged"),
+                    "WorkloadIdentity",
+                ),
+            ),
             ("auth.client.registration", ("client_metadata_document",)),
             ("auth.client.values", ("ClientInformation", "ClientMetadata")),
+            ("auth.dpop", ("DPoP",)),
             ("auth.fetch_policy", ("FetchPolicy",)),
         ),
     ),
