@@ -16,6 +16,14 @@ _TOKEN_EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
 _ID_JAG_PROFILE: Final = "urn:ietf:params:oauth:grant-profile:id-jag"
 
+# RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section 2.1; RFC 9449, section 10
+_SET_BY_FLOW: Final = frozenset(
+    {
+        *("client_id", "code_challenge", "code_challenge_method", "dpop_jkt", "redirect_uri"),
+        *("resource", "response_type", "scope", "state"),
+    }
+)
+
 ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
 SAML2: Final = "urn:ietf:params:oauth:token-type:saml2"
 
@@ -24,10 +32,15 @@ SAML2: Final = "urn:ietf:params:oauth:token-type:saml2"
 class AuthorizationCode:
     """The user allows it, in a browser (RFC 6749, section 4.1, with PKCE: RFC 7636).
 
-    `parameters` are further ones of the authorization request, such as `login_hint`.
+    `parameters` are further ones of the authorization request, such as `login_hint`. Raise
+    `ValueError` for those that the flow sets.
     """
 
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        if taken := sorted(_SET_BY_FLOW & self.parameters.keys()):
+            raise ValueError(f"the flow sets {', '.join(taken)}")
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
         """Return tokens; raise `AuthorizationError`."""
