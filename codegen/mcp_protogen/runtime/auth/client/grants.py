@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from ..errors import AuthorizationError
 from .authorization_code import code_tokens
@@ -51,8 +51,11 @@ class AuthorizationCode:
 class ClientCredentials:
     """A program acts for itself, with its secret or its private key (RFC 6749, section 4.4).
 
-    Extension io.modelcontextprotocol/oauth-client-credentials. `OAuthSettings.client` is needed.
+    `OAuthSettings.client` is needed: nothing is registered dynamically.
     """
+
+    extension: ClassVar = "io.modelcontextprotocol/oauth-client-credentials"
+    """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
         """Return tokens; raise `AuthorizationError`."""
@@ -67,6 +70,9 @@ class WorkloadIdentity:
     is agreed on with the authorization server.
     """
 
+    extension: ClassVar = "io.modelcontextprotocol/auth/wif"
+    """What clients may declare."""
+
     assertion: str | AssertionSource = field(repr=False)
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
@@ -79,9 +85,12 @@ class WorkloadIdentity:
 class EnterpriseManaged:
     """The identity provider of an enterprise allows it, with an ID-JAG.
 
-    Extension io.modelcontextprotocol/enterprise-managed-authorization. `subject_token` is what the
-    identity provider said when the user logged in, or what is called for it each time.
+    `subject_token` is what the identity provider said when the user logged in, or what is called
+    for it each time.
     """
+
+    extension: ClassVar = "io.modelcontextprotocol/enterprise-managed-authorization"
+    """What clients may declare."""
 
     identity_provider: str
     """Its issuer."""
