@@ -283,7 +283,17 @@ CONTENTS: Final = (
             "auth.client": ("steps",),
             "http": ("httpx2",),
         },
-        (("auth.fetch_policy", ("FetchPolicy",)),),
+        (
+            ("auth.fetch_policy", ("FetchPolicy",)),
+            ("auth.fetching", ("Fetcher",)),
+            ("auth.server.cache", ("TokenCache",)),
+            ("auth.server.dpop", ("DPoPProofs",)),
+            ("auth.server.introspection", ("Introspection",)),
+            ("auth.server.issuers", ("Issuers",)),
+            ("auth.server.jwt", ("JwtVerifier",)),
+            ("auth.server.keys", ("JwksUri", "StaticKeys")),
+            ("auth.server.replays", ("MemoryReplays", "SharedReplays")),
+        ),
     ),
     Contents(
         frozenset({"redis"}),
