@@ -135,7 +135,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": ("form_fields", "subscriptions"),
+            "core": ("form_fields", "oauth_scopes", "subscriptions"),
             "server": (
                 *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
                 *("rounds", "sealed_state", "serve", "strategies"),
@@ -143,7 +143,8 @@ CONTENTS: Final = (
         },
         (
             ("core.connection_errors", ("StatusError",)),
-            ("core.http_request", ("HttpRequest",)),
+            ("core.http_request", ("HttpRequest", "Principal")),
+            ("core.oauth_scopes", ("InsufficientScope",)),
             ("server.lifespan", ("LifespanError",)),
             ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
             ("server.serve", ("serve",)),
@@ -204,17 +205,15 @@ CONTENTS: Final = (
         frozenset({"http-server"}),
         {"http": ("headers", "server", "sse"), "sharing": ("engine", "memory"), **_MARKS},
         (
-            ("core.http_request", ("Principal",)),
             ("http.server.app", ("HttpApp", "http_app")),
             ("http.server.cors", ("Cors",)),
             (
                 "http.server.authentication",
-                (
-                    *("Authentication", "ProtectedResource", "TokenRefused"),
-                    *("VerifierUnavailable", "static_tokens"),
-                ),
+                ("Authentication", "TokenRefused", "VerifierUnavailable", "static_tokens"),
             ),
             ("http.server.options", ("HttpOptions",)),
+            ("http.server.protected_resource", ("ProtectedResource",)),
+            ("http.server.resource_metadata", ("metadata_app",)),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
             ("sharing.engine", ("EngineUnavailable", "Shared")),

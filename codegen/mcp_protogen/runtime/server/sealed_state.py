@@ -34,11 +34,11 @@ _SHORTEST_KEY: Final = 16
 _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
-def binding(method: str, params: Mapping[str, Any], principal: str | None, server: str) -> bytes:
+def binding(method: str, params: Mapping[str, Any], principal_id: str | None, server: str) -> bytes:
     """Return what a state is bound to, in every round: a request, its caller and its server."""
     lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
     text = dumps(lasting, sort_keys=True, separators=(",", ":"))
-    return to_json([method, sha256(text.encode()).hexdigest(), principal, server])
+    return to_json([method, sha256(text.encode()).hexdigest(), principal_id, server])
 
 
 # A client may come back on another connection, but to the same process.
