@@ -154,12 +154,13 @@ async def test_only_so_many_tokens_are_asked_about_at_a_time() -> None:
 
 
 async def test_an_authorization_server_that_fails_makes_no_token_wrong() -> None:
-    for failure in (
+    failures: list[Fetched | Exception] = [
         Unreachable("away"),
         UnsafeUrl("not public"),
         *(document({"active": True}, status=status) for status in (401, 403, 429, 500, 302)),
         *(Fetched(status=200, body=body) for body in (b"", b"[]", b"<html>", b"true")),
-    ):
+    ]
+    for failure in failures:
         with case(failure):
             issuer = knowing()
             verify = introspection(issuer, endpoint=ENDPOINT)
