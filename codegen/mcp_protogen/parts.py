@@ -272,8 +272,15 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth", "http-client"}),
-        {"auth": ("client", "fetch_policy", "fetching", "signing"), "http": ("httpx2",)},
-        (("auth.fetch_policy", ("FetchPolicy",)),),
+        {
+            "auth": ("challenge", "client", "dpop", "fetch_policy", "fetching", "signing", "urls"),
+            "http": ("httpx2",),
+        },
+        (
+            ("auth.client.registration", ("client_metadata_document",)),
+            ("auth.client.values", ("ClientInformation", "ClientMetadata")),
+            ("auth.fetch_policy", ("FetchPolicy",)),
+        ),
     ),
     Contents(
         frozenset({"auth", "http-server"}),
