@@ -259,8 +259,7 @@ async def test_while_the_issuer_is_slow_those_who_are_known_are_served() -> None
     verify = pkg.Introspection(
         issuer=ISSUER,
         audience=RESOURCE,
-        client_id="a",
-        client_secret="b",
+        client=pkg.ClientInformation(client_id="a", client_secret="b"),
         fetch=fetching(issuer),
         max_requests=2,
     )
