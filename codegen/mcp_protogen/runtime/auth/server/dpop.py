@@ -7,13 +7,13 @@ from hashlib import sha256
 from hmac import compare_digest
 from time import time
 from typing import Any, Final, NoReturn
-from urllib.parse import urlsplit
 
 from ...core.errors import InvalidParams
 from ...core.json import is_object
 from ...http.server.authentication import ProofRequest, TokenRefused
 from ...server.sealed_state import StateSeal
 from ..signing import ALGORITHMS, InvalidJwt, InvalidKey, Jwt, PublicKey, public_key, read_header
+from ..urls import origin, split_url
 from .claims import numeric_date
 from .replays import Replays
 
@@ -25,7 +25,6 @@ _LONGEST_ID: Final = 256
 _BOUND: Final = b"dpop-nonce"
 """What nonces are bound to: no other sealed value passes for one."""
 
-_PORTS: Final = {"http": 80, "https": 443}
 _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 # RFC 3986, section 2.3
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9\-._~]")
@@ -146,18 +145,10 @@ def target(url: object) -> tuple[str, str, int, str] | None:
     Query and fragment do not count, nor does how the same thing is written: case, default ports and
     escapes that are not needed (RFC 3986, sections 6.2.2 and 6.2.3). Return None if it is no URL.
     """
-    if not isinstance(url, str):
+    parts = split_url(url) if isinstance(url, str) else None
+    if parts is None:
         return None
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return None
-    if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None:
-        return None
-    path = _ESCAPE.sub(_unescaped, parts.path) or "/"
-    port = _PORTS[parts.scheme] if port is None else port
-    return parts.scheme, parts.hostname, port, path
+    return *origin(parts), _ESCAPE.sub(_unescaped, parts.path) or "/"
 
 
 def _unescaped(escape: re.Match[str]) -> str:
