@@ -12,8 +12,8 @@ import httpx2
 import pytest
 from support.auth.behaviour import Behaviour
 from support.auth.clients import Client
-from support.auth.guarding import Guarded, User, echo, guarded
 from support.auth.signed import key_of, private_pem, public_jwk
+from support.auth.visited import Guarded, User, echo, guarded
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, named, pkg, tools
