@@ -17,7 +17,7 @@ from ..core.tasks import call_in
 from ..rpc.peer import Peer
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from .asked_forms import check_forms
-from .context import OpenConnection, Relay, RequestContext, Switched
+from .context import OpenConnection, Relay, RequestContext, SessionSwitches
 from .lifespan import Lifespan
 from .rounds import Inputs
 
@@ -62,11 +62,11 @@ class ServerRuntime(HandlerSet):
     def disconnected(self, connection: OpenConnection) -> None:
         self.connections.pop(connection, None)
 
-    def switched(self, connection: OpenConnection) -> Switched:
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
         """Return what was switched for the session of a connection."""
         return ()
 
-    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         """Switch for a session what another process has, in place of all that was before."""
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:

@@ -42,7 +42,7 @@ from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
-from .context import Relay, RequestContext, Switched
+from .context import Relay, RequestContext, SessionSwitches
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 
@@ -235,7 +235,7 @@ class ServerConnection:
         return frozenset() if self._listeners is None else self._listeners.uris
 
     @property
-    def switched(self) -> Switched:
+    def switched(self) -> SessionSwitches:
         return self.server.__mcp_runtime__.switched(self)
 
     @property

@@ -81,8 +81,8 @@ class _Server(Protocol):
     def __mcp_runtime__(self) -> _Runtime: ...
 
 
-Switched: TypeAlias = tuple[tuple[str, str, bool, bool], ...]
-"""What was switched for one session, in that order.
+SessionSwitches: TypeAlias = tuple[tuple[str, str, bool, bool], ...]
+"""What was enabled and disabled for one session, in that order.
 
 Each is the prefixes of the server, a name or tag, whether it is a tag, and whether it is on.
 """

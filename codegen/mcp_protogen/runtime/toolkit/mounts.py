@@ -16,7 +16,7 @@ from ..core.options import Options
 from ..messages.method_table import MethodTable
 from ..server.base import ServerBase, SessionBase
 from ..server.connection import subscription
-from ..server.context import OpenConnection, RequestContext, Switched
+from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.serve import has_lifespan
 from ..server.strategies import Strategy, strategies
 from ..translation.revision_view import adapters_of
@@ -195,12 +195,14 @@ class Mount(ABC):
     @abstractmethod
     def listening(self, context: RequestContext) -> AbstractContextManager[object]: ...
 
-    def switched(self, connection: OpenConnection) -> Switched:
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
         """Return what was switched in it for the session of a connection."""
         return ()
 
     # No abstract method: most mounts have nothing that could be switched.
-    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:  # noqa: B027
+    def switch_all(  # noqa: B027
+        self, connection: OpenConnection, switched: SessionSwitches
+    ) -> None:
         """Switch in it what is said for it, in place of all that was before."""
 
     # Its items.
@@ -381,12 +383,12 @@ class LocalMount(Mount):
     def connected(self, connection: OpenConnection) -> None:
         self.runtime.connected(self._link(connection).connection)
 
-    def switched(self, connection: OpenConnection) -> Switched:
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
         link, start = self._links.get(connection), f"{self.prefix.text}/"
-        inner: Switched = () if link is None else self.runtime.switched(link.connection)
+        inner: SessionSwitches = () if link is None else self.runtime.switched(link.connection)
         return tuple((start + place, text, is_tag, on) for place, text, is_tag, on in inner)
 
-    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         own, start = self._link(connection).connection, f"{self.prefix.text}/"
         inner = tuple(
             (place.removeprefix(start), text, is_tag, on)

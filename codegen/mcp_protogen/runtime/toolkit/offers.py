@@ -15,7 +15,7 @@ from ..core.json import JSONObject
 from ..core.pagination import page
 from ..rules.handlers import Handlers
 from ..server.base import ServerBase, ServerRuntime, SessionBase
-from ..server.context import OpenConnection, Relay, RequestContext, Switched
+from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..translation.revision_view import RevisionViews
 from .decorators import Marked, marks_of, new_mark
 from .functions import closest
@@ -398,14 +398,14 @@ class ToolkitRuntime(ServerRuntime):
             if self.visibility.sessions.pop(connection, None) is not None:
                 self.lists = self._for_everybody()
 
-    def switched(self, connection: OpenConnection) -> Switched:
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
         own = self.visibility.sessions.get(connection, ())
         return (
             *(("", text, is_tag, on) for text, is_tag, on in own),
             *(one for mount in self.mounts for one in mount.switched(connection)),
         )
 
-    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         own = Switches()
         for place, text, is_tag, on in switched:
             if not place:

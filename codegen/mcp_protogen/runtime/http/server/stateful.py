@@ -55,7 +55,7 @@ class StatefulHttp:
         session.under_way += 1
         is_open = session.connection.endpoint.connection.is_open
         if call is not None and call.method in CHOICES and session.copy is not None:
-            session.copy.note_choice()
+            session.copy.require_announcement()
         try:
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
             await self._work(message, session.connection, response, session)
