@@ -52,7 +52,7 @@ class BoundServer:
 
     __slots__ = (
         *("audience", "changes", "declared", "handlers", "middleware", "needs"),
-        *("server", "session_hooks", "signature", "strategies", "view"),
+        *("runtime", "server", "session_hooks", "signature", "strategies", "view"),
     )
 
     def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
@@ -60,6 +60,7 @@ class BoundServer:
         own, revision = server.__mcp_runtime__, view.table.revision
         self.view = view
         self.server = server
+        self.runtime: Final = own
         self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
         """By wire name."""
         self.middleware = own.middleware()

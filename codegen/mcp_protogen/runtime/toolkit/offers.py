@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 from ..core.errors import InvalidParams, LocalError
 from ..core.http_request import id_of
 from ..core.json import JSONObject
+from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import page
 from ..rules.handlers import Handlers
 from ..server.base import ServerBase, ServerRuntime, SessionBase
@@ -29,6 +30,7 @@ from .mounts import (
     asked,
     is_private,
     name_of,
+    named_in,
     package_of,
 )
 from .remote_mounts import RemoteMount
@@ -66,6 +68,7 @@ class ToolkitRuntime(ServerRuntime):
         self._served = False
         self._declared = frozenset[str]()
         self._lock = Lock()
+        self.wants_scopes = _any_scopes(self.registered)
 
     # Changes.
 
@@ -101,6 +104,8 @@ class ToolkitRuntime(ServerRuntime):
                 except ValueError:
                     self.registered = before
                     raise
+                if _any_scopes(lists):
+                    self._note_scopes()
                 self.lists = self._for_everybody()
         self._announce_changes([kind])
 
@@ -124,11 +129,18 @@ class ToolkitRuntime(ServerRuntime):
                 raise
             if isinstance(mount, LocalMount):
                 mount.runtime.mounted_in += (self,)
+                if mount.runtime.wants_scopes:
+                    self._note_scopes()
         for connection in list(self.connections):
             mount.connected(connection)
         self._announce_changes(
             kind for kind, fields in FIELDS.items() if any(map(mount.offers, fields))
         )
+
+    def _note_scopes(self) -> None:
+        self.wants_scopes = True
+        for above in self.mounted_in:
+            above._note_scopes()
 
     def _mounted(self, prefix: Prefix, server: Any, target: Any) -> LocalMount | RemoteMount:
         own, package = cast(ServerBase[Any], self.owner), package_of(type(self.owner))
@@ -349,6 +361,16 @@ class ToolkitRuntime(ServerRuntime):
                 return found
         return None
 
+    async def scopes_of(
+        self, method: str, params: Mapping[str, Any], session: SessionBase
+    ) -> frozenset[str]:
+        found = NO_SCOPES
+        for kind, key in named_in(method, params):
+            item = self.lists[kind].get(key) or await self.find(method, kind, key, session)
+            if item is not None:
+                found |= item.scopes
+        return found
+
     def _own(self, method: str, kind: str, key: str) -> Iterator[Item]:
         """Yield the items of its own that a request may be about, the best one first."""
         fixed, *patterns = (self.registered[field] for field in FIELDS[kind])
@@ -508,6 +530,10 @@ class ToolkitRuntime(ServerRuntime):
         found = {_LOG, *map(_changed, offered), *([_UPDATED] if "resources" in offered else ())}
         # Some revisions may have no such notification.
         return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
+
+
+def _any_scopes(lists: Lists) -> bool:
+    return any(item.scopes for items in lists.values() for item in items.values())
 
 
 def _changed(kind: str) -> str:
