@@ -272,7 +272,10 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth", "http-client"}),
-        {"auth": ("client", "fetch_policy", "fetching", "signing"), "http": ("httpx2",)},
+        {
+            "auth": ("challenge", "client", "dpop", "fetch_policy", "fetching", "signing", "urls"),
+            "http": ("httpx2",),
+        },
         (("auth.fetch_policy", ("FetchPolicy",)),),
     ),
     Contents(

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 
 from mcp_protogen.runtime.auth.client.steps import (
     Answer,
+    AssertionRequest,
     AuthorizationRequest,
     Fetch,
     Fetched,
@@ -74,7 +75,7 @@ def _answers(answers: Answers, left: list[Given]) -> Callable[[Step], Given]:
     if callable(answers):
         return answers
     if isinstance(answers, Mapping):
-        return lambda step: answers.get(step.url, NOT_FOUND)
+        return lambda step: answers.get(_address(step), NOT_FOUND)
     left.extend(answers)
 
     def next_one(step: Step) -> Given:
@@ -85,8 +86,12 @@ def _answers(answers: Answers, left: list[Given]) -> Callable[[Step], Given]:
 
 
 def urls(asked: Iterable[Step]) -> list[str]:
-    """The URLs of steps, in their order."""
-    return [step.url for step in asked]
+    """The URLs of steps, in their order; of assertions, their audience."""
+    return [_address(step) for step in asked]
+
+
+def _address(step: Step) -> str:
+    return step.audience if isinstance(step, AssertionRequest) else step.url
 
 
 def fetches(asked: Iterable[Step]) -> list[Fetch]:

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
-from pydantic_core import from_json
+from ..core.json import is_object, read_json
 
 # RFC 7518, section 3.1; RFC 8037, section 3.1; RFC 9864. The first one of a key is its default.
 _OF_CURVES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -93,7 +93,7 @@ class PublicKey:
         jws, errors = _joserfc("jws"), _joserfc("errors")
         try:
             signed = jws.deserialize_compact(token, self._key, registry=_registry())
-            claims: object = from_json(signed.payload, allow_inf_nan=False)
+            claims: object = read_json(signed.payload)
         except (ValueError, errors.JoseError):
             raise InvalidJwt("the token is malformed, or not signed with this key") from None
         return Jwt(header, _object(claims))
@@ -156,7 +156,7 @@ def read_header(token: str) -> Mapping[str, Any]:
         raise InvalidJwt("the token is not a signed JWT")
     try:
         decoded: bytes = _joserfc("util").urlsafe_b64decode(encoded.encode("ascii"))
-        header = _object(from_json(decoded, allow_inf_nan=False))
+        header = _object(read_json(decoded))
     except ValueError:
         raise InvalidJwt("the header of the token is malformed") from None
     # No extension is known that a header could insist on (RFC 7515, section 4.1.11; RFC 7797).
@@ -166,15 +166,15 @@ def read_header(token: str) -> Mapping[str, Any]:
 
 
 def _object(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise InvalidJwt("a part of the token is no JSON object")
-    return value  # pyright: ignore[reportUnknownVariableType]
+    return value
 
 
 def _private_key(text: str) -> Any:
     if text.lstrip().startswith("{"):
         try:
-            jwk = from_json(text)
+            jwk = read_json(text)
         except ValueError:
             raise InvalidKey("the private key is no JSON") from None
         key = _of_jwk(jwk)
