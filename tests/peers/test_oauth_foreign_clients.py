@@ -15,8 +15,8 @@ from support.peers.visits import Peers, Step
 pytestmark = [pytest.mark.long]
 
 CLIENTS = ("mcp 2", "fastmcp", "TypeScript 1", "TypeScript 2")
-CALL = ("call", "whoami", {})
-CHANGE = ("tools",)
+CALL: Step = ("call", "whoami", {})
+CHANGE: Step = ("tools",)
 
 
 @pytest.fixture(scope="module")

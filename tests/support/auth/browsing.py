@@ -69,7 +69,7 @@ class Browser:
         except HTTPError as refused:
             response = refused
         with response:
-            page = Page(url, response.status, response.read().decode(errors="replace"))
+            page = Page(url, int(response.status or 0), response.read().decode(errors="replace"))
             return page, response.headers["location"]
 
     def _opened(self, request: Request) -> Any:
