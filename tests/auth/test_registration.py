@@ -1,5 +1,6 @@
 """Who a client is to an authorization server."""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,6 @@ from mcp_protogen.runtime.auth.client.registration import (
     application_type,
     client_metadata_document,
     identify,
-    token_endpoint_auth_method,
 )
 from mcp_protogen.runtime.auth.client.settings import OAuthSettings
 from mcp_protogen.runtime.auth.client.steps import Fetched, Step
@@ -18,8 +18,9 @@ from mcp_protogen.runtime.auth.client.values import (
     ServerMetadata,
 )
 from mcp_protogen.runtime.auth.errors import AuthorizationError, InvalidMetadata, OAuthError
+from support.auth.fuzzing import bent_documents
 from support.auth.playing import document, fetches, json_sent, play
-from support.tables import case
+from support.tables import case, count
 
 ISSUER = "https://login.example"
 OTHER = "https://other.example"
@@ -372,28 +373,25 @@ def test_a_given_client_is_not_shown_to_another_server() -> None:
     assert play(identify(slash, SERVER, [], None), []).client_id == "given"
 
 
-def test_a_client_authenticates_as_it_says_or_as_it_and_the_server_can() -> None:
-    basic, post = "client_secret_basic", "client_secret_post"
-    secret = ClientInformation(client_id="c", client_secret="s")
-    signing = ClientInformation(client_id="c", client_secret="s", private_key="k")
-    said = replace(signing, token_endpoint_auth_method=post)
-    for client, supported, method in [
-        (ClientInformation(client_id="c"), None, "none"),
-        (ClientInformation(client_id="c"), (basic,), "none"),
-        (secret, None, basic),
-        (secret, (basic, post), basic),
-        (secret, (post, basic), basic),
-        (secret, (post,), post),
-        (secret, ("none",), basic),
-        (signing, (basic, "private_key_jwt"), "private_key_jwt"),
-        (said, ("private_key_jwt",), post),
-    ]:
-        server = replace(SERVER, token_endpoint_auth_methods_supported=supported)
-        with case((client, supported)):
-            assert token_endpoint_auth_method(client, server) == method
-
-
 def test_no_secret_of_a_client_is_in_what_it_looks_like() -> None:
     client = ClientInformation(client_id="c", client_secret="hidden", private_key="hidden")
     assert "hidden" not in repr(client)
     assert "hidden" not in repr(settings(client=client))
+
+
+def test_no_answer_to_a_registration_does_any_harm() -> None:
+    seeds: list[dict[str, Any]] = [
+        {"client_id": "new", "client_secret": "s", "client_secret_expires_at": 0},
+        {"client_id": "new", "token_endpoint_auth_method": "client_secret_post"},
+        {"error": "invalid_redirect_uri", "error_description": "Not here"},
+    ]
+    registered = 0
+    for number, body in enumerate(bent_documents(seeds, count(3000, 1_000_000))):
+        answer = Fetched(status=(201, 400)[number % 2], body=body)
+        with case(body), suppress(AuthorizationError):
+            client, _ = registering(answer)
+            assert client.client_id
+            assert client.token_endpoint_auth_method is not None
+            assert client.issuer == ISSUER
+            registered += 1
+    assert registered > 20

@@ -15,16 +15,6 @@ _ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer
 _ASSERTION_LIFETIME: Final = 60
 """In seconds: each token request has an assertion of its own."""
 
-_WITH_SECRET: Final[tuple[AuthMethod, ...]] = (
-    "client_secret_basic",
-    "client_secret_post",
-    "none",
-)
-"""What a client with a secret may do, what is better first."""
-
-# RFC 8414, section 2: what counts where the metadata does not say.
-_DEFAULT: Final = ("client_secret_basic",)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
@@ -37,8 +27,8 @@ class Credentials:
 def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod:
     """Return how a client authenticates at a server.
 
-    That is as it was registered, or else the first way of these that it has what it takes for, and
-    that the server supports.
+    That is as it says, or else a way that it has what it takes for and that the server supports.
+    Basic counts where nothing else is known: all servers have it (RFC 6749, section 2.3.1).
     """
     if client.token_endpoint_auth_method is not None:
         return client.token_endpoint_auth_method
@@ -46,11 +36,9 @@ def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod
         return "private_key_jwt"
     if client.client_secret is None:
         return "none"
-    supported = server.token_endpoint_auth_methods_supported or _DEFAULT
-    for way in _WITH_SECRET:
-        if way in supported:
-            return way
-    return _WITH_SECRET[0]
+    supported = server.token_endpoint_auth_methods_supported or ()
+    post = "client_secret_post" in supported and "client_secret_basic" not in supported
+    return "client_secret_post" if post else "client_secret_basic"
 
 
 def credentials(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:

@@ -10,7 +10,9 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from ..errors import AuthorizationError, OAuthError
-from ..urls import is_loopback, is_metadata_document, same_identifier, split_url
+from ..fetch_policy import is_loopback
+from ..urls import is_metadata_document, same_identifier, split_url
+from .client_authentication import auth_method
 from .documents import error_in, registered_client
 from .settings import OAuthSettings
 from .steps import Fetch, Fetched, Flow, fetch
@@ -76,7 +78,7 @@ def _given(
         raise AuthorizationError(
             f"The client is registered with {issuer}, but now {server.issuer} issues the tokens"
         )
-    method = token_endpoint_auth_method(client, server)
+    method = auth_method(client, server)
     return replace(client, issuer=server.issuer, token_endpoint_auth_method=method)
 
 
@@ -93,22 +95,6 @@ def _is_registered(
     )
 
 
-def token_endpoint_auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod:
-    """Return how a client authenticates at a token endpoint: as it says, or as both can.
-
-    Basic counts where nothing else is known: all servers have it (RFC 6749, section 2.3.1).
-    """
-    if client.token_endpoint_auth_method is not None:
-        return client.token_endpoint_auth_method
-    if client.private_key is not None:
-        return "private_key_jwt"
-    if client.client_secret is None:
-        return "none"
-    supported = server.token_endpoint_auth_methods_supported or ()
-    post = "client_secret_post" in supported and "client_secret_basic" not in supported
-    return "client_secret_post" if post else "client_secret_basic"
-
-
 def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> ApplicationType:
     """Return the type of an application: `web` if it is somewhere that its users are not.
 
@@ -117,7 +103,7 @@ def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> 
     if metadata.application_type is not None:
         return metadata.application_type
     parts = [split_url(uri) for uri in redirect_uris]
-    remote = [one for one in parts if one is not None and not is_loopback(one)]
+    remote = [one for one in parts if one is not None and not is_loopback(one.hostname or "")]
     return "web" if remote else "native"
 
 
@@ -186,7 +172,7 @@ def _register(
     if client.client_secret is None or client.token_endpoint_auth_method == "private_key_jwt":
         # Some servers repeat a method for which they give nothing.
         client = replace(client, token_endpoint_auth_method=None)
-    method = token_endpoint_auth_method(client, server)
+    method = auth_method(client, server)
     return replace(client, token_endpoint_auth_method=method, redirect_uris=tuple(redirect_uris))
 
 
