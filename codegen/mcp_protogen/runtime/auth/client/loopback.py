@@ -13,7 +13,8 @@ from logging import getLogger
 from typing import Final
 
 from ..errors import AuthorizationError
-from ..urls import is_loopback, split_url
+from ..fetch_policy import is_loopback
+from ..urls import split_url
 from .steps import AuthorizationRequest, AuthorizationResponse
 from .user_agent import Redirection, answers, called, check_page, check_redirect_uri, within
 
@@ -68,7 +69,7 @@ class LoopbackReceiver:
         `host` is for authorization servers that know `localhost` alone. Raise `ValueError` if the
         redirect URI would not be on this machine.
         """
-        uri = f"http://{host}:{port}{path}"
+        uri = f"http://{host}:{port or 1}{path}"
         check_redirect_uri(uri)
         parts = split_url(uri)
         if parts is None or not path.startswith("/") or parts.query or parts.hostname != host:
@@ -100,7 +101,7 @@ class LoopbackReceiver:
         return [
             parts.port
             for parts in found
-            if is_loopback(parts) and parts.port and parts.path == self._path
+            if is_loopback(parts.hostname or "") and parts.port and parts.path == self._path
         ]
 
 
