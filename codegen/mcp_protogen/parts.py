@@ -319,12 +319,12 @@ CONTENTS: Final = (
     Contents(
         frozenset({"redis"}),
         {"sharing": ("engine", "lease", "redis")},
-        (("sharing.redis", ("RedisEngine",)),),
+        (("sharing.redis.engine", ("RedisEngine",)),),
     ),
     Contents(
         frozenset({"postgres"}),
         {"sharing": ("engine", "lease", "postgres")},
-        (("sharing.postgres", ("PostgresEngine",)),),
+        (("sharing.postgres.engine", ("PostgresEngine",)),),
     ),
 )
 
