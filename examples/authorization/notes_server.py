@@ -45,7 +45,7 @@ def list_notes(session: mcp.Session) -> list[str]:
     return notes[owner(session)]
 
 
-@app.tool
+@app.tool(scopes={WRITE})
 def add_note(text: str, session: mcp.Session) -> str:
     """Add a note; the user is asked for leave to write when this is called first."""
     notes[owner(session)].append(text)

@@ -406,8 +406,8 @@ def test_another_authorization_server_gets_nothing_that_belongs_to_the_one_befor
     assert before.tokens
     assert len(first.asked("token")) == 1, "its refresh token is of no use any more"
     shown = [f"{request.url} {request.body!r} {request.headers}" for request in second.requests]
-    assert before.client.client_id == "registered:2"
-    for secret in (before.tokens.refresh_token, before.tokens.access_token, "registered%3A2"):
+    assert before.client.client_id == "registered-2"
+    for secret in (before.tokens.refresh_token, before.tokens.access_token, "registered-2"):
         assert secret
         assert not any(secret in text for text in shown)
     assert second.asked("authorize")[0].query["scope"] == "write"

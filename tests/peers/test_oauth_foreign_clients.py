@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.long]
 
 CLIENTS = ("mcp 2", "fastmcp", "TypeScript 1", "TypeScript 2")
 CALL: Step = ("call", "whoami", {})
-CHANGE: Step = ("tools",)
+CHANGE: Step = ("call", "change", {})
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +100,7 @@ def test_a_bridge_signs_in_for_clients_that_cannot(
 def test_a_client_asks_for_the_scopes_that_it_turns_out_to_need(
     peers: Peers, site: Guarded, client: str
 ) -> None:
-    print(results(peers, client, site, CALL, CHANGE, CALL))
-    scopes = [request.query["scope"] for request in site.issuer.asked("authorize")]
-    print(scopes)
+    assert results(peers, client, site, CALL, CHANGE, CALL) == ["ada", "changed", "ada"]
+    scopes = [set(request.query["scope"].split()) for request in site.issuer.asked("authorize")]
+    assert "write" not in scopes[0]
+    assert {"read", "write"} <= scopes[-1]

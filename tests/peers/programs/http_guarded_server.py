@@ -29,7 +29,7 @@ def whoami(session: mcp.Session) -> str:
     return str(session.principal.claims["sub"])
 
 
-@app.tool
+@app.tool(scopes={"write"})
 def change() -> str:
     """Do what needs a scope of its own."""
     return "changed"
@@ -59,7 +59,6 @@ def authentication(port: int, issuer: str, times: int) -> Authentication:
         verify=verify,
         scopes={"read"},
         resource=resource,
-        method_scopes={"tools/list": {"write"}},
         proofs=DPoPProofs(),
     )
 
