@@ -49,7 +49,7 @@ def list_notes(session: mcp.Session) -> list[str]:
 def add_note(text: str, session: mcp.Session) -> str:
     """Add a note; the user is asked for leave to write when this is called first."""
     notes[owner(session)].append(text)
-    return f"There are {len(notes[owner(session)])} notes."
+    return f"This is note {len(notes[owner(session)])}."
 
 
 def authentication(issuer: str, url: str, secret: str | None) -> Authentication:

@@ -1,28 +1,14 @@
 """Our client gets tokens for servers that others wrote, which issue them themselves."""
 
-import asyncio
 from typing import Any
 
 import pytest
-from support.auth.browsing import Browser
+from support.auth.browsing import User
 from support.peers.places import PROGRAMS, python_with
 from support.peers.visits import Peers
 from support.sessions.talking import pkg
 
 pytestmark = [pytest.mark.long]
-
-
-class User:
-    """Somebody who agrees to everything; the pages that were opened are in `pages`."""
-
-    def __init__(self) -> None:
-        self.pages: list[str] = []
-        self.receiver = pkg.LoopbackReceiver(open=self._open)
-
-    async def _open(self, url: str) -> bool:
-        self.pages.append(url)
-        await asyncio.to_thread(Browser().open, url)
-        return True
 
 
 @pytest.mark.parametrize("kind", ["mcp", "fastmcp"])
@@ -31,7 +17,7 @@ def test_our_client_signs_in_at_a_server_that_issues_tokens_itself(peers: Peers,
         program = PROGRAMS / "issuing_server.py"
         server = await peers.server(python_with("fastmcp"), program, kind, "PORT")
         user = User()
-        oauth = pkg.OAuth(user_agent=user.receiver)
+        oauth = pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=user.open))
         url = f"http://127.0.0.1:{server.port}/mcp"
         for _ in range(2):
             async with pkg.connect_http(url, auth=oauth) as client:

@@ -1,5 +1,6 @@
 """The notes server of `examples/authorization` behind its identity provider, both as processes."""
 
+import asyncio
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, Final
 
 import httpx2
 
+from support.auth.browsing import COMMAND
 from support.auth.identity_provider import EXAMPLE, provider
 from support.generated.golden_package import PACKAGE
 from support.peers.http_peers import Served
@@ -25,6 +27,8 @@ class Notes:
     url: str
     issuer: str
     server: Served
+    folder: Path
+    """A folder with the package that both programs import."""
 
     async def token_of_robot(self, scope: str = "notes:read", **form: str) -> httpx2.Response:
         """Ask for a token for a program without a user."""
@@ -32,6 +36,17 @@ class Notes:
         async with httpx2.AsyncClient() as client:
             auth = ("notes-robot", SECRET)
             return await client.post(f"{self.issuer}/token", data=given, auth=auth)
+
+    async def run_client(self, *arguments: str) -> tuple[int, str]:
+        """Run the client of the example; its exit code, and what it wrote."""
+        process = await asyncio.create_subprocess_exec(
+            *("env", f"PYTHONPATH={self.folder}", f"BROWSER={COMMAND}"),
+            *(sys.executable, "-P", EXAMPLE / "notes_client.py", self.url, *arguments),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        written, _ = await process.communicate()
+        return process.returncode or 0, written.decode()
 
     def connect(self, token: str) -> Any:
         """Connect with a token."""
@@ -50,4 +65,4 @@ async def running(peers: Peers, *options: str, **environment: str) -> Notes:
     (folder / "pkg").symlink_to(PACKAGE)
     program = (sys.executable, "-P", EXAMPLE / "notes_server.py")
     command = ("env", f"PYTHONPATH={folder}", *program, issuer, "--http", "PORT", *options)
-    return Notes(url, issuer, await peers.server(*command, port=port))
+    return Notes(url, issuer, await peers.server(*command, port=port), folder)
