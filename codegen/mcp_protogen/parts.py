@@ -143,7 +143,7 @@ CONTENTS: Final = (
         },
         (
             ("core.connection_errors", ("StatusError",)),
-            ("core.http_request", ("HttpRequest",)),
+            ("core.http_request", ("HttpRequest", "Principal")),
             ("server.lifespan", ("LifespanError",)),
             ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
             ("server.serve", ("serve",)),
@@ -204,7 +204,6 @@ CONTENTS: Final = (
         frozenset({"http-server"}),
         {"http": ("headers", "server", "sse"), "sharing": ("engine", "memory"), **_MARKS},
         (
-            ("core.http_request", ("Principal",)),
             ("http.server.app", ("HttpApp", "http_app")),
             ("http.server.cors", ("Cors",)),
             (
@@ -223,7 +222,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-client"}),
-        {"http": ("headers", "client", "sse"), **_MARKS},
+        {"http": ("client", "headers", "httpx2", "sse"), **_MARKS},
         (
             ("http.client.connect", ("ConnectHttp", "open_http")),
             ("http.client.state", ("Reconnection",)),
@@ -273,11 +272,20 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth", "http-client"}),
-        {"auth": ("client",)},
+        {
+            "auth": ("challenge", "client", "dpop", "fetch_policy", "fetching", "signing", "urls"),
+            "http": ("httpx2",),
+        },
+        (("auth.fetch_policy", ("FetchPolicy",)),),
     ),
     Contents(
         frozenset({"auth", "http-server"}),
-        {"auth": ("server",)},
+        {
+            "auth": ("fetch_policy", "fetching", "server", "signing"),
+            "auth.client": ("steps",),
+            "http": ("httpx2",),
+        },
+        (("auth.fetch_policy", ("FetchPolicy",)),),
     ),
     Contents(
         frozenset({"redis"}),
@@ -327,9 +335,13 @@ def missing_names(selection: Selection) -> dict[str, str]:
     """Return what brings each name that a package could have and one of `selection` has not."""
     here = _names(selection)
     brought: dict[str, list[str]] = {}
-    for part in PARTS:
-        for name in _names(Selection((part,), selection.several)) - here:
-            brought.setdefault(name, []).append(part)
+    # Some names need two parts, which are asked for with a comma between.
+    pairs = [sorted(one.when) for one in CONTENTS if len(one.when) > 1 and one.when <= {*PARTS}]
+    for parts in [[part] for part in PARTS] + pairs:
+        for name in _names(Selection(parts, selection.several)) - here:
+            # What one of the two brings is known by then.
+            if not any(one in parts for one in brought.get(name, ())):
+                brought.setdefault(name, []).append(",".join(parts))
     found = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
     for name in _names(Selection(selection.parts, several=True)) - here:
         found[name] = "a second --revision"

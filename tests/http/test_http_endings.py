@@ -249,7 +249,7 @@ class Cancel:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Generator[Clock, None, None]:
     """Sessions live by this clock."""
     one = Clock()
-    monkeypatch.setattr(runtime("http.server.sessions"), "get_running_loop", lambda: one)
+    monkeypatch.setattr(runtime("http.server.sessions.registry"), "get_running_loop", lambda: one)
     yield one
 
 

@@ -12,7 +12,14 @@ from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import JSON, POSTED, app_of, outcome, raw, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from support.sessions.talking import hello, pkg, request, runtime, tools
+from support.sessions.talking import (
+    hello,
+    pkg,
+    request,
+    runtime,
+    tools,
+    whose,
+)
 from support.tables import case
 
 TOKEN = "t" * 16
@@ -22,7 +29,7 @@ STREAMABLE = REVISIONS[1:]
 
 
 async def echo(session: Session, params: CallToolRequestParams) -> str:
-    return str(session.principal)
+    return str(whose(session))
 
 
 def ours() -> Any:

@@ -12,7 +12,14 @@ from mcp_revisions.v2025_11_25.models import (
 from support.http.serving import EVENTS, outcome, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import META, models, pkg, server, tools
+from support.sessions.talking import (
+    META,
+    models,
+    pkg,
+    server,
+    tools,
+    whose,
+)
 from support.tables import case
 
 ID = "io.modelcontextprotocol/subscriptionId"
@@ -266,12 +273,12 @@ async def test_handlers_of_subscriptions_know_whose_stream_it_is() -> None:
     left = asyncio.Event()
 
     async def on_subscribe(self: object, session: Session, params: SubscribeRequestParams) -> None:
-        seen.append(("subscribed", session.principal))
+        seen.append(("subscribed", whose(session)))
 
     async def on_unsubscribe(
         self: object, session: Session, params: UnsubscribeRequestParams
     ) -> None:
-        seen.append(("unsubscribed", session.principal))
+        seen.append(("unsubscribed", whose(session)))
         left.set()
 
     server = tools(

@@ -19,6 +19,7 @@ from support.sessions.talking import (
     request,
     server,
     tools,
+    whose,
 )
 from support.tables import case
 
@@ -31,7 +32,7 @@ async def call(session: Session, params: CallToolRequestParams) -> str:
     if params.name == "asks":
         return str(len((await session.list_roots()).roots))
     if params.name == "who":
-        return str(session.principal)
+        return str(whose(session))
     await session.log("info", "on the way")
     return str(params.name)
 

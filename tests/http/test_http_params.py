@@ -11,7 +11,12 @@ from mcp_revisions.v2025_11_25.models import (
 from support.http.serving import Site, outcome, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, STATELESS
-from support.sessions.talking import models, pkg, tools
+from support.sessions.talking import (
+    models,
+    pkg,
+    tools,
+    whose,
+)
 
 SCHEMA = {
     "type": "object",
@@ -42,7 +47,7 @@ class Listed:
 
     async def __call__(self, ours: Any, session: Session, params: Any) -> object:
         m = models(STATELESS)
-        self.asked.append(session.principal)
+        self.asked.append(whose(session))
         listed = [m.Tool(name=name, input_schema=self.schema) for name in self.names]
         at = int(params.cursor or 0)
         more = str(at + 1) if at + 1 < len(listed) else None
@@ -247,7 +252,7 @@ async def test_each_principal_has_a_list_of_its_own() -> None:
     listed = Listed()
 
     async def different(self: Any, session: Session, params: CallToolRequestParams) -> object:
-        listed.schema = SCHEMA if session.principal == "ada" else {"type": "object"}
+        listed.schema = SCHEMA if whose(session) == "ada" else {"type": "object"}
         return await listed(self, session, params)
 
     guard = pkg.Authentication(verify=pkg.static_tokens(names))

@@ -13,7 +13,7 @@ from support.revisions import HANDSHAKE, OLD
 from support.sessions.talking import notification, pkg, runtime, tools
 from support.tables import case
 
-peers = runtime("http.server.peers")
+peers = runtime("http.server.sessions.peers")
 
 STREAMABLE = HANDSHAKE[1:]
 CHANGED = "notifications/tools/list_changed"

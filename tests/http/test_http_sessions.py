@@ -8,7 +8,16 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import Site, outcome, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
-from support.sessions.talking import INITIALIZED, hello, models, pkg, request, server, tools
+from support.sessions.talking import (
+    INITIALIZED,
+    hello,
+    models,
+    pkg,
+    request,
+    server,
+    tools,
+    whose,
+)
 from support.tables import case
 
 STREAMABLE = HANDSHAKE[1:]
@@ -19,7 +28,7 @@ TOLD = frozenset({CHANGED, UPDATED, "notifications/message"})
 
 async def call(session: Session, params: CallToolRequestParams) -> str:
     if params.name == "who":
-        return str(session.principal)
+        return str(whose(session))
     if params.name == "log":
         await session.log("info", "low")
         await session.log("error", "high")

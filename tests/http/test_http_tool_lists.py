@@ -15,7 +15,14 @@ from support.http.fire import settled, until
 from support.http.serving import Site, outcome, serving
 from support.json_types import JsonObject
 from support.revisions import STATELESS
-from support.sessions.talking import CAPABILITIES, META, models, pkg, tools
+from support.sessions.talking import (
+    CAPABILITIES,
+    META,
+    models,
+    pkg,
+    tools,
+    whose,
+)
 
 SCHEMA = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 ASKING: JsonObject = {**META, CAPABILITIES: {"elicitation": {"form": {}}}}
@@ -139,7 +146,7 @@ class Slow:
             server: Any, session: Session, params: PaginatedRequestParams
         ) -> object:
             self.asked += 1
-            if session.principal == self.caller:
+            if whose(session) == self.caller:
                 self.begun.set()
                 try:
                     await self.go.wait()

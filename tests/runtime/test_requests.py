@@ -26,7 +26,7 @@ BUSY = -32603
 class Answered:
     """A way back that keeps what comes over it."""
 
-    principal: str | None = None
+    principal = None
     http_request = None
     beside = NullSink()
 

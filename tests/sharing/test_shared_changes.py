@@ -400,7 +400,7 @@ async def test_a_client_hears_of_a_switch_when_all_workers_know() -> None:
 
 
 async def test_switches_of_two_workers_come_together() -> None:
-    choices = runtime("http.server.session_record").Choices
+    choices = runtime("http.server.sessions.record").Choices
 
     def chosen(*switched: tuple[str, bool]) -> Any:
         entries = tuple(("", name, False, on) for name, on in switched)

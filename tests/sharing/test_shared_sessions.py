@@ -32,6 +32,7 @@ from support.sessions.talking import (
     runtime,
     server,
     tools,
+    whose,
 )
 from support.sharing.faults import Engine
 from support.tables import case
@@ -40,7 +41,7 @@ UPDATED = "notifications/resources/updated"
 TOLD = frozenset({UPDATED, "notifications/message"})
 URI = "file:///a"
 
-peers = runtime("http.server.peers")
+peers = runtime("http.server.sessions.peers")
 
 
 @asynccontextmanager
@@ -84,7 +85,7 @@ class Tools:
 
     async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         if params.name == "who":
-            return str(session.principal)
+            return str(whose(session))
         if params.name == "waits":
             await self._wait()
         elif params.name.startswith("asks"):
@@ -269,8 +270,8 @@ class TestAnswers:
                 text = json.dumps(answered(question, "forged"))
                 key, name = peers.key_of(first.id), engine.workers[0].name
                 forged = (key, "eve"), ("x" * 43, None)
-                for number, (session, principal) in enumerate(forged):
-                    letter = peers.Answered(session=session, principal=principal, message=text)
+                for number, (session, id) in enumerate(forged):
+                    letter = peers.Answered(session=session, principal_id=id, message=text)
                     content = json.dumps(
                         {"sender": "seve", "letter": asdict(letter), "number": number}
                     )
@@ -290,7 +291,7 @@ class TestAnswers:
             b'{"sender": "s", "letter": {"kind": "changed", "session": 1}}',
             b'{"sender": "s", "letter": {"kind": "acknowledged", "number": 99}}',
             b'{"sender": "s", "letter": {"kind": "notified", "session": "k",'
-            b' "principal": null, "message": "{"}}',
+            b' "principal_id": null, "message": "{"}}',
         ]
         async with workers(ours(), engine=engine) as (one,):
             session = await one.initialize()
@@ -771,7 +772,7 @@ class TestWhoseItIs:
         engine = Engine()
         async with workers(ours(), engine=engine) as (one,):
             session = await one.initialize()
-            await rewrite(engine, session, principal="eve")
+            await rewrite(engine, session, principal_id="eve")
             engine.lose()
             assert await posted(session, request("ping")) == 404
 
@@ -804,9 +805,9 @@ class TestWhoseItIs:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            await rewrite(engine, session, principal=["alice"], level="alice")
+            await rewrite(engine, session, principal_id=["alice"], level="alice")
             assert await posted(at(session, two), request("ping")) == 404
-            letter = {"kind": "notified", "principal": "alice", "message": ["alice"]}
+            letter = {"kind": "notified", "principal_id": "alice", "message": ["alice"]}
             content = json.dumps({"sender": "s", "letter": letter}).encode()
             change = json.dumps({"method": "alice", "uri": ["alice"]}).encode()
             sharing = runtime("sharing.engine")

@@ -16,7 +16,7 @@ from support.sessions.talking import notification, pkg, request, runtime, tools
 from support.sharing.faults import Engine
 from support.tables import case
 
-peers = runtime("http.server.peers")
+peers = runtime("http.server.sessions.peers")
 
 CHANGED = "notifications/tools/list_changed"
 MESSAGE = "notifications/message"

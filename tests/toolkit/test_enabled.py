@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 from support.http.serving import booted
 from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.talking import whose
 from support.tables import case
 from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
 from support.toolkit.mounting import Hearing, app, in_memory, names_of, program, text_of
@@ -104,8 +105,7 @@ async def test_what_is_mounted_and_not_enabled_is_not_there() -> None:
 
 async def test_a_function_says_for_whom_something_is_there() -> None:
     def is_admin(session: Any) -> bool:
-        principal: str | None = session.principal
-        return principal == "admin"
+        return whose(session) == "admin"
 
     verify = pkg.static_tokens(TOKENS)
     http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
@@ -205,7 +205,7 @@ async def test_over_http_requests_without_a_session_are_not_switched_as_one() ->
         made.add_tool(admit)
         served = made.http()
         async with booted(served) as port:
-            for spoken, said in ((OLD, "admitted"), (STATELESS, "say principal=…")):
+            for spoken, said in ((OLD, "admitted"), (STATELESS, "say principal_id=…")):
                 with case((own, spoken)):
                     revisions = [one for one in pkg.REVISIONS if one.id == spoken]
                     url = f"http://127.0.0.1:{port}/mcp"
@@ -246,7 +246,7 @@ async def test_a_principal_is_switched_wherever_it_is() -> None:
         async with booted(served) as port:
             for spoken in ERAS:
                 with case((own, spoken)):
-                    made.disable(tags={"t"}, principal="admin")
+                    made.disable(tags={"t"}, principal_id="admin")
                     both = [Hearing(spoken), Hearing(spoken)]
                     revisions = [one for one in pkg.REVISIONS if one.id == spoken]
                     openers = [
@@ -263,7 +263,7 @@ async def test_a_principal_is_switched_wherever_it_is() -> None:
                         admin.hearing(),
                         ben.hearing(),
                     ):
-                        made.enable("reset", principal="admin")
+                        made.enable("reset", principal_id="admin")
                         await admin.hears("tool")
                         assert (await shown(one), await shown(other)) == ({"reset"}, set())
                         assert await text_of(one, "reset") == "reset" and ben.heard == []
@@ -369,14 +369,14 @@ def test_mistakes_are_errors_that_say_what_to_do() -> None:
         (lambda: made.disable(), TypeError, "give the name or a tag"),
         (lambda: made.disable(tags="t"), TypeError, "tags are one text: write tags={'t'}"),
         (
-            lambda: made.enable("reset", principal=cast(Any, None)),
+            lambda: made.enable("reset", principal_id=cast(Any, None)),
             TypeError,
-            "a principal that is not None",
+            "a principal_id that is not None",
         ),
         (
-            lambda: made.enable("reset", session=made, principal="ada"),
+            lambda: made.enable("reset", session=made, principal_id="ada"),
             TypeError,
-            "give a session, or a principal",
+            "give a session, or a principal_id",
         ),
         (lambda: made.add_tool(shown, name="x", tags="t"), TypeError, "tags are one text"),
         (

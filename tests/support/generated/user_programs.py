@@ -239,7 +239,8 @@ class Slow(mcp.Server):
         self, session: mcp.Session, params: m.CallToolRequestParams
     ) -> m.CallToolResult:
         await session.close_stream()
-        return m.CallToolResult(content=[m.TextContent(text=session.principal or "nobody")])
+        who = "nobody" if session.principal is None else session.principal.id
+        return m.CallToolResult(content=[m.TextContent(text=who)])
 
 
 OPTIONS = HttpOptions(
@@ -663,7 +664,7 @@ class Counting:
 
 def named(name: str) -> Middleware:
     async def note(call: MethodCall, next: CallNext) -> Any:
-        print(name, call.method, call.target, call.principal, call.request_id)
+        print(name, call.method, call.target, call.principal_id, call.request_id)
         return await next(call)
 
     return note
@@ -896,7 +897,7 @@ class Weather(Toolkit, new.Server):
     def reset(self) -> str:
         return ""
 
-    @resource("a://{x}", enabled=lambda session: session.principal == "admin")
+    @resource("a://{x}", enabled=lambda session: session.principal == Principal("admin"))
     def read(self, x: str) -> str:
         return x
 
@@ -906,7 +907,7 @@ class Weather(Toolkit, new.Server):
 
 
 async def is_admin(session: mcp.Session) -> bool:
-    return session.principal == "admin"
+    return session.principal is not None and session.principal.id == "admin"
 
 
 app = mcp.App("above")
@@ -922,7 +923,7 @@ app.mount("far", connect_to=mcp.Server, separator="-")
 @app.tool(tags={"admin"}, enabled=is_admin)
 def unlock(session: mcp.Session) -> str:
     app.enable("reset", tags={"admin"}, session=session)
-    app.disable("a", "b", principal="ada")
+    app.disable("a", "b", principal_id="ada")
     return ""
 
 

@@ -34,6 +34,11 @@ CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META: JsonObject = {VERSION: STATELESS, CAPABILITIES: {}}
 
 
+def whose(session: Any) -> str | None:
+    """The id of who makes a request."""
+    return None if session.principal is None else str(session.principal.id)
+
+
 def runtime(module: str) -> ModuleType:
     """A module of the runtime that came with the package."""
     return import_module(f"mcp_revisions._runtime.{module}")

@@ -21,6 +21,10 @@ class Principal:
     """When the token ends, in seconds of the epoch; None where it is not known."""
 
 
+def id_of(principal: Principal | None) -> str | None:
+    return None if principal is None else principal.id
+
+
 class HttpAddress(NamedTuple):
     """The address of a client; behind a proxy, that of the proxy, or what it says."""
 

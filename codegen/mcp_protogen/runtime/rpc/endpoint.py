@@ -24,6 +24,7 @@ from ..connection import (
 )
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, RemoteError, RequestId, Untranslatable
+from ..core.http_request import Principal
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec
 from ..core.tasks import Signal, Tasks, together
@@ -86,8 +87,8 @@ class Endpoint:
         self.options = options
         self.log = Throttle(_log)
         """The log for what the peer may do without end."""
-        self.principal: str | None = None
-        """The id of the peer as the transport has authenticated it, if it does."""
+        self.principal: Principal | None = None
+        """Who made the latest request, as the transport has authenticated them, if it does."""
         self._on_notification = on_notification
         self._calls = PendingCalls(connection, options, tasks)
         self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
@@ -251,6 +252,10 @@ class Endpoint:
 
     def fail(self, id: RequestId, error: Exception) -> None:
         self._calls.fail(id, error)
+
+    def hold(self, id: RequestId, held: bool) -> None:
+        """Count the time of a request of ours no more, or anew."""
+        self._calls.hold(id, held)
 
     # How it ends.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar, cast, overload
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import LocalError, RequestId
-from ..core.http_request import HttpRequest
+from ..core.http_request import HttpRequest, Principal
 from ..core.revision import Revision
 from ..core.spec import Role
 from ..core.subscriptions import Level, PublishedChange
@@ -230,8 +230,11 @@ class SessionBase(Peer):
         return self._context.request_id
 
     @property
-    def principal(self) -> str | None:
-        """The id of the client as the transport has authenticated it, if it does."""
+    def principal(self) -> Principal | None:
+        """The sender of the request, as the transport has authenticated it, if it does.
+
+        Outside of a request, it is that of the latest one.
+        """
         return self._context.principal
 
     @property

@@ -30,7 +30,7 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
-from ..core.http_request import HttpRequest
+from ..core.http_request import HttpRequest, Principal, id_of
 from ..core.json import JSONObject, is_object
 from ..core.middleware import MethodCall, Middleware, Network, send_through, undeclared_meta
 from ..core.models.base import WireModel
@@ -223,9 +223,13 @@ class RequestContext:
         return None if self._request is None else self._request.id
 
     @property
-    def principal(self) -> str | None:
+    def principal(self) -> Principal | None:
         own = None if self._reply is None else self._reply.principal
         return self.endpoint.principal if own is None else own
+
+    @property
+    def principal_id(self) -> str | None:
+        return id_of(self.principal)
 
     @property
     def http_request(self) -> HttpRequest | None:
@@ -439,7 +443,7 @@ class RequestContext:
         request, spoken, connection = self._request, self.spoken, self.connection
         if request is None:
             raise LocalError("only the answer to a request can ask for input")
-        bound = binding(request.spec.method, request.raw, self.principal, connection.audience)
+        bound = binding(request.spec.method, request.raw, self.principal_id, connection.audience)
         # Where servers have requests of their own, their questions are of their own revision.
         specs = self.table if spoken.rules.server_requests else spoken
         declared = (

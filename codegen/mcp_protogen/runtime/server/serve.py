@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, TypedDict, cast
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, InvalidRequest, RemoteError
+from ..core.http_request import Principal
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks, together
@@ -69,7 +70,7 @@ async def serve_views(
     views: RevisionViews[ServerBase[Any]],
     transport: Transport,
     options: Options,
-    principal: str | None = None,
+    principal: Principal | None = None,
 ) -> None:
     """Serve one connection, which is not closed at the end; `principal` is whose it is."""
     state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
@@ -169,7 +170,7 @@ class Router:
     The rules are in `server_negotiation`.
     """
 
-    def __init__(self, state: ServerState, sink: MessageSink, principal: str | None) -> None:
+    def __init__(self, state: ServerState, sink: MessageSink, principal: Principal | None) -> None:
         self._state = state
         self._sink = sink
         self._principal = principal

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, Final, cast
 
 from ..core.errors import InvalidParams, LocalError
+from ..core.http_request import id_of
 from ..core.json import JSONObject
 from ..core.pagination import page
 from ..rules.handlers import Handlers
@@ -182,7 +183,7 @@ class ToolkitRuntime(ServerRuntime):
     def switch(self, on: bool, selection: Selection) -> None:
         """Enable or disable items; see `Toolkit.enable`."""
         selection.check()
-        session, principal = selection.session, selection.principal
+        session, principal_id = selection.session, selection.principal_id
         to: Collection[OpenConnection] | None = None
         with _LOCK:
             known = {key for field in LISTS for key in self.names(field)}
@@ -194,14 +195,15 @@ class ToolkitRuntime(ServerRuntime):
                 connection = session.__mcp_runtime__.connection
                 while connection not in self.connections:
                     if not isinstance(connection, MountedConnection):
-                        why = "requests of this client have nothing in common: say principal=…"
+                        why = "requests of this client have nothing in common: say principal_id=…"
                         raise LocalError(f"session: {why}")
                     connection = connection.outer
                 to = [connection]
                 switches = self.visibility.sessions.setdefault(connection, Switches())
-            elif principal:
-                to = [one for one in self.connections if one.endpoint.principal == principal]
-                switches = self.visibility.principals.setdefault(principal, Switches())
+            elif principal_id:
+                held = self.connections
+                to = [one for one in held if id_of(one.endpoint.principal) == principal_id]
+                switches = self.visibility.principals.setdefault(principal_id, Switches())
             switches.set(selection, on)
             self.lists = self._for_everybody()
         self._announce_changes(self._kinds_of(selection, known), to)

@@ -147,7 +147,7 @@ class Toolkit:
         *names: str,
         tags: Collection[str] = (),
         session: SessionBase | None = None,
-        principal: str = "",
+        principal_id: str = "",
     ) -> None:
         """Offer tools, prompts and resources, by name or URI or by tag.
 
@@ -156,23 +156,23 @@ class Toolkit:
         item; of two for the same clients, the last one counts. Clients whose lists may change are
         notified.
 
-        Raise `LookupError` for a name that nothing has, `TypeError` for a principal that is None,
-        and `LocalError` for a request of 2026-07-28 over HTTP, which belongs to no session.
+        Raise `LookupError` for a name that nothing has, `TypeError` for a `principal_id` that is
+        None, and `LocalError` for a request of 2026-07-28 over HTTP, which belongs to no session.
         """
-        self.__mcp_runtime__.switch(True, Selection(names, tags, session, principal))
+        self.__mcp_runtime__.switch(True, Selection(names, tags, session, principal_id))
 
     def disable(
         self,
         *names: str,
         tags: Collection[str] = (),
         session: SessionBase | None = None,
-        principal: str = "",
+        principal_id: str = "",
     ) -> None:
         """Do not offer tools, prompts and resources; see `enable`.
 
         To call one is then like calling an unknown name.
         """
-        self.__mcp_runtime__.switch(False, Selection(names, tags, session, principal))
+        self.__mcp_runtime__.switch(False, Selection(names, tags, session, principal_id))
 
     @property
     def __mcp_runtime__(self) -> "ToolkitRuntime":

@@ -26,7 +26,7 @@ from .cors import CrossOrigin
 from .legacy_sse import LegacySse
 from .options import HttpOptions
 from .routes import Route, RouteResponse, Routes
-from .servers import cannot_begin
+from .sessions.servers import cannot_begin
 from .state import HttpState
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
@@ -143,8 +143,7 @@ class HttpApp:
                 handle = self._handler(exchange)
                 if self.http.authentication is not None and not self._is_open(exchange):
                     token = exchange.field(b"authorization")
-                    sender = await self.http.authentication.principal(token)
-                    exchange.principal, exchange.authenticated = sender.id, sender
+                    exchange.principal = await self.http.authentication.principal(token)
                 await handle(exchange)
         except (HttpRefusal, RemoteError) as error:
             error.__traceback__ = None  # which holds on to this frame

@@ -17,7 +17,7 @@ from .. import headers
 from ..sse import written
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .sessions import new_id
+from .sessions.registry import new_id
 from .state import HttpState
 
 _QUERY: Final = "session_id"
@@ -42,7 +42,7 @@ class LegacySse:
         views = state.handshake_views()
         response = EventResponse(exchange, state.keep_alive)
         id = new_id()
-        transport = self._transports[id] = _SseTransport(response, principal)
+        transport = self._transports[id] = _SseTransport(response, exchange.principal_id)
         path = quote(exchange.scope.get("root_path", "") + state.http.old_messages_path)
         try:
             await response.write(written(f"{path}?{_QUERY}={id}".encode(), event="endpoint"))
@@ -60,7 +60,7 @@ class LegacySse:
         query = exchange.scope.get("query_string", b"").decode("latin-1")
         (id,) = parse_qs(query).get(_QUERY, [""])[:1]
         transport = self._transports.get(id)
-        if transport is None or transport.principal != exchange.principal:
+        if transport is None or transport.principal_id != exchange.principal_id:
             raise HttpRefusal(404, "There is no such session; open a stream first")
         bodies = self._state.bodies
         try:
@@ -75,8 +75,8 @@ class _SseTransport:
 
     network: Final = OVER_HTTP
 
-    def __init__(self, response: EventResponse, principal: str | None) -> None:
-        self.principal = principal
+    def __init__(self, response: EventResponse, principal_id: str | None) -> None:
+        self.principal_id = principal_id
         self._response = response
         self._messages: list[bytes] = []
         self._waiting = 0

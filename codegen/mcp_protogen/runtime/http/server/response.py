@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ...core import errors
 from ...core.connection_errors import StatusError
-from ...core.http_request import HttpRequest
+from ...core.http_request import HttpRequest, Principal
 from ...core.tasks import resumed
 from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rpc.endpoint import Endpoint
@@ -21,9 +21,9 @@ from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse
-from .request_streams import LoggedStream, Stream, StreamQueue
-from .session_streams import StreamSink
-from .sessions import HttpSession
+from .sessions.registry import HttpSession
+from .sessions.request_streams import LoggedStream, Stream, StreamQueue
+from .sessions.streams import StreamSink
 from .state import HttpState
 
 HANDSHAKE: Final[Mapping[int, int]] = {
@@ -70,7 +70,7 @@ class HttpResponse(StreamSink):
         return self._queue is not None and self._queue.queue.full
 
     @property
-    def principal(self) -> str | None:
+    def principal(self) -> Principal | None:
         return self.exchange.principal
 
     @property

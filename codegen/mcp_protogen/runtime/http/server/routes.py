@@ -37,7 +37,7 @@ class RouteRequest(HttpRequest):
     """The request of a route, with its body."""
 
     def __init__(self, exchange: HttpExchange, body: bytes, server: Any) -> None:
-        super().__init__(exchange.scope, exchange.path, exchange.authenticated)
+        super().__init__(exchange.scope, exchange.path, exchange.principal)
         self.body: Final = body
         self._server = server
 

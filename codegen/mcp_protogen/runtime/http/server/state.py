@@ -21,9 +21,9 @@ from .asgi import Bodies, HttpExchange, HttpRefusal
 from .event_stream import KeepAlive
 from .options import HttpOptions
 from .param_header_check import ToolHeaders
-from .servers import HttpServers
-from .sessions import SessionRegistry
-from .shared_sessions import SharedSessions
+from .sessions.registry import SessionRegistry
+from .sessions.servers import HttpServers
+from .sessions.shared import SharedSessions
 
 _log: Final = getLogger(__name__)
 

@@ -18,9 +18,9 @@ from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
 from .response import HANDSHAKE, HttpResponse, single_request
-from .session_record import CHOICES
-from .session_streams import NO_SESSION
-from .sessions import HttpSession, new_id
+from .sessions.record import CHOICES
+from .sessions.registry import HttpSession, new_id
+from .sessions.streams import NO_SESSION
 from .state import HttpState
 
 _log: Final = getLogger(__name__)
@@ -122,8 +122,10 @@ class StatefulHttp:
         except EngineUnavailable as error:
             raise _away(error) from None
         # Who is somebody else learns no more than who knows no session.
-        if session is None or session.principal != exchange.principal:
+        if session is None or session.principal_id != exchange.principal_id:
             raise HttpRefusal(404, NO_SESSION)
+        # Each request has a token, and so scopes, of its own.
+        session.connection.endpoint.principal = exchange.principal
         if exchange.version != session.revision:
             self._check_version(exchange, session.revision)
         return session

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from logging import getLogger
 from typing import Final
 
-from ...core.connection_errors import Disconnected
-from ...core.tasks import Tasks
-from ...core.throttle import Throttle
-from ...sharing.engine import Appended, EngineUnavailable, Event, Events
-from ..sse import written
-from .event_stream import EventResponse
+from ....core.connection_errors import Disconnected
+from ....core.tasks import Tasks
+from ....core.throttle import Throttle
+from ....sharing.engine import Appended, EngineUnavailable, Event, Events
+from ...sse import written
+from ..event_stream import EventResponse
 from .peers import Peers
 
 _log: Final = getLogger(__name__)

@@ -16,21 +16,22 @@ from logging import getLogger
 from typing import Final
 from weakref import WeakValueDictionary
 
-from ...connection import CANCELLED, INITIALIZED, PROGRESS, Connection
-from ...core.errors import InvalidAnswer, ProtocolError, RequestId
-from ...core.json import JSONObject, json_text
-from ...core.throttle import Throttle
-from ...messages import jsonrpc
-from ...messages.envelope import PROGRESS_TOKEN
-from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
-from ...rules.lifecycle import State
-from ...server.connection import BoundServer
-from ...sharing.engine import EngineUnavailable, Saved, StoredSession
-from .asgi import HttpRefusal
+from ....connection import CANCELLED, INITIALIZED, PROGRESS, Connection
+from ....core.errors import InvalidAnswer, ProtocolError, RequestId
+from ....core.http_request import Principal
+from ....core.json import JSONObject, json_text
+from ....core.throttle import Throttle
+from ....messages import jsonrpc
+from ....messages.envelope import PROGRESS_TOKEN
+from ....messages.jsonrpc import Batch, Call, Malformed, Parsed
+from ....rules.lifecycle import State
+from ....server.connection import BoundServer
+from ....sharing.engine import EngineUnavailable, Saved, StoredSession
+from ..asgi import HttpRefusal
 from .peers import Answered, Changed, Claimed, Ended, Notified, Taken, faults_in, key_of
+from .record import CHOICES, SessionCopy, SessionRecord, read_record
+from .registry import HttpSession, SessionRegistry
 from .servers import HttpServers
-from .session_record import CHOICES, SessionCopy, SessionRecord, read_record
-from .sessions import HttpSession, SessionRegistry
 
 _log: Final = getLogger(__name__)
 
@@ -105,7 +106,7 @@ class SharedSessions(SessionRegistry):
             session = await self._revived(id, record)
         copy = _copy_of(session)
         try:
-            if (session.principal, session.revision) != (record.principal, record.revision):
+            if (session.principal_id, session.revision) != (record.principal_id, record.revision):
                 raise ValueError("it has become that of another client")
             session.choose(session.choices.onto(copy.choices, record.choices))
         except (ValueError, ProtocolError) as error:
@@ -131,7 +132,9 @@ class SharedSessions(SessionRegistry):
         bound_server = self._servers.bound_server(record.revision, own=True)
         connection = bound_server.connection()
         bound_server.remember(connection, record.capabilities, record.info)
-        session = await self._add(id, record.principal, bound_server, connection)
+        # What its token allows, the request says that asks for it.
+        known = None if record.principal_id is None else Principal(record.principal_id)
+        session = await self._add(id, known, bound_server, connection)
         if not record.confirmed:
             connection.enter(State.OPEN_PENDING)
         self._adopt(session)
@@ -177,7 +180,11 @@ class SharedSessions(SessionRegistry):
     # How they begin and end.
 
     async def begin(
-        self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
+        self,
+        id: str,
+        principal: Principal | None,
+        bound_server: BoundServer,
+        connection: Connection,
     ) -> HttpSession:
         session = await self._add(id, principal, bound_server, connection)
         self._adopt(session)
@@ -380,7 +387,7 @@ class SharedSessions(SessionRegistry):
             return False
         key, worker = _copy_of(session).key, named[1]
         text, fault = _written(message)
-        letter = Answered(session=key, principal=session.principal, message=text, fault=fault)
+        letter = Answered(session=key, principal_id=session.principal_id, message=text, fault=fault)
         if await self._peers.hand([worker], letter):
             raise HttpRefusal.for_now("Who has asked does not take in the answer")
         return True
@@ -401,7 +408,7 @@ class SharedSessions(SessionRegistry):
         elif method not in session.connection.handlers:
             return
         text = json_text(notification.message).decode()
-        letter = Notified(session=copy.key, principal=session.principal, message=text)
+        letter = Notified(session=copy.key, principal_id=session.principal_id, message=text)
         async with copy.changing:
             # Who has a copy at this moment is said where a record is written.
             others = await self._write(session)
@@ -409,15 +416,15 @@ class SharedSessions(SessionRegistry):
         await self._peers.hand(others, letter)
 
     async def _on_notified(self, letter: Notified) -> None:
-        self._take_in(letter.session, letter.principal, jsonrpc.read(letter.message))
+        self._take_in(letter.session, letter.principal_id, jsonrpc.read(letter.message))
 
     async def _on_answered(self, letter: Answered) -> None:
         message = jsonrpc.read(letter.message)
         if letter.fault and isinstance(message, Malformed):
             message = Malformed(InvalidAnswer(letter.fault, id=message.error.id))
-        self._take_in(letter.session, letter.principal, message)
+        self._take_in(letter.session, letter.principal_id, message)
 
-    def _take_in(self, key: str, principal: str | None, message: Parsed | Batch) -> None:
+    def _take_in(self, key: str, principal_id: str | None, message: Parsed | Batch) -> None:
         """Deal with what another worker was sent, and is no request."""
         session = self._found(key)
         is_request = isinstance(message, Call) and (
@@ -425,7 +432,7 @@ class SharedSessions(SessionRegistry):
         )
         if session is None or isinstance(message, Batch) or is_request:
             self._throttled.info("a message of another worker is for nobody here")
-        elif session.principal != principal:
+        elif session.principal_id != principal_id:
             self._throttled.warning("a message of another worker is of another client")
         else:
             session.connection.endpoint.receive(message)

@@ -12,12 +12,12 @@ from typing import Any, Final, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
-from ...core.tasks import Tasks, call_in
-from ...core.throttle import Throttle
-from ...server.base import ServerBase, ServerRuntime
-from ...server.connection import ServerConnection
-from ...sharing.engine import EngineUnavailable
+from ....core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
+from ....core.tasks import Tasks, call_in
+from ....core.throttle import Throttle
+from ....server.base import ServerBase, ServerRuntime
+from ....server.connection import ServerConnection
+from ....sharing.engine import EngineUnavailable
 from .peers import Peers, faults_in
 
 _log: Final = getLogger(__name__)

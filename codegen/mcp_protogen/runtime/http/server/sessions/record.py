@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from pydantic import TypeAdapter
 
-from ...core.json import JSONObject
-from ...core.subscriptions import Level
-from ...server.context import Switched
+from ....core.json import JSONObject
+from ....core.subscriptions import Level
+from ....server.context import Switched
 
 CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
 """The requests by which a client chooses."""
@@ -57,7 +57,7 @@ class SessionRecord:
     """What another worker needs to go on with a session; its id is not among it."""
 
     revision: str
-    principal: str | None
+    principal_id: str | None
     capabilities: JSONObject
     """The capabilities that the client declared."""
     info: JSONObject

@@ -26,10 +26,10 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import Discriminator, TypeAdapter, ValidationError
 
-from ...core.json import JSONObject
-from ...core.tasks import Tasks
-from ...core.throttle import Throttle
-from ...sharing.engine import (
+from ....core.json import JSONObject
+from ....core.tasks import Tasks
+from ....core.throttle import Throttle
+from ....sharing.engine import (
     GAP,
     Appended,
     Change,
@@ -38,8 +38,8 @@ from ...sharing.engine import (
     EngineUnavailable,
     Shared,
 )
-from ...sharing.engine import Letter as Delivered
-from ...sharing.memory import MemoryConnection, MemoryEngine
+from ....sharing.engine import Letter as Delivered
+from ....sharing.memory import MemoryConnection, MemoryEngine
 
 _log: Final = getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Notified:
     """A client sent a notification, of which a handler here may have to know."""
 
     session: str
-    principal: str | None
+    principal_id: str | None
     message: str
     kind: Literal["notified"] = "notified"
 
@@ -94,7 +94,7 @@ class Answered:
     """A client answered a request of this worker, or reported progress of it."""
 
     session: str
-    principal: str | None
+    principal_id: str | None
     message: str
     fault: str = ""
     """What is wrong with an answer that cannot be told by its text."""

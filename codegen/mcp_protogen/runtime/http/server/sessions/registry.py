@@ -12,19 +12,20 @@ from logging import getLogger
 from secrets import token_urlsafe
 from typing import Final, cast
 
-from ...connection import Connection
-from ...core.connection_errors import Disconnected
-from ...core.subscriptions import Level
-from ...messages.jsonrpc import Batch, Parsed
-from ...rules.lifecycle import State
-from ...server.connection import BoundServer, ServerConnection
-from ...server.lifespan import LifespanError
-from .asgi import HttpRefusal
+from ....connection import Connection
+from ....core.connection_errors import Disconnected
+from ....core.http_request import Principal, id_of
+from ....core.subscriptions import Level
+from ....messages.jsonrpc import Batch, Parsed
+from ....rules.lifecycle import State
+from ....server.connection import BoundServer, ServerConnection
+from ....server.lifespan import LifespanError
+from ..asgi import HttpRefusal
 from .event_log import StreamContext
 from .peers import key_of
+from .record import Choices, SessionCopy, SessionRecord
 from .servers import HttpServers
-from .session_record import Choices, SessionCopy, SessionRecord
-from .session_streams import SessionStreams
+from .streams import SessionStreams
 
 _log: Final = getLogger(__name__)
 
@@ -42,7 +43,7 @@ class HttpSession:
     """One session: a connection that is made of many HTTP requests, and its streams."""
 
     id: str
-    principal: str | None
+    principal_id: str | None
     """The id of who began it; nobody else may use it."""
     revision: str
     connection: ServerConnection
@@ -86,7 +87,7 @@ class HttpSession:
         connection = self.connection.endpoint.connection
         record = SessionRecord(
             revision=self.revision,
-            principal=self.principal,
+            principal_id=self.principal_id,
             capabilities=dict(connection.declared["client"]),
             info=dict(connection.identity["client"]),
             confirmed=choices.confirmed,
@@ -162,7 +163,11 @@ class SessionRegistry:
             self._sessions.move_to_end(session.id)
 
     async def begin(
-        self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
+        self,
+        id: str,
+        principal: Principal | None,
+        bound_server: BoundServer,
+        connection: Connection,
     ) -> HttpSession:
         """Begin a session.
 
@@ -171,7 +176,11 @@ class SessionRegistry:
         return await self._add(id, principal, bound_server, connection)
 
     async def _add(
-        self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
+        self,
+        id: str,
+        principal: Principal | None,
+        bound_server: BoundServer,
+        connection: Connection,
     ) -> HttpSession:
         """Do as `begin`, or return the session if another request has begun it meanwhile."""
         held = await self._servers.held(bound_server)
@@ -183,7 +192,11 @@ class SessionRegistry:
             return session
 
     def _added(
-        self, id: str, principal: str | None, bound_server: BoundServer, connection: Connection
+        self,
+        id: str,
+        principal: Principal | None,
+        bound_server: BoundServer,
+        connection: Connection,
     ) -> HttpSession:
         if len(self._sessions) >= self._http.max_sessions:
             idle = next((one for one in self if not one.under_way), None)
@@ -197,7 +210,7 @@ class SessionRegistry:
         server_connection.endpoint.principal = principal
         server_connection.register()
         session = self._sessions[id] = HttpSession(
-            id, principal, table.revision, server_connection, streams, now
+            id, id_of(principal), table.revision, server_connection, streams, now
         )
         if self._timer is None:
             self._look_later()

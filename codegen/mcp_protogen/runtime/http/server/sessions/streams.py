@@ -14,14 +14,14 @@ from functools import partial
 from secrets import token_hex
 from typing import Any, Final
 
-from ...core.connection_errors import Disconnected
-from ...core.errors import RequestId
-from ...core.json import JSONObject
-from ...core.tasks import Signal
-from ...sharing.engine import EngineUnavailable, StoredSession
-from .asgi import HttpRefusal
+from ....core.connection_errors import Disconnected
+from ....core.errors import RequestId
+from ....core.json import JSONObject
+from ....core.tasks import Signal
+from ....sharing.engine import EngineUnavailable, StoredSession
+from ..asgi import HttpRefusal
+from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog, StreamContext
-from .event_stream import EventResponse
 from .peers import Claimed, Taken, key_of
 from .request_streams import WAITING, FollowedStream, LoggedStream, Stream
 

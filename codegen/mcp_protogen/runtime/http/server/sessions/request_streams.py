@@ -17,16 +17,16 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...core.connection_errors import Disconnected
-from ...core.errors import INTERNAL_ERROR, RequestId
-from ...core.tasks import Tasks
-from ...messages.jsonrpc import write_error, write_id
-from ...rpc.send_queue import SendQueue
-from ...sharing.engine import EngineUnavailable
-from ...sharing.engine import Event as StoredEvent
-from ..sse import written
+from ....core.connection_errors import Disconnected
+from ....core.errors import INTERNAL_ERROR, RequestId
+from ....core.tasks import Tasks
+from ....messages.jsonrpc import write_error, write_id
+from ....rpc.send_queue import SendQueue
+from ....sharing.engine import EngineUnavailable
+from ....sharing.engine import Event as StoredEvent
+from ...sse import written
+from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog
-from .event_stream import EventResponse
 from .peers import Taken, faults_in
 
 WAITING: Final = 1000

@@ -7,17 +7,17 @@ from logging import getLogger
 from secrets import token_urlsafe
 from typing import Any, Final
 
-from ...core.middleware import OVER_HTTP
-from ...core.options import Options
-from ...core.revision import Revision
-from ...core.tasks import Tasks
-from ...server.base import ServerBase
-from ...server.connection import BoundServer, ServerState
-from ...server.lifespan import LifespanError
-from ...server.serve import Server, by_revision, entered
-from ...translation.revision_view import RevisionViews
-from .asgi import HttpRefusal
-from .options import HttpOptions
+from ....core.middleware import OVER_HTTP
+from ....core.options import Options
+from ....core.revision import Revision
+from ....core.tasks import Tasks
+from ....server.base import ServerBase
+from ....server.connection import BoundServer, ServerState
+from ....server.lifespan import LifespanError
+from ....server.serve import Server, by_revision, entered
+from ....translation.revision_view import RevisionViews
+from ..asgi import HttpRefusal
+from ..options import HttpOptions
 from .peers import Peers
 from .relay import ChangeRelay
 

@@ -1,0 +1,107 @@
+"""Who makes a request: what handlers and middleware know of them, and what is bound to their id."""
+
+from typing import Any
+
+import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.http.serving import serving, text_in
+from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
+from support.sessions.talking import pkg, request, tools
+from support.tables import case
+
+READING, WRITING, OTHER = "r" * 16, "w" * 16, "o" * 16
+TOKENS = {
+    READING: pkg.Principal("ada", frozenset({"read"}), {"tenant": "one"}, 4e9),
+    WRITING: pkg.Principal("ada", frozenset({"read", "write"}), {"tenant": "two"}),
+    OTHER: pkg.Principal("ben", frozenset({"read", "write"})),
+}
+
+
+def bearing(token: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {token}"}
+
+
+async def tell(session: Session, params: CallToolRequestParams) -> str:
+    who = session.principal
+    assert who is not None
+    return f"{who.id} {sorted(who.scopes)} {who.claims.get('tenant')} {who.expires_at}"
+
+
+TOLD = {READING: "ada ['read'] one 4000000000.0", WRITING: "ada ['read', 'write'] two None"}
+
+
+def guarded() -> Any:
+    return pkg.Authentication(verify=pkg.static_tokens(TOKENS))
+
+
+@pytest.mark.parametrize("sessions", [True, False])
+async def test_handlers_know_the_scopes_and_claims_of_the_token_of_their_request(
+    sessions: bool,
+) -> None:
+    ours = tools(STATELESS, tell)
+    async with serving(ours, pkg.REVISIONS, authentication=guarded(), sessions=sessions) as site:
+        for token, told in TOLD.items():
+            answer = await site.modern("tools/call", name="x", headers=bearing(token))
+            assert text_in(answer) == told
+            for revision in HANDSHAKE if not sessions else ():
+                with case(revision):
+                    fields = {**bearing(token), "mcp-protocol-version": revision}
+                    answer = await site.post(request("tools/call", name="x"), fields)
+                    assert text_in(answer) == told
+
+
+async def test_each_request_of_a_session_has_the_scopes_of_its_own_token() -> None:
+    ours = tools(STATELESS, tell)
+    async with serving(ours, pkg.REVISIONS, authentication=guarded()) as site:
+        for revision in REVISIONS[1:]:
+            if revision not in HANDSHAKE:
+                continue
+            with case(revision):
+                session = await site.initialize(revision, bearing(READING))
+                for token in (READING, WRITING, READING):
+                    session.headers = {**session.headers, **bearing(token)}
+                    assert text_in(await session.call("x")) == TOLD[token]
+
+
+@pytest.mark.shows("PX-03")
+async def test_a_session_is_no_use_to_another_principal_whatever_its_scopes() -> None:
+    async with serving(tools(OLD, tell), authentication=guarded()) as site:
+        session = await site.initialize(OLD, bearing(READING))
+        session.headers = {**session.headers, **bearing(OTHER)}
+        assert (await session.call("x")).status_code == 404
+        assert (await session.delete()).status_code == 404
+        session.headers = {**session.headers, **bearing(WRITING)}
+        assert text_in(await session.call("x")) == TOLD[WRITING]
+
+
+async def test_middleware_knows_them_too_and_their_id_by_itself() -> None:
+    seen: list[Any] = []
+
+    async def note(call: Any, next: Any) -> Any:
+        seen.append((call.method, call.principal, call.principal_id))
+        return await next(call)
+
+    ours = tools(OLD, tell)
+    ours.middleware = [note]
+    async with serving(ours, authentication=guarded()) as site:
+        session = await site.initialize(OLD, bearing(READING))
+        session.headers = {**session.headers, **bearing(WRITING)}
+        assert text_in(await session.call("x")) == TOLD[WRITING]
+    assert seen == [
+        ("notifications/initialized", TOKENS[READING], "ada"),
+        ("tools/call", TOKENS[WRITING], "ada"),
+    ]
+
+
+async def test_without_authentication_there_is_none() -> None:
+    seen: list[Any] = []
+
+    async def note(session: Session, params: CallToolRequestParams) -> str:
+        seen.append(session.principal)
+        return "x"
+
+    async with serving(tools(STATELESS, note), pkg.REVISIONS) as site:
+        await site.modern("tools/call", name="x")
+        await (await site.initialize()).call("x")
+    assert seen == [None, None]
