@@ -276,7 +276,11 @@ CONTENTS: Final = (
             "auth": ("challenge", "client", "dpop", "fetch_policy", "fetching", "signing", "urls"),
             "http": ("httpx2",),
         },
-        (("auth.fetch_policy", ("FetchPolicy",)),),
+        (
+            ("auth.client.registration", ("client_metadata_document",)),
+            ("auth.client.values", ("ClientInformation", "ClientMetadata")),
+            ("auth.fetch_policy", ("FetchPolicy",)),
+        ),
     ),
     Contents(
         frozenset({"auth", "http-server"}),

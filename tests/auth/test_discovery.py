@@ -1,5 +1,9 @@
 """How a client finds out who issues tokens for a server."""
 
+from collections import Counter
+from contextlib import suppress
+from itertools import cycle
+from json import loads
 from typing import Any
 
 import pytest
@@ -11,9 +15,11 @@ from mcp_protogen.runtime.auth.client.discovery import (
 )
 from mcp_protogen.runtime.auth.client.steps import Fetched, Step
 from mcp_protogen.runtime.auth.client.values import Refusal
-from mcp_protogen.runtime.auth.errors import InvalidMetadata, Unreachable
+from mcp_protogen.runtime.auth.errors import AuthorizationError, InvalidMetadata, Unreachable
+from mcp_protogen.runtime.auth.urls import covers
+from support.auth.fuzzing import bent, bent_documents
 from support.auth.playing import NOT_FOUND, Given, document, fetches, play, urls
-from support.tables import case
+from support.tables import case, count
 
 ORIGIN = "https://mcp.example"
 URL = f"{ORIGIN}/public/mcp"
@@ -307,13 +313,14 @@ def test_malformed_metadata_of_an_authorization_server_is_refused() -> None:
 
 @pytest.mark.shows("PR-08")
 def test_of_several_authorization_servers_a_known_one_is_asked_or_the_first() -> None:
-    for known, chosen in [
+    cases: list[tuple[list[str | None], str]] = [
         ([], "https://a.example"),
         ([None, "https://c.example"], "https://a.example"),
         (["https://b.example"], "https://b.example"),
         (["https://c.example", "https://b.example", "https://a.example"], "https://b.example"),
         (["https://b.example/"], "https://a.example"),
-    ]:
+    ]
+    for known, chosen in cases:
         with case(known):
             assert choose_issuer(("https://a.example", "https://b.example"), known) == chosen
 
@@ -356,8 +363,51 @@ def test_default_endpoints_are_not_used_where_metadata_is_refused_or_of_another(
     assert play(default_server(URL, root_slash=True), [server(f"{ORIGIN}/")]).is_document
 
 
+def test_no_error_shows_the_query_of_a_url() -> None:
+    url = f"{URL}?key=s3cret"
+    place = f"{AT_PATH}?key=s3cret"
+    for flow, answers in [
+        (find_resource(url), {place: Fetched(status=500)}),
+        (find_resource(url), {place: resource("https://evil.example/mcp?s3cret")}),
+        (find_resource(url), {place: Fetched(status=200, body=b"s3cret")}),
+        (find_resource(url, naming("/mcp?s3cret")), {}),
+        (find_resource("mcp.example?key=s3cret"), {}),
+    ]:
+        with case(answers), pytest.raises(AuthorizationError) as error:
+            play(flow, answers)
+        assert "s3cret" not in str(error.value)
+        assert "mcp" in str(error.value)
+
+
 def test_what_cannot_be_fetched_ends_the_search() -> None:
     asked: list[Step] = []
     with pytest.raises(Unreachable, match="no answer"):
         play(find_server(TENANT), [Unreachable("no answer")], asked)
     assert len(asked) == 1
+
+
+def test_no_document_and_no_challenge_does_any_harm() -> None:
+    seeds: list[dict[str, Any]] = [
+        loads(resource(scopes_supported=["a"]).body),
+        loads(server(scopes_supported=["a"], registration_endpoint=f"{ISSUER}/register").body),
+        {},
+    ]
+    challenges = bent([*naming(NAMED).www_authenticate], ['"', ",", "https://", "\\"], 10_000)
+    refusals = cycle([refused(one) for one in challenges])
+    used = Counter[str]()
+    for body in bent_documents(seeds, count(3000, 1_000_000)):
+        answer = Fetched(status=200, body=body)
+        with case(body):
+            with suppress(InvalidMetadata):
+                found = play(find_resource(URL, next(refusals)), [answer])
+                assert found is not None
+                assert covers(found.resource, URL)
+                assert all(found.authorization_servers)
+                used["resource"] += 1
+            with suppress(InvalidMetadata):
+                issuer = play(find_server(ISSUER), [answer])
+                assert issuer.issuer == ISSUER
+                assert issuer.token_endpoint.startswith("http")
+                used["server"] += 1
+    # Enough of them are still good for something.
+    assert min(used["resource"], used["server"]) > 20

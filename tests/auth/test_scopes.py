@@ -131,8 +131,8 @@ def test_a_refresh_token_is_asked_for_where_the_server_knows_the_scope_and_only_
     assert scopes_to_ask_for(program, known, refused("a")) == split("a")
     # Who says so has it, whatever the server names.
     for challenge in ("a", None):
-        asked = scopes_to_ask_for(settings(f"a {offline}"), knowing(), refused(challenge))
-        assert asked == split(f"a {offline}")
+        both = f"a {offline}"
+        assert scopes_to_ask_for(settings(both), knowing(), refused(challenge)) == split(both)
 
 
 @pytest.mark.shows("SC-08")

@@ -5,7 +5,6 @@ Issuers and resources are identifiers. They are compared as text, without normal
 """
 
 import re
-from ipaddress import ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -31,15 +30,6 @@ def origin(parts: SplitResult) -> tuple[str, str, int]:
     """Return the scheme, the host and the port of a URL, for comparisons (RFC 6454, section 4)."""
     scheme = parts.scheme.lower()
     return scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS[scheme]
-
-
-def is_loopback(parts: SplitResult) -> bool:
-    """Return whether a URL names the machine itself (RFC 8252, section 7.3)."""
-    host = parts.hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def is_metadata_document(client_id: str) -> bool:

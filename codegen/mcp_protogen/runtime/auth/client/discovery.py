@@ -11,7 +11,7 @@ from ...http.headers import media_type
 from ..challenge import token_param
 from ..errors import InvalidMetadata, Unreachable
 from ..urls import covers, same_identifier, split_url
-from .documents import printable, resource_metadata, server_metadata
+from .documents import resource_metadata, server_metadata, shown
 from .steps import Fetch, Fetched, Flow, fetch
 from .values import Refusal, ResourceMetadata, ServerMetadata
 
@@ -45,8 +45,8 @@ def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMeta
         raise Unreachable(f"There is no metadata of the server: {found}")
     if not covers(found.resource, url):
         # RFC 9728, section 3.3, with the parents that MCP allows.
-        other = printable(found.resource)
-        raise InvalidMetadata(f"The metadata of {url} is that of another resource, {other}")
+        other = shown(found.resource)
+        raise InvalidMetadata(f"The metadata of {shown(url)} is that of another resource, {other}")
     return found
 
 
@@ -103,7 +103,7 @@ def choose_issuer(listed: Sequence[str], known: Iterable[str | None]) -> str:
 
 def _of_issuer(found: ServerMetadata, issuer: str, root_slash: bool) -> ServerMetadata:
     if not same_identifier(found.issuer, issuer, root_slash=root_slash):
-        other = printable(found.issuer)
+        other = shown(found.issuer)
         raise InvalidMetadata(f"The metadata of the issuer {issuer} is that of another, {other}")
     return found
 
@@ -119,7 +119,7 @@ class _Missing:
         return all(status == 404 for status in self.answers.values())
 
     def __str__(self) -> str:
-        return ", ".join(f"{url} answered {status}" for url, status in self.answers.items())
+        return ", ".join(f"{shown(url)} answered {one}" for url, one in self.answers.items())
 
 
 def _first(
@@ -133,7 +133,7 @@ def _first(
             try:
                 return read(answer.body)
             except InvalidMetadata as error:
-                raise InvalidMetadata(f"{error} ({place})") from None
+                raise InvalidMetadata(f"{error} ({shown(place)})") from None
         answers[place] = answer.status
     return _Missing(answers)
 
@@ -148,6 +148,6 @@ def _split(url: str, what: str) -> tuple[str, str]:
     """Return the origin of a URL as it is written, and its path with the query."""
     parts = split_url(url)
     if parts is None:
-        raise InvalidMetadata(f"The {what} is no URL of HTTP: {printable(url)}")
+        raise InvalidMetadata(f"The {what} is no URL of HTTP: {shown(url)}")
     path = "" if parts.path == "/" else parts.path
     return f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path

@@ -103,6 +103,11 @@ def printable(text: str) -> str:
     return " ".join(shown.split())
 
 
+def shown(url: str) -> str:
+    """Return a URL for a message, without its query, which may be secret."""
+    return printable(re.split(r"[?#]", url, maxsplit=1)[0])
+
+
 class _Document:
     """The members of a JSON object, each read as what it has to be."""
 

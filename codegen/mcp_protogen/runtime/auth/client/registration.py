@@ -10,7 +10,8 @@ from typing import Any, Final
 from pydantic_core import to_json
 
 from ..errors import AuthorizationError, OAuthError
-from ..urls import is_loopback, is_metadata_document, same_identifier, split_url
+from ..fetch_policy import is_loopback
+from ..urls import is_metadata_document, same_identifier, split_url
 from .client_authentication import auth_method
 from .documents import error_in, registered_client
 from .settings import OAuthSettings
@@ -102,7 +103,7 @@ def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> 
     if metadata.application_type is not None:
         return metadata.application_type
     parts = [split_url(uri) for uri in redirect_uris]
-    remote = [one for one in parts if one is not None and not is_loopback(one)]
+    remote = [one for one in parts if one is not None and not is_loopback(one.hostname or "")]
     return "web" if remote else "native"
 
 
