@@ -277,8 +277,23 @@ CONTENTS: Final = (
             "http": ("httpx2",),
         },
         (
+            (
+                "auth.client.grants",
+                (
+                    *("AuthorizationCode", "ClientCredentials", "EnterpriseManaged"),
+                    "WorkloadIdentity",
+                ),
+            ),
+            ("auth.client.loopback", ("LoopbackReceiver",)),
+            ("auth.client.oauth", ("OAuth",)),
             ("auth.client.registration", ("client_metadata_document",)),
+            (
+                "auth.client.storage",
+                ("FileStorage", "KeyringStorage", "MemoryStorage", "TokenStorage"),
+            ),
+            ("auth.client.user_agent", ("WebRedirect",)),
             ("auth.client.values", ("ClientInformation", "ClientMetadata")),
+            ("auth.dpop", ("DPoP",)),
             ("auth.fetch_policy", ("FetchPolicy",)),
         ),
     ),

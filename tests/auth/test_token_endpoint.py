@@ -11,6 +11,8 @@ from mcp_protogen.runtime.auth.client.values import ClientInformation, Tokens
 from mcp_protogen.runtime.auth.dpop import DPoP
 from mcp_protogen.runtime.auth.errors import AuthorizationError, OAuthError, Unreachable
 from mcp_protogen.runtime.auth.signing import PrivateKey, public_key, read_header
+from support import tables
+from support.auth.fuzzing import bent_documents
 from support.auth.playing import document, fetches, form_sent, play
 from support.auth.token_requests import (
     ISSUER,
@@ -123,6 +125,12 @@ def test_an_assertion_is_signed_for_the_issuer_and_says_who_the_client_is() -> N
     }
 
 
+def test_an_assertion_is_for_another_audience_where_the_client_says_so() -> None:
+    client = replace(SIGNING, assertion_audience=TOKEN_ENDPOINT)
+    shown = form_sent(sent(client=client))["client_assertion"]
+    assert KEY.public.verify(shown, {"ES256"}).claims["aud"] == TOKEN_ENDPOINT
+
+
 def test_an_assertion_is_signed_by_an_algorithm_that_the_server_accepts() -> None:
     key = PrivateKey.generated("RS256")
     client = ClientInformation(client_id="a", private_key=key.to_pem())
@@ -213,6 +221,27 @@ def test_answers_that_are_none_are_refused() -> None:
         with case(name), pytest.raises(AuthorizationError) as refused:
             tokens(answer)
         assert type(refused.value) is AuthorizationError, name
+
+
+def test_no_answer_does_more_than_give_tokens_or_be_refused() -> None:
+    seeds = (
+        {"access_token": "a", "token_type": "Bearer", "expires_in": 60, "scope": "a b"},
+        {"access_token": "a", "token_type": "DPoP", "refresh_token": "r"},
+        {"error": "invalid_grant", "error_description": "Too late"},
+    )
+    given = 0
+    for body in bent_documents(seeds, tables.count(3_000, 300_000)):
+        for status in (200, 400):
+            with case((status, body)):
+                try:
+                    found = tokens(Fetched(status=status, body=body))
+                except AuthorizationError:
+                    continue
+                given += 1
+                assert found.access_token.isascii()
+                assert found.access_token.isprintable()
+                assert found.token_type == "Bearer"
+    assert given, "not everything is refused"
 
 
 def test_an_error_has_its_code_and_what_the_server_says() -> None:

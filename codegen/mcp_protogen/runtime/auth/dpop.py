@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from secrets import token_urlsafe
 from time import time
-from typing import Final
+from typing import ClassVar, Final
 
 from .signing import PrivateKey
 from .urls import origin, split_url
@@ -23,6 +23,9 @@ class DPoP:
     Tokens are bound to the key: those that are to outlive the process need one that does, too. Each
     server may ask for a nonce in proofs; the last one of each is kept.
     """
+
+    extension: ClassVar = "io.modelcontextprotocol/auth/dpop"
+    """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
 
     def __init__(
         self,

@@ -13,7 +13,8 @@ from logging import getLogger
 from typing import Final
 
 from ..errors import AuthorizationError
-from ..urls import is_loopback, split_url
+from ..fetch_policy import is_loopback
+from ..urls import split_url
 from .steps import AuthorizationRequest, AuthorizationResponse
 from .user_agent import Redirection, answers, called, check_page, check_redirect_uri, within
 
@@ -68,7 +69,7 @@ class LoopbackReceiver:
         `host` is for authorization servers that know `localhost` alone. Raise `ValueError` if the
         redirect URI would not be on this machine.
         """
-        uri = f"http://{host}:{port}{path}"
+        uri = f"http://{host}:{port or 1}{path}"
         check_redirect_uri(uri)
         parts = split_url(uri)
         if parts is None or not path.startswith("/") or parts.query or parts.hostname != host:
@@ -92,7 +93,7 @@ class LoopbackReceiver:
             await waiting.answered()
         finally:
             server.close()
-            waiting.close()
+            await waiting.close()
 
     def _ports(self, registered: Sequence[str]) -> list[int]:
         """Return the ports of redirect URIs that could be those of this receiver."""
@@ -100,7 +101,7 @@ class LoopbackReceiver:
         return [
             parts.port
             for parts in found
-            if is_loopback(parts) and parts.port and parts.path == self._path
+            if is_loopback(parts.hostname or "") and parts.port and parts.path == self._path
         ]
 
 
@@ -135,6 +136,7 @@ class _Waiting:
             return await within(self._timeout, self._opened(opening, self._response))
         finally:
             opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
 
     async def _opened(
         self,
@@ -152,10 +154,12 @@ class _Waiting:
         if self._answering:
             await asyncio.wait(self._answering)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Turn away all others: browsers open more connections than they use."""
-        for task in self._serving:
+        serving = list(self._serving)
+        for task in serving:
             task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         task = asyncio.current_task()

@@ -29,7 +29,8 @@ class _Place:
     resource: str | None
     resource_metadata: ResourceMetadata | None
     server: ServerMetadata
-    client_id: str
+    client_id: str | None
+    """None for a workload, which is none."""
     requested_scopes: frozenset[str]
 
 
@@ -54,46 +55,47 @@ async def load(storage: TokenStorage, settings: OAuthSettings, url: str) -> Auth
         server=place.server,
         requested_scopes=place.requested_scopes,
     )
-    kept = await _get(storage, _key("client", issuer, place.client_id), ClientInformation)
-    client = _usable(kept, settings)
-    if client is None:
-        return nothing
-    known = replace(known, client=client)
-    found = await _get(storage, _tokens_key(known, client), _KeptTokens)
+    if place.client_id is not None:
+        kept = await _get(storage, _key("client", issuer, place.client_id), ClientInformation)
+        client = _usable(kept, settings)
+        if client is None:
+            return nothing
+        known = replace(known, client=client)
+    found = await _get(storage, _tokens_key(known), _KeptTokens)
     if found is None or (found.thumbprint and found.thumbprint != _thumbprint(settings)):
         return known
     return replace(known, tokens=found.tokens)
 
 
 async def save(storage: TokenStorage, settings: OAuthSettings, known: Authorization) -> None:
-    """Keep what is known, if it has come so far that there is a client."""
+    """Keep what is known, if it has come so far that there is an authorization server."""
     server, client, tokens = known.server, known.client, known.tokens
-    if server is None or client is None:
+    if server is None:
         return
     place = _Place(
         resource=known.resource,
         resource_metadata=known.resource_metadata,
         server=server,
-        client_id=client.client_id,
+        client_id=None if client is None else client.client_id,
         requested_scopes=known.requested_scopes,
     )
-    if settings.client is not None:
-        # The secrets of such a client are kept elsewhere.
-        client = replace(client, client_secret=None, private_key=None)
-    await _set(storage, _key("client", server.issuer, client.client_id), client)
+    if client is not None:
+        if settings.client is not None:
+            # The secrets of such a client are kept elsewhere.
+            client = replace(client, client_secret=None, private_key=None)
+        await _set(storage, _key("client", server.issuer, client.client_id), client)
     if tokens is None:
-        await storage.delete(_tokens_key(known, client))
+        await storage.delete(_tokens_key(known))
     else:
         bound = tokens.token_type == "DPoP"
         kept = _KeptTokens(tokens=tokens, thumbprint=_thumbprint(settings) if bound else None)
-        await _set(storage, _tokens_key(known, client), kept)
+        await _set(storage, _tokens_key(known), kept)
     await _set(storage, _key("server", known.url), place)
 
 
 async def forget(storage: TokenStorage, known: Authorization) -> None:
     """Delete the tokens, and what leads to them; a registration may be used for other servers."""
-    if known.client is not None and known.server is not None:
-        await storage.delete(_tokens_key(known, known.client))
+    await storage.delete(_tokens_key(known))
     await storage.delete(_key("server", known.url))
 
 
@@ -115,9 +117,10 @@ def _key(*parts: str) -> str:
     return dumps(parts)
 
 
-def _tokens_key(known: Authorization, client: ClientInformation) -> str:
+def _tokens_key(known: Authorization) -> str:
     issuer = "" if known.server is None else known.server.issuer
-    return _key("tokens", issuer, known.resource or known.url, client.client_id)
+    client_id = "" if known.client is None else known.client.client_id
+    return _key("tokens", issuer, known.resource or known.url, client_id)
 
 
 @cache

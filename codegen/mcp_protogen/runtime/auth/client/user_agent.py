@@ -9,7 +9,8 @@ from typing import Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from ..errors import AuthorizationError, UnsafeUrl
-from ..urls import is_loopback, split_url
+from ..fetch_policy import is_loopback
+from ..urls import split_url
 from .steps import AuthorizationRequest, AuthorizationResponse
 
 
@@ -40,17 +41,21 @@ def check_page(url: str) -> None:
     It has to be of HTTPS, or of HTTP on this machine (2026-07-28, Security Best Practices, "OAuth
     Authorization URL Validation").
     """
-    parts = split_url(url)
-    if parts is None or (parts.scheme.lower() != "https" and not is_loopback(parts)):
+    if not _is_safe(url):
         raise UnsafeUrl("the page to log in is not a URL of HTTPS")
 
 
 def check_redirect_uri(uri: str) -> None:
     """Raise `ValueError` for a redirect URI that is neither of HTTPS nor on this machine."""
-    parts = split_url(uri)
-    is_safe = parts is not None and (parts.scheme.lower() == "https" or is_loopback(parts))
-    if not is_safe or "#" in uri:
+    if not _is_safe(uri) or "#" in uri:
         raise ValueError(f"{uri!r} is no redirect URI: https, or http on this machine")
+
+
+def _is_safe(url: str) -> bool:
+    parts = split_url(url)
+    if parts is None:
+        return False
+    return parts.scheme.lower() == "https" or is_loopback(parts.hostname or "")
 
 
 def states_in(url: str) -> list[str]:
