@@ -388,6 +388,17 @@ def test_a_registration_of_just_now_that_is_not_known_is_an_error() -> None:
     assert len(one.asked("register")) == 1
 
 
+def test_a_code_that_is_refused_says_nothing_about_the_registration() -> None:
+    one = server(behaviour=NEVER)
+    guest = visit(one)
+    guest.authorize()
+    one.rotate_keys()
+    one.behave(instead={"token": json_response({"error": "invalid_grant"}, 400)})
+    with pytest.raises(OAuthError):
+        guest.authorize()
+    assert (len(one.asked("register")), len(one.asked("authorize"))) == (1, 2)
+
+
 def test_a_client_that_was_never_registered_is_not_tried_twice() -> None:
     document = {"client_id": ABOUT, "client_name": "App", "redirect_uris": [REDIRECT_URI]}
     rows: tuple[dict[str, Any], ...] = ({"client": given()}, {"client_metadata_url": ABOUT})
@@ -614,9 +625,14 @@ def test_there_is_nothing_to_refresh_before_there_are_tokens() -> None:
     blank = guest.known
     lone = replace(blank, tokens=Tokens(access_token="a", refresh_token="r"))
     without_refresh_token = guest.authorize()
-    for known in (blank, lone, without_refresh_token, replace(without_refresh_token, tokens=None)):
+    for known, why in (
+        (blank, "nothing to be refreshed"),
+        (lone, "server is not known"),
+        (without_refresh_token, "no refresh token"),
+        (replace(without_refresh_token, tokens=None), "nothing to be refreshed"),
+    ):
         guest.known = known
-        with case(known), pytest.raises(AuthorizationError):
+        with case(why), pytest.raises(AuthorizationError, match=why):
             guest.refresh()
 
 
