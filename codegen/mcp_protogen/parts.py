@@ -222,7 +222,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-client"}),
-        {"http": ("headers", "client", "sse"), **_MARKS},
+        {"http": ("client", "headers", "httpx2", "sse"), **_MARKS},
         (
             ("http.client.connect", ("ConnectHttp", "open_http")),
             ("http.client.state", ("Reconnection",)),
@@ -272,11 +272,50 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth", "http-client"}),
-        {"auth": ("client",)},
+        {
+            "auth": ("challenge", "client", "dpop", "fetch_policy", "fetching", "signing", "urls"),
+            "http": ("httpx2",),
+        },
+        (
+            (
+                "auth.client.grants",
+                (
+                    *("AuthorizationCode", "ClientCredentials", "EnterpriseManaged"),
+                    "WorkloadIdentity",
+                ),
+            ),
+            ("auth.client.loopback", ("LoopbackReceiver",)),
+            ("auth.client.oauth", ("OAuth",)),
+            ("auth.client.registration", ("client_metadata_document",)),
+            (
+                "auth.client.storage",
+                ("FileStorage", "KeyringStorage", "MemoryStorage", "TokenStorage"),
+            ),
+            ("auth.client.user_agent", ("WebRedirect",)),
+            ("auth.client.values", ("ClientInformation", "ClientMetadata")),
+            ("auth.dpop", ("DPoP",)),
+            ("auth.fetch_policy", ("FetchPolicy",)),
+        ),
     ),
     Contents(
         frozenset({"auth", "http-server"}),
-        {"auth": ("server",)},
+        {
+            "auth": ("fetch_policy", "fetching", "server", "signing", "urls"),
+            "auth.client": ("client_authentication", "steps", "values"),
+            "http": ("httpx2",),
+        },
+        (
+            ("auth.fetch_policy", ("FetchPolicy",)),
+            ("auth.client.values", ("ClientInformation",)),
+            ("auth.fetching", ("Fetcher",)),
+            ("auth.server.cache", ("TokenCache",)),
+            ("auth.server.dpop", ("DPoPProofs",)),
+            ("auth.server.introspection", ("Introspection",)),
+            ("auth.server.issuers", ("Issuers",)),
+            ("auth.server.jwt", ("JwtVerifier",)),
+            ("auth.server.keys", ("JwksUri", "StaticKeys")),
+            ("auth.server.replays", ("MemoryReplays", "SharedReplays")),
+        ),
     ),
     Contents(
         frozenset({"redis"}),
@@ -326,9 +365,13 @@ def missing_names(selection: Selection) -> dict[str, str]:
     """Return what brings each name that a package could have and one of `selection` has not."""
     here = _names(selection)
     brought: dict[str, list[str]] = {}
-    for part in PARTS:
-        for name in _names(Selection((part,), selection.several)) - here:
-            brought.setdefault(name, []).append(part)
+    # Some names need two parts, which are asked for with a comma between.
+    pairs = [sorted(one.when) for one in CONTENTS if len(one.when) > 1 and one.when <= {*PARTS}]
+    for parts in [[part] for part in PARTS] + pairs:
+        for name in _names(Selection(parts, selection.several)) - here:
+            # What one of the two brings is known by then.
+            if not any(one in parts for one in brought.get(name, ())):
+                brought.setdefault(name, []).append(",".join(parts))
     found = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
     for name in _names(Selection(selection.parts, several=True)) - here:
         found[name] = "a second --revision"

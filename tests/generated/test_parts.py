@@ -131,6 +131,7 @@ def test_a_name_is_exported_or_said_to_be_missing() -> None:
     missing = missing_names(SELECTIONS["default", False])
     assert (missing["http_app"], missing["Bridge"]) == ("--with http-server", "--with bridge")
     assert missing["connect_http"] == "--with http-client"
+    assert missing["FetchPolicy"] == "--with auth,http-client or auth,http-server"
     assert missing["translate"] == "a second --revision"
 
 

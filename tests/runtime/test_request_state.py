@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import InvalidParams
-from mcp_protogen.runtime.server import sealed_state
 from mcp_protogen.runtime.server.sealed_state import StateSeal, binding
 from support.tables import case
 
@@ -83,10 +82,9 @@ def test_a_state_of_another_request_caller_or_server_is_refused() -> None:
             refused(seal, seal.seal(1, BOUND), other)
 
 
-def test_a_state_lapses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_lapses() -> None:
     clock = Clock()
-    monkeypatch.setattr(sealed_state, "time", clock)
-    seal = StateSeal([KEY], lifetime=60)
+    seal = StateSeal([KEY], lifetime=60, clock=clock)
     text = seal.seal(1, BOUND)
     clock.now += 60
     assert seal.open(text, BOUND) == 1

@@ -8,6 +8,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
 from mcp_protogen.inputs.inputs import GENERATING
 from support.folders import ROOT
 
@@ -117,6 +118,14 @@ def test_imports_follow_the_map_of_the_house() -> None:
             if places.get(".".join(target.split(".")[:parts]), -1) > (here or 0)
         ]
         assert upward == []
+
+
+@pytest.mark.shows("GE-01")
+def test_nothing_but_authorization_needs_authorization() -> None:
+    auth = "mcp_protogen.runtime.auth"
+    needing = {module for module in OURS for target in imported(module) if target.startswith(auth)}
+    assert needing, "no imports were found"
+    assert {module for module in needing if not module.startswith(auth)} == set()
 
 
 def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:

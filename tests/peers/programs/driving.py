@@ -1,8 +1,9 @@
 """What programs around the clients of others have in common: each takes visits, one after another.
 
 A line on standard input is a visit: the command line or the URL of a `server`, the `revision` to
-pin or `newest`, and `steps`. A line on standard output is what was seen. Between two of them,
-both are what the client, and a server that it has started, say by themselves.
+pin or `newest`, `steps`, and `oauth` where the server wants a token. A line on standard output is
+what was seen. Between two of them, both are what the client, and a server that it has started, say
+by themselves.
 """
 
 import asyncio
@@ -11,7 +12,9 @@ import sys
 import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 MARK = "SEEN "
 CHANGES = ("notifications/resources/updated", "notifications/tools/list_changed")
@@ -41,6 +44,11 @@ class Host:
     @property
     def revision(self) -> str:
         return str(self.visit["revision"])
+
+    @property
+    def oauth(self) -> Any:
+        """Who the client is to an authorization server; None where no token is wanted."""
+        return self.visit.get("oauth")
 
     def callbacks(self) -> dict[str, Any]:
         return {
@@ -78,6 +86,41 @@ class Host:
 
     async def progressed(self, done: float, total: float | None, message: str | None) -> None:
         self.progress.append([done, total, message])
+
+
+class SignIn:
+    """What an OAuth provider of the official SDK wants: storage, and a user who agrees at once."""
+
+    def __init__(self) -> None:
+        self.tokens: Any = None
+        self.client: Any = None
+        self.redirected: dict[str, str] = {}
+
+    async def get_tokens(self) -> Any:
+        return self.tokens
+
+    async def set_tokens(self, tokens: Any) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> Any:
+        return self.client
+
+    async def set_client_info(self, client: Any) -> None:
+        self.client = client
+
+    async def open(self, url: str) -> None:
+        """Open the page of an authorization server, which sends the user back at once."""
+        location = await asyncio.to_thread(_location, url)
+        self.redirected = dict(parse_qsl(urlsplit(location).query))
+
+
+def _location(url: str) -> str:
+    parts = urlsplit(url)
+    connection = HTTPConnection(parts.netloc)
+    connection.request("GET", f"{parts.path}?{parts.query}")
+    response = connection.getresponse()
+    assert response.status == 302, response.read()
+    return response.headers["location"]
 
 
 class Steps:

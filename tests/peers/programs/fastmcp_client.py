@@ -8,6 +8,7 @@ from typing import Any
 import mcp_types as types
 from driving import Host, Steps, drive, seen_by, wire
 from fastmcp import Client
+from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import StdioTransport
 from mcp import MCPError
 
@@ -86,11 +87,13 @@ class Fast(Steps):
 
 async def visited(visit: Any) -> Any:
     host = FastHost(types, visit)
-    target = host.target
+    target, auth = host.target, None
     if not isinstance(target, str):
         target = StdioTransport(target[0], target[1:], keep_alive=False)
+    if host.oauth is not None:
+        auth = OAuth(target, client_metadata_url=host.oauth.get("document"))
     mode: Any = "auto" if host.revision in ("2026-07-28", "newest") else "legacy"
-    async with Client(target, mode=mode, **host.callbacks()) as client:
+    async with Client(target, mode=mode, auth=auth, **host.callbacks()) as client:
         return await seen_by(Fast, client, host)
 
 

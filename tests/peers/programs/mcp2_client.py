@@ -6,10 +6,14 @@ from typing import Any
 
 import mcp.client.session as session_module
 import mcp_types as types
-from driving import CHANGES, Host, Steps, drive, seen_by
+from driving import CHANGES, Host, SignIn, Steps, drive, seen_by
 from mcp import Client, MCPError
+from mcp.client.auth import OAuthClientProvider
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
 
 KINDS: dict[Any, str] = dict(zip((ResourceUpdated, ToolsListChanged), CHANGES, strict=True))
@@ -31,8 +35,28 @@ class Generation2(Steps):
             return {"heard": sorted([KINDS[type(await anext(changed))] for _ in range(changes)])}
 
 
-def server(target: Any) -> Any:
+def provider(target: str, oauth: Any) -> OAuthClientProvider:
+    """What gets a token by a code; `document` of `oauth` is the URL of metadata of the client."""
+    user = SignIn()
+
+    async def answered() -> AuthorizationCodeResult:
+        return AuthorizationCodeResult(**user.redirected)
+
+    return OAuthClientProvider(
+        target,
+        OAuthClientMetadata(client_name="mcp 2", redirect_uris=[oauth["redirect_uri"]]),
+        user,
+        user.open,
+        answered,
+        oauth.get("document"),
+    )
+
+
+def server(target: Any, oauth: Any = None) -> Any:
     """By HTTP if there is a URL, and by HTTP+SSE if that ends so."""
+    if oauth is not None:
+        authorized = create_mcp_http_client(auth=provider(target, oauth))
+        return streamable_http_client(target, http_client=authorized)
     if not isinstance(target, str):
         return StdioServerParameters(command=target[0], args=target[1:], env=None)
     return sse_client(target) if target.endswith("/sse") else target
@@ -43,7 +67,7 @@ async def visited(visit: Any) -> Any:
     pinned = host.revision not in ("2026-07-28", "newest")
     session_module.LATEST_HANDSHAKE_VERSION = host.revision if pinned else NEWEST
     client = Client(
-        server(host.target),
+        server(host.target, host.oauth),
         mode="legacy" if pinned else "auto",
         log_level="debug",
         cache=None,

@@ -11,7 +11,7 @@ const require = createRequire(join(folder, "anything.js"));
 const load = (path) => import(pathToFileURL(require.resolve(path)));
 const first = generation === "1";
 const paths = first
-  ? ["client/index.js", "client/sse.js", "client/stdio.js", "client/streamableHttp.js", "types.js"]
+  ? ["client/auth.js", "client/index.js", "client/sse.js", "client/stdio.js", "client/streamableHttp.js", "types.js"]
   : ["", "stdio"];
 const name = first ? "@modelcontextprotocol/sdk" : "@modelcontextprotocol/client";
 const sdk = Object.assign({}, ...(await Promise.all(paths.map((path) => load(join(name, path))))));
@@ -55,14 +55,47 @@ const host = (seen, step) => {
   return made;
 };
 
+// What gets a token by a code. The user agrees at once.
+class SignIn {
+  constructor({ redirect_uri, document, dpop }) {
+    this.redirectUrl = redirect_uri;
+    this.clientMetadataUrl = document;
+    this.clientMetadata = { client_name: "typescript", redirect_uris: [redirect_uri] };
+    if (dpop) {
+      const session = sdk.DpopSession.create();
+      this.dpop = () => session;
+    }
+  }
+  state = () => crypto.randomUUID();
+  clientInformation = () => this.client;
+  saveClientInformation = (client) => void (this.client = client);
+  tokens = () => this.saved;
+  saveTokens = (tokens) => void (this.saved = tokens);
+  saveCodeVerifier = (verifier) => void (this.verifier = verifier);
+  codeVerifier = () => this.verifier;
+  async redirectToAuthorization(url) {
+    const response = await fetch(url, { redirect: "manual" });
+    if (response.status !== 302) throw new Error(await response.text());
+    this.redirected = new URL(response.headers.get("location")).searchParams;
+  }
+  // What comes of work, which is done once more when the user has agreed.
+  async signedIn(transport, work) {
+    return work().catch(async (error) => {
+      if (!(error instanceof sdk.UnauthorizedError)) throw error;
+      await transport().finishAuth(first ? this.redirected.get("code") : this.redirected);
+      return work();
+    });
+  }
+}
+
 // By HTTP if there is a URL, and by HTTP+SSE if that ends so.
-const transportTo = (server) => {
+const transportTo = (server, authProvider) => {
   if (typeof server !== "string") {
     const [command, ...args] = server;
     return new sdk.StdioClientTransport({ command, args, env: process.env });
   }
   const Transport = server.endsWith("/sse") ? sdk.SSEClientTransport : sdk.StreamableHTTPClientTransport;
-  return new Transport(new URL(server));
+  return new Transport(new URL(server), { authProvider });
 };
 
 // What a visit can consist of; a function for each step.
@@ -119,25 +152,30 @@ const stepsOf = (client, seen, step) => {
   };
 };
 
-const visited = async ({ server, steps }) => {
+const visited = async ({ server, steps, oauth }) => {
   const seen = { logs: [], errors: [], results: [] };
   const step = { answers: [], asked: [], progress: [], changes: [] };
-  const client = host(seen, step);
-  const transport = transportTo(server);
-  // Which revision it is, the first generation tells its transport alone.
-  const { setProtocolVersion } = transport;
-  transport.setProtocolVersion = (version) => {
-    seen.revision = version;
-    setProtocolVersion?.call(transport, version);
-  };
-  await client.connect(transport);
+  const user = oauth ? new SignIn(oauth) : { signedIn: (_, work) => work() };
+  let client, transport;
+  await user.signedIn(() => transport, () => {
+    client = host(seen, step);
+    transport = transportTo(server, oauth && user);
+    // Which revision it is, the first generation tells its transport alone.
+    const { setProtocolVersion } = transport;
+    transport.setProtocolVersion = (version) => {
+      seen.revision = version;
+      setProtocolVersion?.call(transport, version);
+    };
+    return client.connect(transport);
+  });
   seen.revision = client.getNegotiatedProtocolVersion?.() ?? seen.revision;
   seen.server = client.getServerVersion().name;
   seen.instructions = client.getInstructions();
   const known = stepsOf(client, seen, step);
   for (const [name, ...given] of steps) {
     const failed = ({ code, message }) => ({ error: [code, message] });
-    seen.results.push((await known[name](...given).catch(failed)) ?? null);
+    const taken = user.signedIn(() => transport, () => known[name](...given));
+    seen.results.push((await taken.catch(failed)) ?? null);
   }
   // What breaks off at the end is as it should be; and closing alone leaves the session to lapse.
   client.onerror = undefined;

@@ -1,1 +1,1 @@
-"""What the tests of `tests/http` share."""
+"""What the tests of `tests/auth` share."""

@@ -5,17 +5,19 @@ Both are started once for the tests of a module: importing an SDK takes longer t
 
 import asyncio
 import json
+import os
 import re
 import sys
 from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import EllipsisType
 from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from support import tables
+from support.auth import browsing
 from support.json_types import JsonObject
 from support.peers.http_peers import PATIENCE, Served, served
 from support.peers.http_wire import Wire, wire_to
@@ -61,11 +63,15 @@ class Visitor:
         return self._process.returncode is not None
 
     async def visit(
-        self, server: str | Command, steps: Sequence[Step], revision: str = "newest"
+        self,
+        server: str | Command,
+        steps: Sequence[Step],
+        revision: str = "newest",
+        oauth: JsonObject | None = None,
     ) -> tuple[JsonObject, str]:
         """What it saw of a server, by URL or command line, and what both wrote meanwhile."""
         target = server if isinstance(server, str) else [str(one) for one in server]
-        visit = {"server": target, "revision": revision, "steps": steps}
+        visit = {"server": target, "revision": revision, "steps": steps, "oauth": oauth}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(visit).encode() + b"\n")
         written: list[str] = []
@@ -91,8 +97,14 @@ class Visitor:
 
 @asynccontextmanager
 async def _running(command: Command) -> AsyncGenerator[Visitor, None]:
+    # Some open a page by themselves, and wait for the user to come back.
     process = await asyncio.create_subprocess_exec(
-        *command, stdin=PIPE, stdout=PIPE, stderr=STDOUT, limit=_LONGEST
+        *command,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=STDOUT,
+        limit=_LONGEST,
+        env={**os.environ, "BROWSER": browsing.COMMAND},
     )
     try:
         yield Visitor(process)
@@ -122,13 +134,19 @@ class Peers:
             self._visitors[name] = await self._open.enter_async_context(running)
         return self._visitors[name]
 
-    async def server(self, *command: str | Path, behind: str = "") -> Served:
+    async def server(
+        self, *command: str | Path, behind: str = "", port: int | None = None
+    ) -> Served:
         """A server over HTTP; the arguments are those of `served`."""
         key = behind, *command
         if key not in self._servers:
-            running = served(*command, behind=behind)
+            running = served(*command, behind=behind, port=port)
             self._servers[key] = await self._open.enter_async_context(running)
         return self._servers[key]
+
+    async def hold(self, opened: AbstractAsyncContextManager[T]) -> T:
+        """Enter something that ends with the tests of the module."""
+        return await self._open.enter_async_context(opened)
 
     def close(self) -> None:
         """End all, and look at what servers of ours have written that no test has waited for."""

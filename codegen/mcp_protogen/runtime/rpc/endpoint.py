@@ -256,6 +256,10 @@ class Endpoint:
     def fail(self, id: RequestId, error: Exception) -> None:
         self._calls.fail(id, error)
 
+    def hold(self, id: RequestId, held: bool) -> None:
+        """Count the time of a request of ours no more, or anew."""
+        self._calls.hold(id, held)
+
     # How it ends.
 
     @property

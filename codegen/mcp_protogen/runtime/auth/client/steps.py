@@ -1,11 +1,11 @@
 """The steps of a flow: what has to be done next, and what came of it.
 
-A flow is a generator that does no input or output. It yields a request to make or a page to open,
-gets the answer, and returns its result. It raises `AuthorizationError`. Where a request could not
-be made, whoever runs the flow throws `Unreachable` or `UnsafeUrl` into it.
+A flow is a generator that does no input or output. It yields a request to make, a page to open or a
+function to call, gets the answer, and returns its result. It raises `AuthorizationError`. Where a
+request could not be made, whoever runs the flow throws `Unreachable` or `UnsafeUrl` into it.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
@@ -50,8 +50,30 @@ class AuthorizationResponse:
     url: str = field(repr=False)
 
 
-Step: TypeAlias = Fetch | AuthorizationRequest
-Answer: TypeAlias = Fetched | AuthorizationResponse
+AssertionSource: TypeAlias = Callable[[str], str | Awaitable[str]]
+"""Gives a new assertion, such as the JWT of a workload, for an audience: the issuer of tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssertionRequest:
+    """An assertion that is needed: call `source` with `audience`, and await what it returns.
+
+    A string is there at once.
+    """
+
+    source: AssertionSource = field(repr=False)
+    audience: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertion:
+    """What the source of an assertion gave."""
+
+    value: str = field(repr=False)
+
+
+Step: TypeAlias = Fetch | AuthorizationRequest | AssertionRequest
+Answer: TypeAlias = Fetched | AuthorizationResponse | Assertion
 Flow: TypeAlias = Generator[Step, Answer, T]
 """A generator of steps that returns a `T`."""
 
@@ -68,3 +90,12 @@ def ask_user(request: AuthorizationRequest) -> Flow[AuthorizationResponse]:
     answer = yield request
     assert isinstance(answer, AuthorizationResponse)
     return answer
+
+
+def assertion(source: str | AssertionSource, audience: str) -> Flow[str]:
+    """Return an assertion that is known, or that has to be asked for, as one step of a flow."""
+    if isinstance(source, str):
+        return source
+    answer = yield AssertionRequest(source=source, audience=audience)
+    assert isinstance(answer, Assertion)
+    return answer.value

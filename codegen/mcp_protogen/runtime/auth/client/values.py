@@ -6,12 +6,17 @@ are identifiers (2026-07-28, basic/authorization, "Authorization Response Valida
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 AuthMethod: TypeAlias = Literal[
     "none", "client_secret_basic", "client_secret_post", "private_key_jwt"
 ]
 """How a client shows at the token endpoint who it is (RFC 7591, section 2; RFC 7523)."""
+
+ApplicationType: TypeAlias = Literal["native", "web"]
+"""Where an application runs: on its user's machine, or on the web."""
+
+AUTH_METHODS: Final[tuple[AuthMethod, ...]] = get_args(AuthMethod)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +29,14 @@ class ClientInformation:
 
     client_id: str
     client_secret: str | None = field(default=None, repr=False)
+    client_secret_expires_at: float | None = None
+    """When the secret ends, in seconds of the epoch; None where it does not."""
     issuer: str | None = None
     token_endpoint_auth_method: AuthMethod | None = None
     private_key: str | None = field(default=None, repr=False)
     signing_algorithm: str | None = None
+    assertion_audience: str | None = None
+    """Whom assertions are for; None for the issuer, as the standards have it by now."""
     redirect_uris: tuple[str, ...] = ()
     """Those that were registered; empty where that is not known."""
 
@@ -37,11 +46,11 @@ class ClientMetadata:
     """What a client says about itself when it registers (RFC 7591, section 2).
 
     `application_type` is `native` for a program of its user's machine, `web` for one on the web
-    (2026-07-28, basic/authorization/client-registration).
+    (2026-07-28, basic/authorization/client-registration); None for what its redirect URIs show.
     """
 
     client_name: str = "MCP client"
-    application_type: Literal["native", "web"] = "native"
+    application_type: ApplicationType | None = None
     client_uri: str | None = None
     logo_uri: str | None = None
     contacts: tuple[str, ...] = ()
@@ -113,6 +122,8 @@ class Authorization:
     tokens: Tokens | None = None
     requested_scopes: frozenset[str] = frozenset()
     """All scopes that were asked for so far."""
+    step_ups: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How often more scopes were asked for, by operation, since it last succeeded; not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,440 @@
+"""The authorization server of the tests keeps the rules, so that it can hold others to them."""
+
+import secrets
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
+
+import httpx2
+import pytest
+from joserfc.jwk import KeySet
+from mcp_protogen.runtime.auth.client.steps import (
+    AuthorizationRequest,
+    AuthorizationResponse,
+    Fetch,
+    Fetched,
+)
+from mcp_protogen.runtime.auth.errors import Unreachable
+from support.auth.authorization_server import AuthorizationServer
+from support.auth.behaviour import Behaviour, Place
+from support.auth.clients import ASSERTION, Client
+from support.auth.hosting import authorization_server
+from support.auth.messages import Request, Response
+from support.auth.resource import Resource
+from support.auth.signed import (
+    claims_of,
+    digest,
+    jwks_of,
+    key_of,
+    public_jwk,
+    signed,
+    thumbprint,
+    unsigned,
+    verified,
+)
+from support.auth.tokens import ID_JAG, ID_TOKEN, JWT_BEARER, TOKEN_EXCHANGE, TrustedIssuer
+from support.auth.world import World
+from support.coroutines import run
+from support.tables import case
+
+REDIRECT = "http://127.0.0.1:5000/callback"
+RESOURCE = "https://mcp.example.com/mcp"
+VERIFIER = secrets.token_urlsafe(32)
+NATIVE = Client(client_id="app", redirect_uris=(REDIRECT,))
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+
+
+def asked(**changes: str | None) -> dict[str, str]:
+    """The parameters of a right authorization request, with changes."""
+    parameters = {
+        "response_type": "code",
+        "client_id": "app",
+        "redirect_uri": REDIRECT,
+        "code_challenge": digest(VERIFIER),
+        "code_challenge_method": "S256",
+        "state": secrets.token_urlsafe(16),
+        "scope": "read",
+        "resource": RESOURCE,
+        **changes,
+    }
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def authorized(server: AuthorizationServer, **changes: str | None) -> dict[str, str]:
+    """What the user is sent back with."""
+    url = f"{server.url('authorize')}?{urlencode(asked(**changes))}"
+    response = server.answer(Request(url=url))
+    assert response.status == 302, response.body
+    return dict(parse_qsl(urlsplit(response.headers["location"]).query))
+
+
+def token(
+    server: AuthorizationServer, headers: Mapping[str, str] | None = None, **form: str | None
+) -> Response:
+    """The answer to a token request."""
+    given = {name: value for name, value in form.items() if value is not None}
+    body = urlencode(given).encode()
+    fields = {**FORM, **(headers or {})}
+    return server.answer(Request(method="POST", url=server.url("token"), headers=fields, body=body))
+
+
+def by_code(
+    server: AuthorizationServer,
+    code: str,
+    headers: Mapping[str, str] | None = None,
+    **changes: str | None,
+) -> Response:
+    form: dict[str, str | None] = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "client_id": "app",
+        "redirect_uri": REDIRECT,
+        "code_verifier": VERIFIER,
+        "resource": RESOURCE,
+        **changes,
+    }
+    return token(server, headers, **form)
+
+
+def error_of(response: Response) -> str:
+    assert response.status in {400, 401}, response
+    return str(response.json()["error"])
+
+
+@pytest.fixture
+def server() -> AuthorizationServer:
+    return AuthorizationServer(clients=(NATIVE,), documents={})
+
+
+def test_a_right_request_gets_a_token_for_the_resource(server: AuthorizationServer) -> None:
+    back = authorized(server)
+    assert back["iss"] == server.issuer
+    given = by_code(server, back["code"]).json()
+    claims = verified(given["access_token"], KeySet(server.keys))
+    assert (claims["iss"], claims["aud"], claims["scope"]) == (server.issuer, RESOURCE, "read")
+    resource = Resource([server])
+    headers = {"authorization": f"Bearer {given['access_token']}"}
+    assert World(server, resource).call(resource, headers).status == 200
+
+
+def test_wrong_authorization_requests_are_refused(server: AuthorizationServer) -> None:
+    wrong: tuple[tuple[dict[str, str | None], str], ...] = (
+        ({"response_type": "token"}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge": None}, "invalid_request"),
+        ({"state": None}, "invalid_request"),
+        ({"scope": "everything"}, "invalid_scope"),
+        ({"resource": None}, "invalid_target"),
+        ({"resource": f"{RESOURCE}#part"}, "invalid_target"),
+    )
+    for changes, error in wrong:
+        with case(changes):
+            back = authorized(server, **changes)
+            assert back["error"] == error
+            assert "code" not in back
+
+
+def test_nobody_is_redirected_to_what_is_not_registered(server: AuthorizationServer) -> None:
+    for uri in ("https://evil.example.com/", f"{REDIRECT}/more", "http://127.0.0.2:5000/callback"):
+        url = f"{server.url('authorize')}?{urlencode(asked(redirect_uri=uri))}"
+        assert server.answer(Request(url=url)).status == 400
+    assert "code" in authorized(server, redirect_uri="http://127.0.0.1:5001/callback")
+
+
+def test_wrong_token_requests_are_refused(server: AuthorizationServer) -> None:
+    wrong: tuple[tuple[dict[str, str | None], str], ...] = (
+        ({"code": "guessed"}, "invalid_grant"),
+        ({"code_verifier": "x" * 43}, "invalid_grant"),
+        ({"redirect_uri": "http://127.0.0.1:5001/callback"}, "invalid_grant"),
+        ({"resource": "https://other.example.com"}, "invalid_grant"),
+        ({"resource": None}, "invalid_target"),
+        ({"client_id": "nobody"}, "invalid_client"),
+        ({"client_secret": "guessed"}, "invalid_client"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+    )
+    for changes, error in wrong:
+        with case(changes):
+            code = changes.pop("code", None) or authorized(server)["code"]
+            assert error_of(by_code(server, code, None, **changes)) == error
+
+
+def test_a_code_is_valid_once(server: AuthorizationServer) -> None:
+    code = authorized(server)["code"]
+    assert by_code(server, code).status == 200
+    assert error_of(by_code(server, code)) == "invalid_grant"
+
+
+def test_refresh_tokens_rotate(server: AuthorizationServer) -> None:
+    first = by_code(server, authorized(server)["code"]).json()["refresh_token"]
+
+    def refreshed(refresh_token: str) -> Response:
+        return token(
+            server, grant_type="refresh_token", client_id="app", refresh_token=refresh_token,
+            resource=RESOURCE,
+        )  # fmt: skip
+
+    second = refreshed(first).json()["refresh_token"]
+    assert error_of(refreshed(first)) == "invalid_grant"
+    assert refreshed(second).status == 200
+
+
+def test_clients_show_who_they_are_as_they_are_registered() -> None:
+    key = key_of("client")
+    secret = "s:/+ é"
+    clients = (
+        Client(client_id="basic:1", client_secret=secret, auth_method="client_secret_basic"),
+        Client(client_id="post", client_secret=secret, auth_method="client_secret_post"),
+        Client(client_id="key", jwks=jwks_of(key), auth_method="private_key_jwt"),
+    )
+    grant = ("client_credentials",)
+    server = AuthorizationServer(clients=tuple(replace(one, grant_types=grant) for one in clients))
+    now = int(server.now())
+    claims = {"iss": "key", "sub": "key", "aud": server.issuer, "exp": now + 60, "jti": "1"}
+
+    def credentials(headers: Mapping[str, str] | None = None, **form: str | None) -> Response:
+        return token(server, headers, grant_type=grant[0], resource=RESOURCE, **form)
+
+    def basic(client_id: str, secret: str) -> dict[str, str]:
+        pair = f"{quote_plus(client_id)}:{quote_plus(secret)}".encode()
+        return {"authorization": f"Basic {b64encode(pair).decode()}"}
+
+    def assertion(**changes: Any) -> dict[str, str]:
+        text = signed({**claims, **changes}, changes.pop("key", key))
+        return {"client_assertion_type": ASSERTION, "client_assertion": text}
+
+    assert credentials(basic("basic:1", secret)).status == 200
+    assert credentials(client_id="post", client_secret=secret).status == 200
+    assert credentials(None, **assertion()).status == 200
+    refused = (
+        credentials(basic("basic:1", "guessed")),
+        credentials(basic("post", secret)),
+        credentials(client_id="basic:1", client_secret=secret),
+        credentials(client_id="basic:1"),
+        credentials(None, **assertion()),
+        credentials(None, **assertion(jti="2", aud="https://other.example.com")),
+        credentials(None, **assertion(jti="3", exp=now - 1)),
+        credentials(None, client_assertion_type=ASSERTION, client_assertion=unsigned(claims)),
+    )
+    for number, response in enumerate(refused):
+        with case(number):
+            assert response.status in {400, 401}
+
+
+def test_documents_of_clients_are_read_at_their_urls() -> None:
+    url = "https://app.example.com/client.json"
+    document = {"client_id": url, "client_name": "app", "redirect_uris": [REDIRECT]}
+    other = "https://app.example.com/other.json"
+    server = AuthorizationServer(documents={url: document, other: document})
+    assert server.metadata()["client_id_metadata_document_supported"] is True
+    assert by_code(server, authorized(server, client_id=url)["code"], client_id=url).status == 200
+    refused = server.answer(
+        Request(url=f"{server.url('authorize')}?{urlencode(asked(client_id=other))}")
+    )
+    assert error_of(refused) == "invalid_client"
+
+
+def proof(server: AuthorizationServer, **changes: Any) -> dict[str, str]:
+    """A header field with a proof for a token request."""
+    key = key_of("proof")
+    claims = {
+        "jti": secrets.token_hex(8),
+        "htm": "POST",
+        "htu": server.url("token"),
+        "iat": int(server.now()),
+        **changes,
+    }
+    return {"dpop": signed(claims, key, {"typ": "dpop+jwt", "jwk": public_jwk(key), "kid": None})}
+
+
+def test_a_token_is_bound_to_the_key_that_is_proven(server: AuthorizationServer) -> None:
+    server.proofs.nonce = "first"
+    code = authorized(server)["code"]
+    told = by_code(server, code, proof(server))
+    assert (error_of(told), told.headers["dpop-nonce"]) == ("use_dpop_nonce", "first")
+    given = by_code(server, code, proof(server, nonce="first")).json()
+    assert given["token_type"] == "DPoP"
+    jkt = thumbprint(public_jwk(key_of("proof")))
+    assert claims_of(given["access_token"])["cnf"] == {"jkt": jkt}
+    resource = Resource([server])
+    bearer = {"authorization": f"Bearer {given['access_token']}"}
+    assert World(server, resource).call(resource, bearer).status == 401
+    bound = proof(server, htu=RESOURCE, ath=digest(given["access_token"]))
+    headers = {"authorization": f"DPoP {given['access_token']}", **bound}
+    assert World(server, resource).call(resource, headers).status == 200
+    assert World(server, resource).call(resource, headers).status == 401
+
+
+def test_wrong_proofs_are_refused(server: AuthorizationServer) -> None:
+    for changes in ({"htm": "GET"}, {"htu": RESOURCE}, {"iat": 0}, {"ath": "x"}):
+        with case(changes):
+            answer = by_code(server, authorized(server)["code"], proof(server, **changes))
+            assert error_of(answer) == "invalid_dpop_proof"
+
+
+def test_an_identity_provider_vouches_for_a_user() -> None:
+    sso = key_of("sso")
+    given: dict[str, Any] = {"client_secret": "secret", "auth_method": "client_secret_post"}
+    idp_client = Client(
+        client_id="at-idp",
+        grant_types=(TOKEN_EXCHANGE,),
+        metadata={"id_jag_client_id": "at-as"},
+        **given,
+    )
+    idp = AuthorizationServer(
+        issuer="https://idp.example.com",
+        clients=(idp_client,),
+        trusted=(TrustedIssuer(issuer="https://idp.example.com", keys=KeySet([sso])),),
+    )
+    trusted = TrustedIssuer(issuer=idp.issuer, keys=KeySet(idp.keys))
+    client = Client(client_id="at-as", grant_types=(JWT_BEARER,), **given)
+    server = AuthorizationServer(clients=(client,), trusted=(trusted,))
+    user = {"iss": idp.issuer, "sub": "ada", "aud": "at-idp", "exp": int(idp.now()) + 60}
+    exchanged = token(
+        idp,
+        grant_type=TOKEN_EXCHANGE,
+        client_id="at-idp",
+        client_secret="secret",
+        requested_token_type=ID_JAG,
+        subject_token=signed(user, sso),
+        subject_token_type=ID_TOKEN,
+        audience=server.issuer,
+        resource=RESOURCE,
+        scope="read",
+    ).json()
+    assert exchanged["issued_token_type"] == ID_JAG
+
+    def granted() -> Response:
+        return token(
+            server,
+            grant_type=JWT_BEARER,
+            client_id="at-as",
+            client_secret="secret",
+            assertion=exchanged["access_token"],
+        )
+
+    claims = claims_of(granted().json()["access_token"])
+    assert (claims["sub"], claims["aud"], claims["scope"]) == ("ada", RESOURCE, "read")
+    assert error_of(granted()) == "invalid_grant"
+
+
+def test_a_workload_shows_the_token_of_its_platform() -> None:
+    key = key_of("platform")
+    trusted = TrustedIssuer(issuer="https://platform.example.com", keys=KeySet([key]))
+    server = AuthorizationServer(trusted=(trusted,))
+    now = int(server.now())
+    claims = {"iss": trusted.issuer, "sub": "job", "aud": server.issuer, "exp": now + 60}
+
+    def granted(key: Any = key, **changes: Any) -> Response:
+        assertion = signed({**claims, **changes}, key)
+        return token(server, grant_type=JWT_BEARER, assertion=assertion, resource=RESOURCE)
+
+    assert claims_of(granted().json()["access_token"])["sub"] == "job"
+    for changes in ({"aud": RESOURCE}, {"exp": now}, {"iss": "https://x"}, {"key": key_of("x")}):
+        with case(changes):
+            assert error_of(granted(**changes)) == "invalid_grant"
+
+
+def test_tokens_are_introspected_for_clients_with_a_secret() -> None:
+    method = "client_secret_post"
+    client = Client(client_id="resource", client_secret="secret", auth_method=method)
+    server = AuthorizationServer(clients=(client, NATIVE))
+    known = server.access_token(RESOURCE, "read")
+
+    def said(token: str, **form: str) -> Any:
+        body = urlencode({"token": token, "client_id": "resource", **form}).encode()
+        url = server.url("introspect")
+        request = Request(method="POST", url=url, headers=FORM, body=body)
+        return server.answer(request).json()
+
+    secret = "secret"
+    assert said(known, client_secret=secret)["scope"] == "read"
+    assert said("unknown", client_secret=secret) == {"active": False}
+    assert said(known, client_id="app") == {"active": False}
+    assert said(known)["error"] == "invalid_client"
+    server.tokens.revoked.add(known)
+    assert said(known, client_secret=secret) == {"active": False}
+
+
+def test_a_server_lies_as_it_is_told() -> None:
+    behaviour = Behaviour(
+        metadata={"issuer": "https://evil.example.com", "code_challenge_methods_supported": None},
+        redirected={"iss": "https://evil.example.com", "state": None},
+        issued={"token_type": "mac"},
+        instead={"jwks": Response(status=500)},
+        claims={"aud": "https://other.example.com"},
+    )
+    server = AuthorizationServer(clients=(NATIVE,), behaviour=behaviour)
+    document = server.metadata()
+    assert document["issuer"] == "https://evil.example.com"
+    assert "code_challenge_methods_supported" not in document
+    back = authorized(server)
+    assert (back["iss"], back.get("state")) == ("https://evil.example.com", None)
+    given = by_code(server, back["code"]).json()
+    assert given["token_type"] == "mac"
+    assert claims_of(given["access_token"])["aud"] == "https://other.example.com"
+    assert server.answer(Request(url=server.url("jwks"))).status == 500
+
+
+def test_metadata_is_where_it_is_told_to_be() -> None:
+    found = {
+        "oauth": "https://x.example.com/.well-known/oauth-authorization-server/one",
+        "openid-inserted": "https://x.example.com/.well-known/openid-configuration/one",
+        "openid-appended": "https://x.example.com/one/.well-known/openid-configuration",
+    }
+    for place, url in found.items():
+        server = AuthorizationServer(
+            issuer="https://x.example.com/one", behaviour=Behaviour(places=(cast(Place, place),))
+        )
+        for other in found.values():
+            assert server.answer(Request(url=other)).status == (200 if other == url else 404)
+
+
+def test_a_world_answers_the_steps_of_a_flow() -> None:
+    server = AuthorizationServer(clients=(NATIVE,))
+    resource = Resource([server], scopes=("read",))
+    world = World(server, resource)
+    assert world.refusal(resource).status == 401
+    found = world(Fetch(url=resource.metadata_urls["path"]))
+    assert isinstance(found, Fetched)
+    assert found.status == 200
+    parameters = asked()
+    page = AuthorizationRequest(
+        url=f"{server.url('authorize')}?{urlencode(parameters)}",
+        redirect_uri=REDIRECT,
+        state=parameters["state"],
+    )
+    back = world(page)
+    assert isinstance(back, AuthorizationResponse)
+    assert back.url.startswith(f"{REDIRECT}?code=")
+    token = server.access_token(resource.url)
+    assert world.refusal(resource, {"Authorization": f"Bearer {token}"}).status == 403
+    assert isinstance(world(Fetch(url="https://nobody.example.com/")), Unreachable)
+    server.behave(stalled=frozenset({"token"}))
+    assert isinstance(world(Fetch(method="POST", url=server.url("token"))), Unreachable)
+
+
+def test_it_is_a_real_server_on_a_port() -> None:
+    async def script() -> None:
+        async with (
+            authorization_server("/tenant", clients=(NATIVE,)) as server,
+            httpx2.AsyncClient() as client,
+        ):
+            metadata = (await client.get(*server.metadata_urls)).json()
+            assert metadata["issuer"] == server.issuer
+            page = await client.get(metadata["authorization_endpoint"], params=asked())
+            code = dict(parse_qsl(urlsplit(page.headers["location"]).query))["code"]
+            form = {
+                "grant_type": "authorization_code",
+                "code": code,
+                "client_id": "app",
+                "redirect_uri": REDIRECT,
+                "code_verifier": VERIFIER,
+                "resource": RESOURCE,
+            }
+            given = await client.post(metadata["token_endpoint"], data=form)
+            assert claims_of(given.json()["access_token"])["iss"] == server.issuer
+
+    run(script())

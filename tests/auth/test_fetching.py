@@ -1,0 +1,296 @@
+"""Requests for authorization: where they go, what comes back, and what is refused."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp_protogen.runtime.auth.client.steps import Fetch
+from mcp_protogen.runtime.auth.errors import Unreachable, UnsafeUrl
+from mcp_protogen.runtime.auth.fetch_policy import FetchPolicy, is_public
+from mcp_protogen.runtime.auth.fetching import Fetcher
+from support.auth.certificates import certificate
+from support.http.serving import booted
+from support.tables import case
+
+HOST = "auth.example"
+
+
+class Site:
+    """An application that answers as it is told, and notes what it was asked."""
+
+    def __init__(
+        self, status: int = 200, body: bytes = b"{}", **headers: str | Sequence[str]
+    ) -> None:
+        self.seen: list[tuple[str, str, dict[str, str], bytes]] = []
+        self.status = status
+        self.body = body
+        self.headers: Mapping[str, str | Sequence[str]] = headers
+        self.port = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        message = await receive()
+        fields = {name.decode(): value.decode() for name, value in scope["headers"]}
+        target = scope["path"] + ("?" + scope["query_string"].decode()).rstrip("?")
+        self.seen.append((scope["method"], target, fields, message["body"]))
+        headers = [
+            (name.replace("_", "-").encode(), one.replace("PORT", str(self.port)).encode())
+            for name, value in self.headers.items()
+            for one in ([value] if isinstance(value, str) else value)
+        ]
+        status = self.status if scope["path"] == "/" else 200
+        begin = {"type": "http.response.start", "status": status, "headers": headers}
+        await send(begin)
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def at(*addresses: str) -> Callable[[str, int], Awaitable[Sequence[str]]]:
+    """Have every host at these addresses."""
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        return addresses
+
+    return resolve
+
+
+async def refused(url: str, policy: Any = None, *addresses: str) -> str:
+    """The reason why a URL is not fetched."""
+    fetch = Fetcher(policy or FetchPolicy(), resolve=at(*addresses or ("127.0.0.1",)))
+    with pytest.raises(UnsafeUrl) as caught:
+        await fetch(Fetch(url=url))
+    return str(caught.value)
+
+
+PUBLIC = ("1.1.1.1", "93.184.216.34", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1")
+
+NOT_PUBLIC = (
+    *("0.0.0.0", "10.1.2.3", "100.64.0.1", "127.0.0.1", "127.9.9.9", "169.254.169.254"),
+    *("172.16.0.1", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1"),
+    *("203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255"),
+    *("::", "::1", "::ffff:10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::a00:1", "64:ff9b:1::1"),
+    *("2001:db8::1", "2001::1", "2002:a00:1::1", "3fff::1", "5f00::1", "fc00::1"),
+    *("fe80::1", "fec0::1", "ff02::1"),
+)
+
+
+@pytest.mark.shows("SF-03")
+def test_special_addresses_are_not_public() -> None:
+    for address in PUBLIC:
+        with case(address):
+            assert is_public(ip_address(address))
+    for address in NOT_PUBLIC:
+        with case(address):
+            assert not is_public(ip_address(address))
+
+
+@pytest.mark.shows("SF-01", "SF-03")
+async def test_a_name_with_an_address_that_is_not_public_is_refused() -> None:
+    for address in NOT_PUBLIC:
+        with case(address):
+            assert HOST in await refused(f"https://{HOST}/", None, address)
+            # One is enough: the next lookup could give only that one.
+            assert HOST in await refused(f"https://{HOST}/", None, "1.1.1.1", address)
+
+
+REFUSED = (
+    *("http://auth.example/", "ftp://auth.example/", "file:///etc/passwd", "https:///x", "/x"),
+    *("https://user@auth.example/", "https://u:secret@auth.example/", "https://a.example:99999/"),
+    *("https://10.0.0.1/", "https://[fe80::1]/", "https://[::ffff:10.0.0.1]/", "https://127.1/"),
+    *("https://169.254.169.254/latest", "https://2130706433/", "http://0x7f.1/", "https://[bad/"),
+    "javascript:alert(1)",
+)
+
+
+@pytest.mark.shows("SF-01", "SF-02")
+async def test_a_url_that_is_not_of_https_or_not_of_a_public_host_is_refused() -> None:
+    for url in REFUSED:
+        with case(url):
+            assert "secret" not in await refused(url)
+
+
+@pytest.mark.shows("SF-02")
+async def test_this_machine_is_fetched_only_where_the_policy_allows_it() -> None:
+    site = Site()
+    hosted = FetchPolicy(loopback=False)
+    async with booted(site, lifespan="off") as port:
+        for host in ("127.0.0.1", "localhost", "LOCALHOST.", "auth.localhost"):
+            with case(host):
+                fetch = Fetcher(resolve=at("127.0.0.1"))
+                assert (await fetch(Fetch(url=f"http://{host}:{port}/"))).status == 200
+                await refused(f"http://{host}:{port}/", hosted)
+                await refused(f"https://{host}:{port}/", hosted)
+    # Somebody could have given the name another meaning.
+    assert "not loopback" in await refused("http://localhost/", None, "10.0.0.1")
+
+
+async def test_a_trusted_host_may_have_a_private_address_and_no_https() -> None:
+    site = Site()
+    policy = FetchPolicy(loopback=False, trusted_hosts=frozenset({"Auth.Example"}))
+    async with booted(site, lifespan="off") as port:
+        fetch = Fetcher(policy, resolve=at("127.0.0.1"))
+        assert (await fetch(Fetch(url=f"http://{HOST}:{port}/"))).status == 200
+    assert site.seen[0][2]["host"] == f"{HOST}:{port}"
+    await refused(f"http://other.{HOST}/", policy)
+
+
+@pytest.mark.shows("SF-03")
+async def test_the_checked_address_is_connected_to_under_the_name_of_the_url(
+    tmp_path: Path,
+) -> None:
+    site = Site()
+    file, trusting = certificate(tmp_path, HOST)
+    hosts = frozenset({HOST, "other.example"})
+    policy = FetchPolicy(trusted_hosts=hosts, ssl_context=trusting)
+    lookups: list[str] = []
+
+    async def resolve(host: str, port: int) -> list[str]:
+        lookups.append(host)
+        # Nothing answers at the first one.
+        return ["127.9.9.9", "127.0.0.1"]
+
+    async with booted(site, lifespan="off", ssl_certfile=file) as port:
+        fetch = Fetcher(policy, resolve=resolve)
+        fetched = await fetch(Fetch(url=f"https://{HOST}:{port}/?q=1#part"))
+        assert (fetched.status, fetched.body) == (200, b"{}")
+        assert lookups == [HOST]
+        verb, target, fields, _ = site.seen[0]
+        assert (verb, target, fields["host"]) == ("GET", "/?q=1", f"{HOST}:{port}")
+        # The same address is not that of another name.
+        with pytest.raises(Unreachable, match="ConnectError"):
+            await fetch(Fetch(url=f"https://other.example:{port}/"))
+    assert len(site.seen) == 1
+
+
+async def test_a_post_has_its_body_and_its_response_the_values_of_each_field() -> None:
+    site = Site(401, b"no", www_authenticate=['A x="1"', "B"], content_type="text/plain")
+    async with booted(site, lifespan="off") as port:
+        url = f"http://127.0.0.1:{port}/"
+        sent = Fetch(method="POST", url=url, headers={"X-One": "1"}, body=b"a=b")
+        fetched = await Fetcher()(sent)
+    verb, _, fields, body = site.seen[0]
+    assert (verb, fields["x-one"], body) == ("POST", "1", b"a=b")
+    assert fields["accept-encoding"] == "identity"
+    assert (fetched.status, fetched.body) == (401, b"no")
+    assert fetched.headers["www-authenticate"] == 'A x="1", B'
+
+
+@pytest.mark.shows("SF-03")
+async def test_each_redirect_of_a_get_is_checked() -> None:
+    for location, reason in {
+        "http://auth.example/": "not a URL of HTTPS",
+        "https://10.0.0.1/": "not public",
+        "https://auth.example/": "auth.example is not fetched",
+        "file:///etc/passwd": "no host",
+    }.items():
+        site = Site(302, location=location)
+        with case(location):
+            async with booted(site, lifespan="off") as port:
+                fetch = Fetcher(resolve=at("127.0.0.1"))
+                kinds = (UnsafeUrl, Unreachable)
+                with pytest.raises(kinds, match=reason):
+                    await fetch(Fetch(url=f"http://127.0.0.1:{port}/"))
+
+
+async def test_a_redirect_does_not_lead_from_the_public_to_this_machine(tmp_path: Path) -> None:
+    file, trusting = certificate(tmp_path, HOST)
+    policy = FetchPolicy(trusted_hosts=frozenset({HOST}), ssl_context=trusting)
+    site = Site(302, location="http://localhost:PORT/x")
+    async with booted(site, lifespan="off", ssl_certfile=file) as port:
+        site.port = port
+        fetch = Fetcher(policy, resolve=at("127.0.0.1"))
+        with pytest.raises(UnsafeUrl, match="redirects to a host that is not public"):
+            await fetch(Fetch(url=f"https://{HOST}:{port}/"))
+    assert len(site.seen) == 1
+
+
+async def test_redirects_are_followed_a_few_times_and_without_credentials_elsewhere() -> None:
+    site = Site(307, location="http://localhost:PORT/next")
+    headers = {"Authorization": "Bearer secret", "mcp-protocol-version": "2025-03-26"}
+    async with booted(site, lifespan="off") as port:
+        site.port = port
+        fetch = Fetcher(resolve=at("127.0.0.1"))
+        asked = Fetch(url=f"http://127.0.0.1:{port}/", headers=headers)
+        assert (await fetch(asked)).status == 200
+        first, second = site.seen
+        assert first[2]["authorization"] == "Bearer secret"
+        assert second[1] == "/next"
+        assert "authorization" not in second[2]
+        assert second[2]["mcp-protocol-version"] == "2025-03-26"
+        site.headers = {"location": "/"}
+        with pytest.raises(Unreachable, match="redirects too often"):
+            await fetch(asked)
+    assert len(site.seen) == 2 + 4
+
+
+async def test_a_post_is_never_redirected() -> None:
+    for status in (301, 302, 303, 307, 308):
+        site = Site(status, location="/elsewhere")
+        async with booted(site, lifespan="off") as port:
+            url = f"http://127.0.0.1:{port}/"
+            fetched = await Fetcher()(Fetch(method="POST", url=url, body=b"x"))
+        with case(status):
+            assert fetched.status == status
+            assert len(site.seen) == 1
+
+
+async def test_what_is_too_large_or_compressed_is_not_read() -> None:
+    policy = FetchPolicy(max_bytes=10)
+    for site, reason in (
+        (Site(body=b"x" * 11), "more than 10 bytes"),
+        (Site(content_encoding="gzip"), "compressed"),
+    ):
+        async with booted(site, lifespan="off") as port:
+            with pytest.raises(Unreachable, match=reason):
+                await Fetcher(policy)(Fetch(url=f"http://127.0.0.1:{port}/"))
+    site = Site(body=b"x" * 10)
+    async with booted(site, lifespan="off") as port:
+        url = f"http://127.0.0.1:{port}/"
+        assert len((await Fetcher(policy)(Fetch(url=url))).body) == 10
+
+
+async def test_what_does_not_answer_is_unreachable_and_its_query_is_not_shown() -> None:
+    async def never(host: str, port: int) -> list[str]:
+        await asyncio.Event().wait()
+        return []
+
+    async def unknown(host: str, port: int) -> list[str]:
+        raise OSError("no such host")
+
+    for resolve, reason in ((never, "within 0.01 s"), (unknown, "OSError"), (at(), "no address")):
+        with case(reason):
+            fetch = Fetcher(FetchPolicy(timeout=0.01), resolve=resolve)
+            with pytest.raises(Unreachable, match=reason) as caught:
+                await fetch(Fetch(url=f"https://{HOST}/token?code=secret"))
+            assert "secret" not in str(caught.value)
+
+
+async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy, site = Site(), Site()
+    async with booted(proxy, lifespan="off") as one, booted(site, lifespan="off") as other:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{one}")
+        monkeypatch.setenv("no_proxy", "")
+        await Fetcher()(Fetch(url=f"http://127.0.0.1:{other}/"))
+    assert (len(proxy.seen), len(site.seen)) == (0, 1)
+
+
+async def test_a_client_of_the_users_is_used_and_left_open() -> None:
+    seen: list[httpx2.Request] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        seen.append(request)
+        return httpx2.Response(302, headers={"location": "https://10.0.0.1/"})
+
+    transport = httpx2.MockTransport(answer)
+    async with httpx2.AsyncClient(transport=transport, auth=("user", "secret")) as client:
+        fetch = Fetcher(http=client)
+        for _ in range(2):
+            # Names are looked up by whoever makes the connection; addresses can be seen.
+            with pytest.raises(UnsafeUrl, match="not public"):
+                await fetch(Fetch(url=f"https://{HOST}/"))
+    assert [str(one.url) for one in seen] == [f"https://{HOST}/"] * 2
+    # What the client shows to the server is not for everybody.
+    assert "authorization" not in seen[0].headers

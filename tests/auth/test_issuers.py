@@ -1,0 +1,94 @@
+"""Tokens of several issuers are verified at one endpoint, each by that of its issuer."""
+
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.auth.client.values import ClientInformation
+from mcp_protogen.runtime.auth.server.introspection import Introspection
+from mcp_protogen.runtime.auth.server.issuers import Issuers
+from mcp_protogen.runtime.auth.server.jwt import JwtVerifier
+from mcp_protogen.runtime.auth.signing import PrivateKey
+from mcp_protogen.runtime.core.http_request import Principal
+from mcp_protogen.runtime.http.server.authentication import TokenRefused
+from support.auth.issuing import ISSUER, RESOURCE, Issuer, forged
+from support.tables import case
+
+OTHER = "https://other.example"
+
+
+def jwt_verifier(issuer: Issuer) -> JwtVerifier:
+    return JwtVerifier(issuer=issuer.url, audience=RESOURCE, fetch=issuer.fetch, clock=issuer.clock)
+
+
+class Custom:
+    """A verifier that somebody wrote, which says what it was told to."""
+
+    def __init__(self, issuer: str, principal: Principal | None) -> None:
+        self.issuer = issuer
+        self.principal = principal
+
+    async def __call__(self, token: str) -> Principal | None:
+        return self.principal
+
+
+async def test_a_token_is_given_to_the_verifier_of_its_issuer() -> None:
+    one, two = Issuer(), Issuer(OTHER, keys={"first": PrivateKey.generated()})
+    verify: Any = Issuers(jwt_verifier(one), jwt_verifier(two))
+    assert (await verify(one.token())).id == f"{ISSUER}|ada"
+    assert (await verify(two.token())).id == f"{OTHER}|ada"
+
+
+@pytest.mark.shows("TK-03")
+async def test_a_key_of_one_issuer_signs_nothing_for_another() -> None:
+    one, two = Issuer(), Issuer(OTHER, keys={"first": PrivateKey.generated()})
+    verify = Issuers(jwt_verifier(one), jwt_verifier(two))
+    for signer, named in ((one, two), (two, one)):
+        with case(signer.url), pytest.raises(TokenRefused, match="signature"):
+            await verify(signer.token(iss=named.url))
+
+
+async def test_a_token_of_nobody_who_is_known_is_refused_without_asking() -> None:
+    issuer = Issuer()
+    verify = Issuers(jwt_verifier(issuer))
+    for token in (
+        issuer.token(iss="https://evil.example"),
+        issuer.token(iss=f"{ISSUER}/"),
+        issuer.token(iss=None),
+        issuer.token(iss=[ISSUER]),
+        *("opaque", "", "..", "a.b.c", f"a.{'A' * 100_000}.c", "a.ü.c"),
+        forged({}, {}).replace("e30", "W10"),
+    ):
+        with case(token[:50]), pytest.raises(TokenRefused, match="issuer that is not accepted"):
+            await verify(token)
+    assert not issuer.asked
+
+
+async def test_other_tokens_can_be_asked_about() -> None:
+    one, two = Issuer(), Issuer(OTHER)
+    two.known["opaque"] = {"active": True, "sub": "ada", "aud": RESOURCE}
+    client = ClientInformation(client_id="a", client_secret="b")
+    introspection = Introspection(issuer=OTHER, audience=RESOURCE, client=client, fetch=two.fetch)
+    verify: Any = Issuers(jwt_verifier(one), opaque=introspection)
+    assert (await verify("opaque")).id == f"{OTHER}|ada"
+    assert (await verify(one.token())).id == f"{ISSUER}|ada"
+    assert all(b"token=ey" not in (request.body or b"") for request in two.asked)
+
+
+async def test_whatever_a_verifier_says_nobody_is_somebody_of_another_issuer() -> None:
+    token = forged({}, {"iss": OTHER})
+    for said, id in (
+        ("ada", f"{OTHER}|ada"),
+        (f"{OTHER}|ada", f"{OTHER}|ada"),
+        (f"{OTHER}#ada", f"{OTHER}#ada"),
+        (f"{ISSUER}|ada", f"{OTHER}|{ISSUER}|ada"),
+        ("", f"{OTHER}|"),
+    ):
+        with case(said):
+            verify: Any = Issuers(Custom(OTHER, Principal(said, frozenset({"a"}))))
+            assert await verify(token) == Principal(id, frozenset({"a"}))
+    assert await Issuers(Custom(OTHER, None))(token) is None
+
+
+def test_an_issuer_has_one_verifier() -> None:
+    with pytest.raises(ValueError, match="same issuer"):
+        Issuers(jwt_verifier(Issuer()), Custom(ISSUER, None))

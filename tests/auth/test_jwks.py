@@ -1,0 +1,259 @@
+"""The keys of an issuer are found, kept, and read again when they change."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.auth.client.steps import Fetched
+from mcp_protogen.runtime.auth.errors import Unreachable
+from mcp_protogen.runtime.auth.server.keys import JwksUri, keys_of
+from mcp_protogen.runtime.auth.signing import PrivateKey
+from mcp_protogen.runtime.auth.urls import server_metadata_urls
+from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
+from support.auth.issuing import ISSUER, KEY, Clock, Issuer
+from support.auth.playing import document
+from support.tables import case
+
+DAY = 24 * 3600.0
+JWKS = f"{ISSUER}/jwks_uri"
+WELL_KNOWN = "/.well-known/oauth-authorization-server"
+
+
+def keys_at(issuer: Issuer, **options: Any) -> JwksUri:
+    return JwksUri(JWKS, fetch=issuer.fetch, clock=issuer.clock, **options)
+
+
+async def kids(keys: JwksUri, kid: str | None = "first") -> list[str | None]:
+    return [key.kid for key in await keys.find(kid, "ES256")]
+
+
+async def settled() -> None:
+    """Let requests end that nobody waits for."""
+    while len(asyncio.all_tasks()) > 1:
+        await asyncio.sleep(0)
+
+
+async def test_keys_are_read_once_for_all_who_need_them() -> None:
+    issuer = Issuer()
+    keys = keys_at(issuer)
+    found = await asyncio.gather(*(kids(keys) for _ in range(50)))
+    assert found == [["first"]] * 50
+    assert issuer.asked_for("jwks_uri") == 1
+
+
+async def test_a_request_that_is_given_up_does_not_keep_others_from_the_keys() -> None:
+    issuer = Issuer(gate=asyncio.Event())
+    keys = keys_at(issuer)
+    first, second = (asyncio.create_task(kids(keys)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    assert issuer.gate is not None
+    issuer.gate.set()
+    assert await second == ["first"]
+    assert first.cancelled() and issuer.asked_for("jwks_uri") == 1
+
+
+async def test_keys_are_found_by_the_metadata_of_the_issuer() -> None:
+    issuer = Issuer()
+    keys = JwksUri.of_issuer(ISSUER, fetch=issuer.fetch, clock=issuer.clock)
+    assert await kids(keys) == ["first"]
+    assert [request.url for request in issuer.asked] == [f"{ISSUER}{WELL_KNOWN}", JWKS]
+
+
+async def test_metadata_is_looked_for_where_it_may_be() -> None:
+    a, b = "oauth-authorization-server", "openid-configuration"
+    table: list[tuple[str, list[str]]] = [
+        ("a.example", []),
+        ("https://a.example?b=c", []),
+        ("https://a.example#", []),
+        ("https://a.example", [f"/.well-known/{a}", f"/.well-known/{b}"]),
+        ("https://a.example/", [f"/.well-known/{a}", f"/.well-known/{b}"]),
+        (
+            "https://a.example/x/y",
+            [f"/.well-known/{a}/x/y", f"/.well-known/{b}/x/y", f"/x/y/.well-known/{b}"],
+        ),
+    ]
+    for issuer, expected in table:
+        with case(issuer):
+            assert [*server_metadata_urls(issuer)] == [
+                f"https://a.example{path}" for path in expected
+            ]
+
+
+async def test_metadata_of_another_issuer_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
+    for other in (f"{ISSUER}/", "https://evil.example", None):
+        with case(other):
+            issuer = Issuer()
+            said = {"issuer": other, "jwks_uri": JWKS}
+            issuer.answers[f"{ISSUER}{WELL_KNOWN}"] = document(said)
+            keys = JwksUri.of_issuer(ISSUER, fetch=issuer.fetch, clock=issuer.clock)
+            with pytest.raises(VerifierUnavailable):
+                await kids(keys)
+            assert not issuer.asked_for("jwks_uri")
+    assert "is that of another issuer" in caplog.text
+
+
+async def test_a_new_key_is_found_when_a_token_has_its_id() -> None:
+    issuer = Issuer()
+    keys = keys_at(issuer)
+    assert await kids(keys) == ["first"]
+    issuer.keys["second"] = PrivateKey.generated()
+    issuer.clock.now += 30
+    found = await asyncio.gather(*(kids(keys, "second") for _ in range(50)))
+    assert found == [["second"]] * 50
+    assert issuer.asked_for("jwks_uri") == 2
+
+
+async def test_ids_that_are_made_up_cause_few_requests() -> None:
+    issuer = Issuer()
+    keys = keys_at(issuer, min_interval=30)
+    for seconds in range(60):
+        for number in range(100):
+            assert not await kids(keys, f"{seconds} {number}")
+        issuer.clock.now += 1
+    assert issuer.asked_for("jwks_uri") == 2
+
+
+async def test_keys_that_have_aged_are_used_while_they_are_read_again() -> None:
+    issuer = Issuer()
+    keys = keys_at(issuer, lifetime=600)
+    assert await kids(keys) == ["first"]
+    issuer.clock.now += 599
+    assert await kids(keys) == ["first"]
+    assert issuer.asked_for("jwks_uri") == 1
+    issuer.keys = {"second": PrivateKey.generated()}
+    issuer.clock.now += 1
+    issuer.gate = asyncio.Event()
+    assert [await kids(keys) for _ in range(10)] == [["first"]] * 10
+    issuer.gate.set()
+    await settled()
+    assert issuer.asked_for("jwks_uri") == 2
+    assert await kids(keys, "second") == ["second"]
+    assert not await kids(keys)
+
+
+async def test_keys_are_used_for_a_day_while_the_issuer_is_away() -> None:
+    issuer = Issuer()
+    keys = keys_at(issuer, max_stale=DAY)
+    assert await kids(keys) == ["first"]
+    issuer.failure = Unreachable("away")
+    for _ in range(23):
+        issuer.clock.now += 3600
+        assert await kids(keys) == ["first"]
+        await settled()
+    issuer.clock.now += 3600
+    with pytest.raises(VerifierUnavailable):
+        await kids(keys)
+    issuer.failure = None
+    issuer.clock.now += 5
+    assert await kids(keys) == ["first"]
+
+
+async def test_an_issuer_that_is_away_is_asked_now_and_then() -> None:
+    for failure in (Unreachable("away"), OSError("away"), RuntimeError("a mistake")):
+        with case(failure):
+            issuer = Issuer(failure=failure)
+            keys = keys_at(issuer)
+            for _ in range(10):
+                for _ in range(100):
+                    with pytest.raises(VerifierUnavailable):
+                        await kids(keys)
+                issuer.clock.now += 1
+            assert issuer.asked_for("jwks_uri") == 2
+
+
+async def test_what_is_no_set_of_keys_leaves_those_that_are_known(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    issuer = Issuer()
+    keys = keys_at(issuer, lifetime=600, min_interval=30)
+    assert await kids(keys) == ["first"]
+    for answer in (
+        document({}),
+        document([]),
+        document({"keys": {}}),
+        document({"keys": []}, status=500),
+        Fetched(status=200, body=b"<html>"),
+        Fetched(status=200, body=b'{"keys":' + b"[" * 100_000),
+        Fetched(status=302, headers={"location": "https://evil.example"}),
+    ):
+        with case(answer):
+            issuer.answers[JWKS] = answer
+            issuer.clock.now += 600
+            assert await kids(keys) == ["first"]
+            await settled()
+            assert await kids(keys) == ["first"]
+    assert "cannot be read" in caplog.text
+
+
+async def test_an_issuer_can_withdraw_all_keys() -> None:
+    issuer = Issuer()
+    keys = keys_at(issuer)
+    assert await kids(keys) == ["first"]
+    issuer.keys = {}
+    issuer.clock.now += 600
+    await kids(keys)
+    await settled()
+    assert not await kids(keys)
+
+
+def test_keys_that_do_not_verify_are_left_out() -> None:
+    jwk: dict[str, Any] = {**KEY.public.jwk, "kid": "a"}
+    listed: list[Any] = [
+        *({**jwk, "use": "enc"}, {**jwk, "key_ops": ["encrypt"]}, {**jwk, "key_ops": "verify"}),
+        *({**jwk, "crv": "P-999"}, {**jwk, "x": "AA"}, {**jwk, "kty": "oct"}, {"kty": "oct"}),
+        *({"kty": "oct", "k": "c2VjcmV0"}, {"kty": ["EC"]}, {}, [], None, "key", {**jwk, "d": "A"}),
+        {"kty": "RSA", "n": "AQAB", "e": "AQAB", "kid": "small"},
+        {**jwk, "kid": "good", "use": "sig", "key_ops": ["verify"], "alg": "ES256"},
+    ]
+    assert [key.kid for key in keys_of({"keys": listed})] == ["good"]
+
+
+async def test_of_a_huge_set_only_some_keys_are_read_and_few_are_tried() -> None:
+    jwk: dict[str, Any] = KEY.public.jwk
+    many = [{**jwk, "kid": str(number)} for number in range(1000)]
+    assert len(keys_of({"keys": many})) == 100
+    issuer = Issuer(keys={}, more_keys=[jwk] * 50)
+    assert len(await kids(keys_at(issuer), None)) == 4
+
+
+async def test_a_key_that_names_its_algorithm_is_used_with_no_other() -> None:
+    rsa = PrivateKey.generated("RS256")
+    issuer = Issuer(keys={}, more_keys=[{**rsa.public.jwk, "kid": "a", "alg": "RS256"}])
+    keys = keys_at(issuer)
+    found = {name: len(await keys.find("a", name)) for name in ("RS256", "PS256", "ES256")}
+    assert found == {"RS256": 1, "PS256": 0, "ES256": 0}
+
+
+async def test_the_id_of_a_key_is_nothing_but_a_name() -> None:
+    issuer = Issuer(keys={"../../etc/passwd": KEY})
+    keys = keys_at(issuer)
+    assert await kids(keys, "../../etc/passwd") == ["../../etc/passwd"]
+    for kid in ("' OR 1=1 --", "https://evil.example/jwks", "\0", "k" * 8000, "%s%n"):
+        with case(kid[:40]):
+            assert not await kids(keys, kid)
+    assert {request.url for request in issuer.asked} == {JWKS}
+
+
+def test_the_intervals_of_a_set_have_an_order() -> None:
+    wrongs: list[dict[str, Any]] = [{"min_interval": 0}, {"lifetime": 1}, {"max_stale": 1}]
+    for wrong in wrongs:
+        with case(wrong), pytest.raises(ValueError, match="min_interval"):
+            JwksUri(JWKS, **wrong)
+
+
+def test_keys_can_be_read_in_one_loop_after_another() -> None:
+    issuer = Issuer(clock=Clock())
+    keys = keys_at(issuer)
+
+    async def several() -> None:
+        issuer.gate = asyncio.Event()
+        asyncio.get_running_loop().call_soon(issuer.gate.set)
+        for found in await asyncio.gather(*(kids(keys) for _ in range(3))):
+            assert found == ["first"]
+
+    for _ in range(2):
+        asyncio.run(several())
+        issuer.clock.now += 2 * DAY
+    assert issuer.asked_for("jwks_uri") == 2

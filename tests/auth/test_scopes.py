@@ -1,0 +1,200 @@
+"""Which scopes a client asks for, and how often."""
+
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.auth.client.grants import ClientCredentials
+from mcp_protogen.runtime.auth.client.scopes import (
+    challenged_scopes,
+    count_step_up,
+    forget_step_ups,
+    is_for_scopes,
+    scopes_to_ask_for,
+)
+from mcp_protogen.runtime.auth.client.settings import OAuthSettings
+from mcp_protogen.runtime.auth.client.values import (
+    Authorization,
+    Refusal,
+    ResourceMetadata,
+    ServerMetadata,
+    Tokens,
+)
+from mcp_protogen.runtime.auth.errors import AuthorizationError
+from support.tables import case
+
+URL = "https://mcp.example/mcp"
+ISSUER = "https://login.example"
+
+
+def refused(scope: str | None, status: int = 401) -> Refusal:
+    """A refusal that names scopes."""
+    error = "insufficient_scope" if status == 403 else "invalid_token"
+    named = "" if scope is None else f', scope="{scope}"'
+    return Refusal(status=status, www_authenticate=(f'Bearer error="{error}"{named}',))
+
+
+def knowing(
+    *,
+    supported: str | None = None,
+    server: str | None = None,
+    requested: str = "",
+    granted: str | None = None,
+) -> Authorization:
+    """What is known, with scopes as texts."""
+    tokens = Tokens(access_token="t", scopes=None if granted is None else split(granted))
+    return Authorization(
+        url=URL,
+        resource_metadata=ResourceMetadata(
+            resource=URL,
+            authorization_servers=(ISSUER,),
+            scopes_supported=None if supported is None else tuple(supported.split()),
+        ),
+        server=ServerMetadata(
+            issuer=ISSUER,
+            authorization_endpoint=f"{ISSUER}/authorize",
+            token_endpoint=f"{ISSUER}/token",
+            scopes_supported=None if server is None else tuple(server.split()),
+        ),
+        tokens=tokens,
+        requested_scopes=split(requested),
+    )
+
+
+def split(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def settings(scopes: str | None = None, **options: Any) -> OAuthSettings:
+    return OAuthSettings(scopes=None if scopes is None else split(scopes), **options)
+
+
+@pytest.mark.shows("SC-02", "SC-03", "SC-04")
+def test_the_scopes_of_the_challenge_count_then_those_that_are_supported_then_none() -> None:
+    for challenge, chosen, supported, asked in [
+        ("a", None, "b c", "a"),
+        ("a", "d", "b c", "a"),
+        ("a  x", None, None, "a x"),
+        (None, None, "b c", "b c"),
+        ("", None, "b c", "b c"),
+        (None, "d", "b c", "d"),
+        (None, "", "b c", ""),
+        (None, None, "", ""),
+        (None, None, None, ""),
+    ]:
+        with case((challenge, chosen, supported)):
+            known = knowing(supported=supported)
+            assert scopes_to_ask_for(settings(chosen), known, refused(challenge)) == split(asked)
+    assert scopes_to_ask_for(settings(), knowing(supported="b"), None) == split("b")
+    assert scopes_to_ask_for(settings(), Authorization(url=URL), None) == split("")
+
+
+@pytest.mark.shows("SC-09", "SC-12")
+def test_what_was_asked_for_or_granted_before_is_asked_for_again() -> None:
+    for challenge, status, requested, granted, asked in [
+        ("write", 403, "read", None, "read write"),
+        ("write", 403, "read", "read more", "read more write"),
+        ("write", 403, "", "read", "read write"),
+        ("write", 401, "read", "read", "read write"),
+        # A token that has ended: nothing more than before.
+        (None, 401, "read", "read", "read"),
+        # A server that does not say what is needed.
+        (None, 403, "read", "read", "read supported"),
+    ]:
+        with case((challenge, status, requested, granted)):
+            known = knowing(supported="supported", requested=requested, granted=granted)
+            refusal = refused(challenge, status)
+            assert scopes_to_ask_for(settings(), known, refusal) == split(asked)
+
+
+@pytest.mark.shows("RF-03")
+def test_a_refresh_token_is_asked_for_where_the_server_knows_the_scope_and_only_there() -> None:
+    offline = "offline_access"
+    for challenge, supported, server, requested, asked in [
+        ("a", None, f"a {offline}", "", f"a {offline}"),
+        (None, "a b", offline, "", f"a b {offline}"),
+        ("a", None, "a", "", "a"),
+        ("a", None, None, "", "a"),
+        (f"a {offline}", None, "a", "", "a"),
+        (None, f"a {offline}", "a", "", "a"),
+        (None, f"a {offline}", None, "", "a"),
+        # The authorization server has changed.
+        ("a", None, "a", f"a {offline}", "a"),
+        # Alone it would take away the scopes that the server has in mind.
+        (None, None, f"a {offline}", "", ""),
+        (None, offline, offline, "", ""),
+    ]:
+        with case((challenge, supported, server, requested)):
+            known = knowing(supported=supported, server=server, requested=requested)
+            assert scopes_to_ask_for(settings(), known, refused(challenge)) == split(asked)
+    program = settings(grant=ClientCredentials())
+    known = knowing(server=f"a {offline}")
+    assert scopes_to_ask_for(program, known, refused("a")) == split("a")
+    # Who says so has it, whatever the server names.
+    for challenge in ("a", None):
+        both = f"a {offline}"
+        assert scopes_to_ask_for(settings(both), knowing(), refused(challenge)) == split(both)
+
+
+@pytest.mark.shows("SC-08")
+def test_a_request_is_refused_for_its_scopes_by_its_status_and_its_error() -> None:
+    for status, value, is_so in [
+        (403, 'Bearer error="insufficient_scope", scope="a"', True),
+        (403, 'DPoP error="insufficient_scope"', True),
+        (403, 'Basic error="insufficient_scope", Bearer error="insufficient_scope"', True),
+        (401, 'Bearer error="insufficient_scope"', False),
+        (403, 'Bearer error="invalid_token"', False),
+        (403, 'Basic error="insufficient_scope"', False),
+        (403, "", False),
+    ]:
+        with case((status, value)):
+            assert is_for_scopes(Refusal(status=status, www_authenticate=(value,))) is is_so
+
+
+def test_scopes_are_those_of_the_first_challenge_for_a_token_that_has_some() -> None:
+    for values, scopes in [
+        (('Bearer realm="x"', 'Bearer scope="a b"'), "a b"),
+        (('Basic scope="no", DPoP scope="a", Bearer scope="b"',), "a"),
+        (("Bearer scope=a",), "a"),
+        ((), ""),
+    ]:
+        with case(values):
+            found = challenged_scopes(Refusal(status=401, www_authenticate=values))
+            assert found == split(scopes)
+    assert challenged_scopes(None) == split("")
+
+
+@pytest.mark.shows("SC-10")
+def test_one_operation_steps_up_a_few_times_only() -> None:
+    known = knowing(requested="read")
+    for number in range(3):
+        known = count_step_up(settings(), known, refused(f"new{number}", 403), "tools/call a")
+    with pytest.raises(AuthorizationError, match="tools/call a is refused"):
+        count_step_up(settings(), known, refused("new3", 403), "tools/call a")
+    # Another operation has its own tries, and one that succeeds has them anew.
+    other = count_step_up(settings(), known, refused("new3", 403), "tools/call b")
+    assert other.step_ups == {"tools/call a": 3, "tools/call b": 1}
+    again = forget_step_ups(other, "tools/call a")
+    assert again.step_ups == {"tools/call b": 1}
+    assert count_step_up(settings(), again, refused("new3", 403), "tools/call a").step_ups == {
+        "tools/call a": 1,
+        "tools/call b": 1,
+    }
+    assert forget_step_ups(again, "tools/call a") is again
+
+
+@pytest.mark.shows("SC-10")
+def test_the_user_is_asked_a_second_time_for_the_same_scopes_but_not_a_third_time() -> None:
+    for scope in ("read", "read write", None):
+        known = knowing(requested="read", granted="read write")
+        known = count_step_up(settings(), known, refused(scope, 403), "tools/call a")
+        with case(scope), pytest.raises(AuthorizationError, match="for good"):
+            count_step_up(settings(), known, refused(scope, 403), "tools/call a")
+    with pytest.raises(AuthorizationError, match="for good"):
+        count_step_up(settings(max_step_ups=0), knowing(), refused("a", 403), "")
+
+
+def test_only_so_many_operations_are_kept_in_mind() -> None:
+    known = knowing()
+    for number in range(300):
+        known = count_step_up(settings(), known, refused("a", 403), f"{number}")
+    assert list(known.step_ups) == [str(number) for number in range(44, 300)]

@@ -1,0 +1,208 @@
+"""JWTs are signed and verified by the algorithms that were chosen, and keys are not shown."""
+
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.auth.signing import (
+    ALGORITHMS,
+    InvalidJwt,
+    InvalidKey,
+    PrivateKey,
+    public_key,
+    read_header,
+)
+from support.tables import case
+
+# Keys of RSA take long to make.
+ONE_OF_EACH = ("ES256", "ES384", "ES512", "EdDSA", "Ed25519", "RS256", "PS256")
+KEY = PrivateKey.generated()
+CLAIMS = {"iss": "https://auth.example", "text": "ü"}
+
+# RFC 7638, section 3.1, and RFC 8037, appendix A.3
+PRINTED = (
+    (
+        {
+            "kty": "RSA",
+            "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxu"
+            "hDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN"
+            "5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5"
+            "hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBni"
+            "Iqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw",
+            "e": "AQAB",
+            "alg": "RS256",
+            "kid": "2011-04-29",
+        },
+        "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs",
+    ),
+    (
+        {
+            "kty": "OKP",
+            "crv": "Ed25519",
+            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+        },
+        "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+    ),
+)
+
+
+def encoded(part: object) -> str:
+    data = part if isinstance(part, bytes) else json.dumps(part).encode()
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def test_every_kind_of_key_signs_what_its_public_part_verifies() -> None:
+    for algorithm in ONE_OF_EACH:
+        with case(algorithm):
+            key = PrivateKey.generated(algorithm)
+            token = PrivateKey(key.to_pem(), algorithm).sign(CLAIMS, typ="JWT", kid="a")
+            assert public_key(key.public.jwk).verify(token, {algorithm}) == (
+                {"typ": "JWT", "kid": "a", "alg": algorithm},
+                CLAIMS,
+            )
+
+
+def test_the_first_algorithm_of_a_key_is_its_default() -> None:
+    for algorithm in ("ES384", "EdDSA", "RS256"):
+        with case(algorithm):
+            assert PrivateKey(PrivateKey.generated(algorithm).to_pem()).algorithm == algorithm
+
+
+def test_a_jwk_is_read_as_a_private_key_with_its_name_and_algorithm() -> None:
+    joserfc = pytest.importorskip("joserfc.jwk")
+    jwk = joserfc.ECKey.import_key(KEY.to_pem()).as_dict(private=True, kid="k1", use="sig")
+    key = PrivateKey(json.dumps(jwk))
+    assert (key.algorithm, key.public.kid, key.public.jwk) == ("ES256", "k1", KEY.public.jwk)
+    assert key.public.verify(KEY.sign(CLAIMS), ALGORITHMS).claims == CLAIMS
+
+
+def test_the_public_part_has_nothing_private_and_nothing_else() -> None:
+    assert sorted(KEY.public.jwk) == ["crv", "kty", "x", "y"]
+
+
+def test_thumbprints_are_those_of_the_standards() -> None:
+    for jwk, thumbprint in PRINTED:
+        with case(jwk["kty"]):
+            assert public_key(jwk).thumbprint == thumbprint
+
+
+def test_the_algorithm_of_a_jwk_is_the_only_one_it_is_used_with() -> None:
+    assert public_key(PRINTED[0][0]).algorithms == ("RS256",)
+    assert public_key({**KEY.public.jwk, "alg": "ES384"}).algorithms == ()
+
+
+def test_keys_that_cannot_be_used_are_refused() -> None:
+    small = {"kty": "RSA", "n": "A" * 171, "e": "AQAB"}
+    unusable: dict[str, Mapping[str, Any] | str] = {
+        "secret": {"kty": "oct", "k": "c2VjcmV0"},
+        "private": json.loads(jwk_of(KEY)),
+        "private PEM": KEY.to_pem(),
+        "small": small,
+        "huge": {**small, "n": "A" * 2000},
+        "number for a modulus": {**small, "n": 5},
+        "no type": {},
+        "type that is a list": {"kty": ["EC"]},
+        "unknown type": {"kty": "PQ"},
+        "unknown curve": {**KEY.public.jwk, "crv": "P-1"},
+        "curve of Bitcoin": {**KEY.public.jwk, "crv": "secp256k1"},
+        "exchange only": {"kty": "OKP", "crv": "X25519", "x": PRINTED[1][0]["x"]},
+        "not on the curve": {**KEY.public.jwk, "x": KEY.public.jwk["y"]},
+        "no base64": {**KEY.public.jwk, "x": "!"},
+        "numbers": {**KEY.public.jwk, "x": 1},
+        "use that is a list": {**KEY.public.jwk, "use": ["sig"], "key_ops": ["verify"]},
+        "no PEM": "-----BEGIN PUBLIC KEY-----",
+        "nothing": "",
+    }
+    for name, key in unusable.items():
+        with case(name), pytest.raises(InvalidKey):
+            public_key(key)
+
+
+def jwk_of(key: PrivateKey) -> str:
+    joserfc = pytest.importorskip("joserfc.jwk")
+    return json.dumps(joserfc.ECKey.import_key(key.to_pem()).as_dict(private=True))
+
+
+def test_private_keys_that_cannot_be_used_are_refused_without_being_shown() -> None:
+    good = json.loads(jwk_of(KEY))
+    public = json.dumps(KEY.public.jwk)
+    secret = good["d"]
+    for text in (
+        public,
+        "{",
+        "[]",
+        "x",
+        jwk_of(KEY).replace('"EC"', '"RSA"'),
+        f'{{"d": "{secret}"}}',
+    ):
+        with case(text[:20]), pytest.raises(InvalidKey) as refused:
+            PrivateKey(text)
+        assert secret not in str(refused.value)
+    for algorithm in ("RS256", "HS256", "none", "ES384"):
+        with case(algorithm), pytest.raises(InvalidKey):
+            PrivateKey(KEY.to_pem(), algorithm)
+    for algorithm in ("HS256", "none", ""):
+        with case(algorithm), pytest.raises(InvalidKey):
+            PrivateKey.generated(algorithm)
+
+
+def test_a_private_key_does_not_show_itself() -> None:
+    secret = json.loads(jwk_of(KEY))["d"]
+    for text in (repr(KEY), str(KEY), repr(KEY.public)):
+        assert secret not in text
+        assert "PRIVATE" not in text
+
+
+def test_tokens_that_are_not_signed_with_the_key_are_refused() -> None:
+    good = KEY.sign(CLAIMS)
+    header, claims, signature = good.split(".")
+    none = encoded({"alg": "none"})
+    refused = {
+        "another key": PrivateKey.generated().sign(CLAIMS),
+        "another algorithm": PrivateKey.generated("EdDSA").sign(CLAIMS),
+        "other claims": f"{header}.{encoded({})}.{signature}",
+        "no signature": f"{header}.{claims}.",
+        "no algorithm": f"{none}.{claims}.",
+        "no algorithm, signed": f"{none}.{claims}.{signature}",
+        "shared secret": f'{encoded({"alg": "HS256"})}.{claims}.{signature}',
+        "critical": KEY.sign(CLAIMS, crit=["b64"], b64=True),
+        "unencoded": f'{encoded({"alg": "ES256", "b64": False})}.{claims}.{signature}',
+        "list for an algorithm": f'{encoded({"alg": ["ES256"]})}.{claims}.{signature}',
+        "no object": f"{encoded([])}.{claims}.{signature}",
+        "deep": f'{encoded(b"[" * 6000)}.{claims}.{signature}',
+        "large header": f'{encoded({"alg": "ES256", "x": "y" * 9000})}.{claims}.{signature}',
+        "encrypted": f"{good}.a.b",
+        "one part": header,
+        "empty": "",
+        "dots": "..",
+        "no ASCII": f"é.{claims}.{signature}",
+        "line break": f"{good}\n",
+        "padding": f"{header}=.{claims}.{signature}",
+    }
+    assert KEY.public.verify(good, {"ES256"}).claims == CLAIMS
+    for name, token in refused.items():
+        with case(name), pytest.raises(InvalidJwt) as error:
+            KEY.public.verify(token, ALGORITHMS)
+        assert not claims or claims not in str(error.value)
+
+
+def test_claims_that_are_no_json_object_are_refused() -> None:
+    joserfc = pytest.importorskip("joserfc.jws")
+    key = pytest.importorskip("joserfc.jwk").ECKey.import_key(KEY.to_pem())
+    for payload in (b"[]", b'"a"', b"", b'{"exp": NaN}', b'{"exp": Infinity}', b"[" * 5000):
+        token = joserfc.serialize_compact({"alg": "ES256"}, payload, key)
+        with case(payload[:20]), pytest.raises(InvalidJwt):
+            KEY.public.verify(token, {"ES256"})
+
+
+def test_an_algorithm_that_is_not_accepted_is_refused_though_the_signature_is_right() -> None:
+    with pytest.raises(InvalidJwt):
+        KEY.public.verify(KEY.sign(CLAIMS), {"RS256"})
+    with pytest.raises(InvalidJwt):
+        KEY.public.verify(KEY.sign(CLAIMS), ())
+
+
+def test_a_header_is_read_without_a_key() -> None:
+    assert read_header(KEY.sign(CLAIMS, kid="k")) == {"alg": "ES256", "kid": "k", "typ": "JWT"}

@@ -1,0 +1,176 @@
+"""What was found out about tokens is kept for a while, and for no longer."""
+
+from typing import Any
+
+import pytest
+from mcp_protogen.runtime.auth.server.cache import TokenCache
+from mcp_protogen.runtime.core.http_request import Principal
+from mcp_protogen.runtime.http.server.authentication import TokenRefused, VerifierUnavailable
+from support.auth.issuing import Clock
+from support.tables import case
+
+ADA = Principal("ada")
+
+
+class Verify:
+    """Accepts tokens that begin with `good`; has a list of those that it was asked about."""
+
+    def __init__(self, clock: Clock, lifetime: float | None = None) -> None:
+        self.asked: list[str] = []
+        self.ends = None if lifetime is None else clock() + lifetime
+        self.failure: Exception | None = None
+
+    async def __call__(self, token: str) -> Principal | None:
+        self.asked.append(token)
+        if self.failure is not None:
+            raise self.failure
+        return Principal("ada", expires_at=self.ends) if token.startswith("good") else None
+
+
+async def outcome(cache: TokenCache, verify: Verify, token: str) -> str:
+    """Whose a token is, or why it is refused."""
+    try:
+        return (await cache.verified(token, verify)).id
+    except TokenRefused as refusal:
+        return refusal.description
+
+
+async def test_a_token_is_verified_once_in_its_lifetime() -> None:
+    for cached, ends, again in ((300.0, None, 300), (300.0, 100.0, 100), (300.0, 500.0, 300)):
+        with case((cached, ends)):
+            clock = Clock()
+            cache, verify = TokenCache(lifetime=cached, clock=clock), Verify(clock, ends)
+            for _ in range(3):
+                assert await outcome(cache, verify, "good") == "ada"
+            clock.now += again - 1
+            assert await outcome(cache, verify, "good") == "ada"
+            assert verify.asked == ["good"]
+            clock.now += 1
+            assert await outcome(cache, verify, "good") == "ada"
+            assert verify.asked == ["good", "good"]
+
+
+async def test_a_token_that_was_refused_is_refused_again_for_a_short_time() -> None:
+    clock = Clock()
+    cache, verify = TokenCache(clock=clock), Verify(clock)
+    for _ in range(3):
+        assert await outcome(cache, verify, "bad") == "The token is not valid"
+    assert verify.asked == ["bad"]
+    clock.now += 10
+    assert await outcome(cache, verify, "bad") == "The token is not valid"
+    assert verify.asked == ["bad", "bad"]
+
+
+async def test_why_a_token_is_refused_is_kept_too() -> None:
+    clock = Clock()
+    cache, verify = TokenCache(clock=clock), Verify(clock)
+    verify.failure = TokenRefused("invalid_token", "The token has expired")
+    for _ in range(2):
+        with pytest.raises(TokenRefused, match="The token has expired") as caught:
+            await cache.verified("bad", verify)
+        assert caught.value.error == "invalid_token"
+    assert verify.asked == ["bad"]
+
+
+async def test_that_tokens_could_not_be_verified_is_not_kept() -> None:
+    clock = Clock()
+    cache, verify = TokenCache(clock=clock), Verify(clock)
+    for failure in (VerifierUnavailable("away"), OSError("away")):
+        verify.failure = failure
+        with pytest.raises(type(failure)):
+            await cache.verified("good", verify)
+    verify.failure = None
+    assert await outcome(cache, verify, "good") == "ada"
+
+
+async def test_bad_tokens_do_not_make_good_ones_be_verified_anew() -> None:
+    clock = Clock()
+    cache, verify = TokenCache(max_tokens=2, clock=clock), Verify(clock)
+    await outcome(cache, verify, "good")
+    for number in range(100):
+        await outcome(cache, verify, f"bad {number}")
+    verify.asked.clear()
+    assert await outcome(cache, verify, "good") == "ada"
+    assert not verify.asked
+
+
+async def test_those_that_were_not_used_for_longest_make_room() -> None:
+    clock = Clock()
+    cache, verify = TokenCache(max_tokens=2, clock=clock), Verify(clock)
+    for token in ("good 1", "good 2", "good 1", "good 3"):
+        await outcome(cache, verify, token)
+    verify.asked.clear()
+    for token in ("good 1", "good 3", "good 2"):
+        await outcome(cache, verify, token)
+    assert verify.asked == ["good 2"]
+
+
+async def test_a_token_can_be_revoked_until_it_ends() -> None:
+    clock = Clock()
+    cache, verify = TokenCache(clock=clock), Verify(clock)
+    await outcome(cache, verify, "good")
+    cache.revoke("good", until=clock() + 100)
+    cache.revoke("good too")
+    for token in ("good", "good too"):
+        assert await outcome(cache, verify, token) == "The token was revoked"
+    cache.clear()
+    assert await outcome(cache, verify, "good") == "The token was revoked"
+    assert verify.asked == ["good"]
+    clock.now += 100
+    assert await outcome(cache, verify, "good") == "ada"
+    assert await outcome(cache, verify, "good too") == "The token was revoked"
+
+
+async def test_a_token_that_is_revoked_while_it_is_verified_is_refused() -> None:
+    cache = TokenCache()
+
+    async def verify(token: str) -> Principal:
+        cache.revoke(token)
+        return ADA
+
+    with pytest.raises(TokenRefused, match="revoked"):
+        await cache.verified("good", verify)
+
+
+async def test_without_a_lifetime_nothing_is_kept() -> None:
+    clock = Clock()
+    cache, verify = TokenCache(lifetime=0, refused_lifetime=0, clock=clock), Verify(clock)
+    for token in ("good", "good", "bad", "bad"):
+        await outcome(cache, verify, token)
+    assert verify.asked == ["good", "good", "bad", "bad"]
+
+
+async def test_tokens_are_verified_again_after_it_was_cleared() -> None:
+    clock = Clock()
+    cache, verify = TokenCache(clock=clock), Verify(clock)
+    for token in ("good", "bad"):
+        await outcome(cache, verify, token)
+    cache.clear()
+    for token in ("good", "bad"):
+        await outcome(cache, verify, token)
+    assert verify.asked == ["good", "bad"] * 2
+
+
+@pytest.mark.shows("TK-07")
+async def test_no_token_is_kept() -> None:
+    clock = Clock()
+    cache, verify = TokenCache(clock=clock), Verify(clock)
+    for token in ("good secret", "bad secret"):
+        await outcome(cache, verify, token)
+    cache.revoke("revoked secret")
+    kept = [getattr(cache, name) for name in ("_verified", "_refused", "_revoked")]
+    assert all(len(one) == 1 for one in kept)
+    assert "secret" not in repr([vars_of(one) for one in kept])
+
+
+def vars_of(cache: object) -> object:
+    """What an object with slots has."""
+    slots: tuple[str, ...] = type(cache).__dict__["__slots__"]
+    return [getattr(cache, name) for name in slots]
+
+
+def test_a_cache_has_room_and_no_negative_lifetime() -> None:
+    wrongs: list[dict[str, Any]] = [{"max_tokens": 0}, {"lifetime": -1}, {"refused_lifetime": -1}]
+    for options in wrongs:
+        with case(options), pytest.raises(ValueError, match="cache"):
+            TokenCache(**options)

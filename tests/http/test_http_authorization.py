@@ -1,0 +1,227 @@
+"""What authorizes the requests of a client: when it is asked, and what its answers do."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from support.http.serving import app_of, booted
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import client, content_of, named, pkg, tools
+from support.tables import case
+
+KEY = "letmein"
+
+
+class Guard:
+    """An ASGI application before another that lets in who shows a key, and notes who came."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.key = KEY
+        self.seen: list[tuple[str, str | None]] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        fields = dict(scope["headers"])
+        shown = fields.get(b"authorization")
+        self.seen.append((scope["method"], shown and shown.decode()))
+        # Old servers look at the method first.
+        if shown == self.key.encode() or (scope["method"], scope["path"]) == ("POST", "/sse"):
+            await self.app(scope, receive, send)
+            return
+        challenges = [(b"www-authenticate", one) for one in (b"A", b'B realm="x"')]
+        await send({"type": "http.response.start", "status": 401, "headers": challenges})
+        await send({"type": "http.response.body", "body": b"no"})
+
+
+class KeyRing:
+    """Authorizes by a key that it has, or that it gets when it is refused."""
+
+    def __init__(self, key: str | None = None, get: Callable[[], Awaitable[str]] | None = None):
+        self.key = key
+        self.get = get
+        self.prepared = True
+        self.url = ""
+        self.exchanges: list[Any] = []
+
+    def authorizer(self, url: str) -> "KeyRing":
+        self.url = url
+        return self
+
+    def headers(self, verb: str, url: str) -> Mapping[str, str] | None:
+        if not self.prepared:
+            return None
+        return {} if self.key is None else {"authorization": self.key}
+
+    async def prepare(self) -> None:
+        self.prepared = True
+        if self.get is not None:
+            self.key = await self.get()
+
+    def refuses(self, exchange: Any) -> bool:
+        return bool(exchange.status == 401)
+
+    async def again(self, exchanges: Sequence[Any]) -> bool:
+        self.exchanges.append(exchanges[-1])
+        if self.get is None or len(exchanges) > 1:
+            return False
+        self.key = await self.get()
+        return True
+
+
+async def gives() -> str:
+    return KEY
+
+
+async def echo(session: Any, params: Any) -> str:
+    return str(params.name)
+
+
+@asynccontextmanager
+async def guarded(revision: str, **chosen: Any) -> AsyncGenerator[tuple[Guard, str], None]:
+    """A server in one revision behind a guard, and its URL."""
+    app = app_of(tools(revision, echo), **chosen)
+    guard = Guard(app)
+    async with booted(guard, lifespan="off") as port:
+        yield guard, f"http://127.0.0.1:{port}/mcp"
+        await app.close()
+
+
+async def called(url: str, revision: str, auth: Any, name: str = "x", **settings: Any) -> str:
+    """What a tool says to a client that is authorized."""
+    async with pkg.connect_http(url, client(revision), auth=auth, **settings) as ours:
+        return str(content_of(await ours.call_tool(named(revision, name)))[0].text)
+
+
+@pytest.mark.shows("TK-01")
+async def test_each_request_of_a_connection_is_authorized() -> None:
+    for revision, verbs in ((OLD, {"POST", "GET", "DELETE"}), (STATELESS, {"POST"})):
+        with case(revision):
+            async with guarded(revision) as (guard, url):
+                ring = KeyRing(KEY)
+                assert await called(url, revision, ring) == "x"
+            assert {verb for verb, _ in guard.seen} == verbs
+            assert {shown for _, shown in guard.seen} == {KEY}
+            assert ring.url == url
+
+
+async def test_a_refused_request_is_sent_once_more_with_what_was_got_meanwhile() -> None:
+    for revision in (OLD, STATELESS):
+        with case(revision):
+            async with guarded(revision) as (_, url):
+                ring = KeyRing(get=gives)
+                assert await called(url, revision, ring, "echo") == "echo"
+                first = ring.exchanges[0]
+                assert (first.status, first.fields, first.url) == (401, {}, url)
+                assert list(first.values("WWW-Authenticate")) == ["A", 'B realm="x"']
+                async with pkg.connect_http(url, client(revision), auth=ring) as ours:
+                    await ours.call_tool(named(revision, "before"))
+                    ring.key = "old"
+                    await ours.call_tool(named(revision, "echo"))
+            assert ring.exchanges[-1].operation == "tools/call echo"
+
+
+async def test_a_refusal_that_stands_is_an_error_of_http() -> None:
+    for revision in (OLD, STATELESS):
+        with case(revision):
+            async with guarded(revision) as (_, url):
+                with pytest.raises(pkg.HttpError, match="401"):
+                    await called(url, revision, KeyRing())
+
+
+async def test_what_is_raised_while_a_user_logs_in_ends_the_request() -> None:
+    class Denied(Exception):
+        pass
+
+    async def denies() -> str:
+        raise Denied
+
+    for revision in (OLD, STATELESS):
+        for prepared in (True, False):
+            with case((revision, prepared)):
+                async with guarded(revision) as (_, url):
+                    ring = KeyRing(get=denies)
+                    ring.prepared = prepared
+                    with pytest.raises(Denied):
+                        await called(url, revision, ring)
+
+
+SHORT = pkg.Options(timeout=1, timeouts={}, max_timeout=1, initialize_timeout=1)
+
+
+def late(monkeypatch: pytest.MonkeyPatch, seconds: float = 2) -> Callable[[], Awaitable[str]]:
+    """Give the key only after these seconds; all timers that are due by then get their turn."""
+    loop = asyncio.get_running_loop()
+    real, ahead = loop.time, 0.0
+    monkeypatch.setattr(loop, "time", lambda: real() + ahead)
+
+    async def get() -> str:
+        nonlocal ahead
+        for passing in (0.0, seconds):
+            ahead += passing
+            for _ in range(10):
+                await asyncio.sleep(0)
+        return KEY
+
+    return get
+
+
+async def test_the_time_of_a_login_is_none_of_the_requests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for revision in (OLD, STATELESS):
+        for prepared in (True, False):
+            with case((revision, prepared)), monkeypatch.context() as patch:
+                async with guarded(revision) as (_, url):
+                    ring = KeyRing(get=late(patch))
+                    ring.prepared = prepared
+                    connecting = pkg.connect_http(url, client(revision), auth=ring, options=SHORT)
+                    async with connecting as ours:
+                        await ours.call_tool(named(revision, "x"))
+                        ring.key, ring.prepared = "old", prepared
+                        result = await ours.call_tool(named(revision, "x"))
+                        assert content_of(result)[0].text == "x"
+
+
+async def test_the_time_of_a_login_is_none_of_the_older_transports(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with guarded("2024-11-05", old_sse=True) as (guard, url):
+        ring = KeyRing(get=late(monkeypatch, 6))
+        old = url.replace("/mcp", "/sse")
+        assert await called(old, "2024-11-05", ring, options=SHORT) == "x"
+    assert guard.seen[1:3] == [("GET", None), ("GET", KEY)]
+
+
+async def test_a_request_that_waits_for_its_answer_after_a_login_can_be_late() -> None:
+    never = asyncio.Event()
+
+    async def silent(session: Any, params: Any) -> str:
+        await never.wait()
+        return ""
+
+    app = app_of(tools(STATELESS, silent))
+    guard = Guard(app)
+    async with booted(guard, lifespan="off") as port:
+        ring = KeyRing(KEY, gives)
+        url = f"http://127.0.0.1:{port}/mcp"
+        async with pkg.connect_http(url, client(STATELESS), auth=ring) as ours:
+            ring.key = "old"
+            with pytest.raises(pkg.RequestTimeout):
+                await ours.call_tool(named(STATELESS, "x"), timeout=0.05)
+        assert ring.key == KEY
+        never.set()
+        await app.close()
+
+
+@pytest.mark.shows("GE-03")
+async def test_authorization_is_for_http_alone_and_comes_from_one_place() -> None:
+    with pytest.raises(ValueError, match="Authorization is set by auth"):
+        pkg.open_http("https://a.example/", headers={"authorization": KEY}, auth=KeyRing())
+    connect: Any = pkg.connect
+    with pytest.raises(TypeError, match="auth"):
+        connect(["server"], client(OLD), auth=KeyRing())
+    stdio: Any = pkg.stdio_client
+    with pytest.raises(TypeError, match="auth"):
+        stdio(["server"], auth=KeyRing())

@@ -1,0 +1,80 @@
+"""Authorization servers of tests on ports of this machine."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from support.auth.authorization_server import AuthorizationServer
+from support.auth.messages import Request, Response
+from support.auth.resource import Resource
+from support.http.serving import booted
+
+Asgi = dict[str, Any]
+
+
+class Hosted:
+    """Authorization servers and resources as one ASGI application; the first to know answers."""
+
+    def __init__(self) -> None:
+        self.parts: list[AuthorizationServer | Resource] = []
+        self.origin = ""
+
+    async def __call__(self, scope: Asgi, receive: Any, send: Any) -> None:
+        assert scope["type"] == "http"
+        request = await self._request(scope, receive)
+        if any(part.stalls(request) for part in self.parts):
+            # Until the client has had enough.
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            return
+        await _send(send, self._answer(request))
+
+    def _answer(self, request: Request) -> Response:
+        answer = Response(status=404)
+        for part in self.parts:
+            answer = part.answer(request)
+            if answer.status != 404:
+                break
+        return answer
+
+    async def _request(self, scope: Asgi, receive: Any) -> Request:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        query = scope["query_string"].decode()
+        path = scope["raw_path"].decode().partition("?")[0]
+        return Request(
+            method=scope["method"],
+            url=f"{self.origin}{path}{'?' if query else ''}{query}",
+            headers={name.decode(): value.decode("latin-1") for name, value in scope["headers"]},
+            body=body,
+        )
+
+
+@asynccontextmanager
+async def hosted() -> AsyncGenerator[Hosted, None]:
+    """Serve on a port of this machine; `parts` can be added once the `origin` is known."""
+    app = Hosted()
+    async with booted(app, lifespan="off") as port:
+        app.origin = f"http://127.0.0.1:{port}"
+        yield app
+
+
+@asynccontextmanager
+async def authorization_server(
+    path: str = "", **chosen: Any
+) -> AsyncGenerator[AuthorizationServer, None]:
+    """An authorization server on a port; `chosen` are fields of `Setup`."""
+    async with hosted() as app:
+        server = AuthorizationServer(issuer=app.origin + path, **chosen)
+        app.parts.append(server)
+        yield server
+
+
+async def _send(send: Any, response: Response) -> None:
+    headers = {**response.headers, "content-length": str(len(response.body))}
+    fields = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": response.status, "headers": fields})
+    await send({"type": "http.response.body", "body": response.body})

@@ -1,0 +1,121 @@
+"""Flows played without input or output: answers go in, and the steps are looked at.
+
+    asked: list[Step] = []
+    found = play(find_server(ISSUER), {f"{ISSUER}/.well-known/…": document({…})}, asked)
+    assert urls(asked) == […]
+
+Whatever is not in a table of answers is not found. An answer that is an error of authorization is
+thrown into the flow, as whoever runs a flow does with what could not be fetched.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from json import dumps, loads
+from typing import Any, Final, TypeAlias, TypeVar
+from urllib.parse import parse_qsl
+
+from mcp_protogen.runtime.auth.client.steps import (
+    Answer,
+    AssertionRequest,
+    AuthorizationRequest,
+    Fetch,
+    Fetched,
+    Flow,
+    Step,
+)
+from mcp_protogen.runtime.auth.errors import AuthorizationError
+
+T = TypeVar("T")
+
+Given: TypeAlias = Answer | AuthorizationError
+"""What comes of a step: its answer, or why there is none."""
+Answers: TypeAlias = Mapping[str, Given] | Sequence[Given] | Callable[[Step], Given]
+"""Answers by the URL of the step, in their order, or made for each step."""
+
+NOT_FOUND: Final = Fetched(
+    status=404, headers={"content-type": "text/html"}, body=b"<h1>Not found</h1>"
+)
+
+
+def document(value: object, status: int = 200, **headers: str) -> Fetched:
+    """A response with a JSON document; names of header fields are written with underscores."""
+    fields = {"content-type": "application/json"}
+    fields |= {name.replace("_", "-"): text for name, text in headers.items()}
+    return Fetched(status=status, headers=fields, body=dumps(value).encode())
+
+
+def play(flow: Flow[T], answers: Answers, asked: list[Step] | None = None) -> T:
+    """Play a flow to its end, and return its result; `asked` takes up its steps.
+
+    Raises what the flow raises, and `AssertionError` if it asks for more or less than there is in
+    its list of answers.
+    """
+    left: list[Given] = []
+    answer = _answers(answers, left)
+    try:
+        step = next(flow)
+        while True:
+            if asked is not None:
+                asked.append(step)
+            step = _resumed(flow, answer(step))
+    except StopIteration as end:
+        assert not left, f"nobody asked for {left}"
+        result: T = end.value
+        return result
+
+
+def _resumed(flow: Flow[T], given: Given) -> Step:
+    """Return the next step of a flow."""
+    if isinstance(given, AuthorizationError):
+        return flow.throw(given)
+    return flow.send(given)
+
+
+def _answers(answers: Answers, left: list[Given]) -> Callable[[Step], Given]:
+    """Return what answers a step; `left` has the answers of a list that are still to be given."""
+    if callable(answers):
+        return answers
+    if isinstance(answers, Mapping):
+        return lambda step: answers.get(_address(step), NOT_FOUND)
+    left.extend(answers)
+
+    def next_one(step: Step) -> Given:
+        assert left, f"no answer is left for {step}"
+        return left.pop(0)
+
+    return next_one
+
+
+def urls(asked: Iterable[Step]) -> list[str]:
+    """The URLs of steps, in their order; of assertions, their audience."""
+    return [_address(step) for step in asked]
+
+
+def _address(step: Step) -> str:
+    return step.audience if isinstance(step, AssertionRequest) else step.url
+
+
+def fetches(asked: Iterable[Step]) -> list[Fetch]:
+    """The HTTP requests among steps."""
+    return [step for step in asked if isinstance(step, Fetch)]
+
+
+def pages(asked: Iterable[Step]) -> list[AuthorizationRequest]:
+    """The pages among steps that a user was to open."""
+    return [step for step in asked if isinstance(step, AuthorizationRequest)]
+
+
+def json_sent(step: Step) -> Any:
+    """The JSON in the body of a request."""
+    assert isinstance(step, Fetch)
+    assert step.body is not None
+    return loads(step.body)
+
+
+def form_sent(step: Step) -> dict[str, str]:
+    """The form in the body of a request; a member may be there once only (RFC 6749, 3.2)."""
+    assert isinstance(step, Fetch)
+    assert step.body is not None
+    pairs = parse_qsl(step.body.decode("ascii"), keep_blank_values=True, strict_parsing=True)
+    form = dict(pairs)
+    assert len(form) == len(pairs), pairs
+    return form

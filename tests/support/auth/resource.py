@@ -1,0 +1,146 @@
+"""A protected resource for tests alone: what an MCP server does about tokens, and nothing else."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from joserfc.jwk import KeySet
+
+from support.auth.authorization_server import AuthorizationServer
+from support.auth.messages import (
+    NOT_FOUND,
+    Fault,
+    Request,
+    Response,
+    json_response,
+    replaced,
+)
+from support.auth.proofs import ProofChecks
+from support.auth.signed import claims_of, verified
+
+Where: TypeAlias = Literal["header", "path", "root"]
+"""How clients learn of the metadata: from challenges, or at a well-known place (RFC 9728)."""
+
+_WELL_KNOWN = "/.well-known/oauth-protected-resource"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSetup:
+    """What a resource is given, and how it behaves."""
+
+    url: str = "https://mcp.example.com/mcp"
+    where: frozenset[Where] = frozenset({"header", "path", "root"})
+    """Empty for a resource of 2025-03-26, which has no metadata."""
+    document: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Members that replace those of its metadata; None leaves one out."""
+    challenge: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Likewise for the parameters of its challenges."""
+    scheme: str = "Bearer"
+    scopes: tuple[str, ...] = ()
+    """What its challenges and its metadata name, and what a token needs."""
+
+
+class Resource:
+    """A protected resource, which takes the tokens of its authorization servers."""
+
+    def __init__(
+        self,
+        servers: Iterable[AuthorizationServer],
+        setup: ResourceSetup | None = None,
+        **chosen: Any,
+    ) -> None:
+        self.setup = replace(setup or ResourceSetup(), **chosen)
+        self.servers = list(servers)
+        self.proofs = ProofChecks()
+        self.requests: list[Request] = []
+        self.accepted: list[Request] = []
+        self.needed = frozenset(self.setup.scopes)
+        """The scopes that a request needs now; may be changed at any time."""
+
+    @property
+    def url(self) -> str:
+        return self.setup.url
+
+    def document(self) -> dict[str, Any]:
+        """Return the metadata of this resource (RFC 9728, section 2)."""
+        members = {
+            "resource": self.url,
+            "authorization_servers": [server.issuer for server in self.servers],
+            "scopes_supported": list(self.setup.scopes) or None,
+            "bearer_methods_supported": ["header"],
+        }
+        return replaced(members, self.setup.document)
+
+    @property
+    def metadata_urls(self) -> Mapping[Where, str]:
+        """The places of the metadata; that of the header is custom."""
+        parts = urlsplit(self.url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        return {
+            "header": f"{origin}/custom/metadata.json",
+            "path": f"{origin}{_WELL_KNOWN}{parts.path.rstrip('/')}",
+            "root": f"{origin}{_WELL_KNOWN}",
+        }
+
+    def challenge(self, **params: str) -> str:
+        """Return what stands in `WWW-Authenticate`."""
+        named = "header" in self.setup.where
+        members = {
+            **params,
+            "scope": " ".join(sorted(self.needed)) or None,
+            "resource_metadata": self.metadata_urls["header"] if named else None,
+        }
+        wanted = replaced(members, self.setup.challenge)
+        text = ", ".join(f'{name}="{value}"' for name, value in wanted.items())
+        return f"{self.setup.scheme} {text}".strip()
+
+    def stalls(self, request: Request) -> bool:
+        """Return whether a request never gets an answer."""
+        return False
+
+    def answer(self, request: Request) -> Response:
+        """Return the response to a request."""
+        self.requests.append(request)
+        url = request.url.partition("?")[0]
+        if any(url == self.metadata_urls[place] for place in self.setup.where):
+            return json_response(self.document())
+        if url != self.url:
+            return NOT_FOUND
+        try:
+            scopes = self._scopes_of(request)
+        except Fault as fault:
+            params = {"error": fault.error} if fault.error else {}
+            headers = {"www-authenticate": self.challenge(**params), **fault.headers}
+            return Response(status=401, headers=headers)
+        if not self.needed <= scopes:
+            challenge = self.challenge(error="insufficient_scope")
+            return Response(status=403, headers={"www-authenticate": challenge})
+        self.accepted.append(request)
+        return json_response({})
+
+    def _scopes_of(self, request: Request) -> frozenset[str]:
+        """Return what the token of a request allows; raise `Fault`."""
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        if not token:
+            raise Fault("", "no token")
+        claims = self.judged(token)
+        bound = claims.get("cnf", {}).get("jkt")
+        if scheme != ("DPoP" if bound else "Bearer"):
+            raise Fault("invalid_token", "the scheme is not that of the token")
+        if bound and self.proofs.key(request, self.servers[0].now(), token) != bound:
+            raise Fault("invalid_token", "the key is not that of the token")
+        return frozenset(claims.get("scope", "").split())
+
+    def judged(self, token: str) -> dict[str, Any]:
+        """Return the claims of a token that is for this resource; raise `Fault`."""
+        try:
+            issuer = claims_of(token).get("iss")
+            server = next(server for server in self.servers if server.issuer == issuer)
+            claims = verified(token, KeySet(server.keys))
+        except (Fault, ValueError, StopIteration) as error:
+            raise Fault("invalid_token", "nobody trusted has issued it") from error
+        is_valid = claims.get("exp", 0) > server.now() and token not in server.tokens.revoked
+        if claims.get("aud") != self.document().get("resource", self.url) or not is_valid:
+            raise Fault("invalid_token", "for another audience, or expired")
+        return claims

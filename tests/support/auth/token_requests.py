@@ -1,0 +1,77 @@
+"""Requests for tokens, for tests of what is sent and of what is made of the answers."""
+
+from base64 import b64decode
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+from mcp_protogen.runtime.auth.client.steps import (
+    AuthorizationRequest,
+    AuthorizationResponse,
+    Fetch,
+    Fetched,
+    Step,
+)
+from mcp_protogen.runtime.auth.client.token_endpoint import TokenRequest
+from mcp_protogen.runtime.auth.client.values import ClientInformation, ServerMetadata
+
+from .playing import document
+
+ISSUER: Final = "https://auth.example"
+TOKEN_ENDPOINT: Final = f"{ISSUER}/token"
+RESOURCE: Final = "https://mcp.example/mcp"
+REDIRECT_URI: Final = "http://127.0.0.1:5000/callback"
+NOW: Final = 1_800_000_000.0
+
+PUBLIC: Final = ClientInformation(client_id="the client", issuer=ISSUER)
+ANSWER: Final = {"access_token": "a-token", "token_type": "Bearer"}
+
+
+def metadata(**members: Any) -> ServerMetadata:
+    """Return the metadata of an authorization server that can do what most tests need."""
+    usual: dict[str, Any] = {
+        "issuer": ISSUER,
+        "authorization_endpoint": f"{ISSUER}/authorize",
+        "token_endpoint": TOKEN_ENDPOINT,
+        "code_challenge_methods_supported": ("S256",),
+    }
+    return ServerMetadata(**{**usual, **members})
+
+
+def token_request(**members: Any) -> TokenRequest:
+    """Return a request of a public client for tokens of a resource."""
+    usual: dict[str, Any] = {
+        "server": metadata(),
+        "client": PUBLIC,
+        "resource": RESOURCE,
+        "redirect_uri": REDIRECT_URI,
+        "clock": lambda: NOW,
+    }
+    return TokenRequest(**{**usual, **members})
+
+
+def answered(**members: Any) -> Fetched:
+    """Return an answer with tokens; a member that is None is left out."""
+    answer = {name: value for name, value in {**ANSWER, **members}.items() if value is not None}
+    return document(answer)
+
+
+def redirected(step: Step, **params: str) -> AuthorizationResponse:
+    """Return where a user comes back to from a page, with the state of the request."""
+    assert isinstance(step, AuthorizationRequest)
+    query = "&".join(f"{name}={value}" for name, value in {"state": step.state, **params}.items())
+    return AuthorizationResponse(url=f"{step.redirect_uri}?{query}")
+
+
+def query_of(url: str) -> dict[str, str]:
+    """Return the parameters of a URL, each of which is there once."""
+    pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True, strict_parsing=True)
+    assert len(dict(pairs)) == len(pairs)
+    return dict(pairs)
+
+
+def basic_of(step: Step) -> str | None:
+    """Return what a request shows by Basic, decoded from Base64 only; None if it shows nothing."""
+    assert isinstance(step, Fetch)
+    scheme, _, shown = step.headers.get("authorization", "").partition(" ")
+    assert scheme in ("", "Basic")
+    return b64decode(shown).decode() if scheme else None

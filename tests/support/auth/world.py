@@ -1,0 +1,104 @@
+"""A world of authorization servers and resources, in which flows are played without sockets.
+
+    world = World(server := AuthorizationServer(), resource := Resource([server]))
+    tokens = play(flow, world)
+
+A user agrees to everything at once. Hosts that nobody has are unreachable.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from mcp_protogen.runtime.auth.client.steps import (
+    Assertion,
+    AssertionRequest,
+    AuthorizationRequest,
+    AuthorizationResponse,
+    Fetch,
+    Fetched,
+    Step,
+)
+from mcp_protogen.runtime.auth.client.values import Refusal
+from mcp_protogen.runtime.auth.errors import Unreachable
+
+from support.auth.authorization_server import AuthorizationServer
+from support.auth.messages import Request, Response
+from support.auth.playing import Given
+from support.auth.resource import Resource
+
+
+class World:
+    """Servers by origin; it answers the steps of a flow, as `play` wants it."""
+
+    def __init__(self, *parts: AuthorizationServer | Resource) -> None:
+        self.parts: Final = parts
+        self.requests: Final[list[Request]] = []
+        """Everything that anybody was asked."""
+
+    def __call__(self, step: Step) -> Given:
+        if isinstance(step, AuthorizationRequest):
+            return self._opened(step)
+        if isinstance(step, AssertionRequest):
+            value = step.source(step.audience)
+            assert isinstance(value, str)
+            return Assertion(value=value)
+        return self._fetched(step)
+
+    def call(self, resource: Resource, headers: Mapping[str, str] | None = None) -> Response:
+        """Post to a resource; what comes back."""
+        given = {name.lower(): value for name, value in (headers or {}).items()}
+        return self.respond(Request(method="POST", url=resource.url, headers=given))
+
+    def refusal(self, resource: Resource, headers: Mapping[str, str] | None = None) -> Refusal:
+        """Post to a resource, which refuses."""
+        response = self.call(resource, headers)
+        assert response.status in {401, 403}, response
+        return Refusal(
+            status=response.status, www_authenticate=(response.headers["www-authenticate"],)
+        )
+
+    def respond(self, request: Request) -> Response:
+        """Return the response of whoever has the origin of the URL; raise `Unreachable`.
+
+        Several may have one, such as the server of 2025-03-26 that issues its tokens itself.
+        """
+        self.requests.append(request)
+        found = [part for part in self.parts if _origin(_url(part)) == _origin(request.url)]
+        answer: Response | None = None
+        for part in found:
+            if part.stalls(request):
+                break
+            answer = part.answer(request)
+            if answer.status != 404:
+                return answer
+        if answer is None:
+            raise Unreachable(f"nobody answers at {_origin(request.url)}")
+        return answer
+
+    def _fetched(self, fetch: Fetch) -> Given:
+        headers = {name.lower(): value for name, value in fetch.headers.items()}
+        request = Request(
+            method=fetch.method, url=fetch.url, headers=headers, body=fetch.body or b""
+        )
+        try:
+            response = self.respond(request)
+        except Unreachable as error:
+            return error
+        return Fetched(status=response.status, headers=response.headers, body=response.body)
+
+    def _opened(self, page: AuthorizationRequest) -> Given:
+        response = self.respond(Request(url=page.url))
+        assert response.status == 302, response.body
+        location = response.headers["location"]
+        assert location.startswith(page.redirect_uri), location
+        return AuthorizationResponse(url=location)
+
+
+def _url(part: AuthorizationServer | Resource) -> str:
+    return part.issuer if isinstance(part, AuthorizationServer) else part.url
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
