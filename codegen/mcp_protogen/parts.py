@@ -300,12 +300,13 @@ CONTENTS: Final = (
     Contents(
         frozenset({"auth", "http-server"}),
         {
-            "auth": ("fetch_policy", "fetching", "server", "signing"),
-            "auth.client": ("steps",),
+            "auth": ("fetch_policy", "fetching", "server", "signing", "urls"),
+            "auth.client": ("client_authentication", "steps", "values"),
             "http": ("httpx2",),
         },
         (
             ("auth.fetch_policy", ("FetchPolicy",)),
+            ("auth.client.values", ("ClientInformation",)),
             ("auth.fetching", ("Fetcher",)),
             ("auth.server.cache", ("TokenCache",)),
             ("auth.server.dpop", ("DPoPProofs",)),

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.auth.client.steps import Fetched
 from mcp_protogen.runtime.auth.errors import Unreachable
-from mcp_protogen.runtime.auth.server.discovery import metadata_urls
 from mcp_protogen.runtime.auth.server.keys import JwksUri, keys_of
 from mcp_protogen.runtime.auth.signing import PrivateKey
+from mcp_protogen.runtime.auth.urls import server_metadata_urls
 from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from support.auth.issuing import ISSUER, KEY, Clock, Issuer
 from support.auth.playing import document
@@ -63,16 +63,22 @@ async def test_keys_are_found_by_the_metadata_of_the_issuer() -> None:
 
 async def test_metadata_is_looked_for_where_it_may_be() -> None:
     a, b = "oauth-authorization-server", "openid-configuration"
-    for issuer, expected in (
+    table: list[tuple[str, list[str]]] = [
+        ("a.example", []),
+        ("https://a.example?b=c", []),
+        ("https://a.example#", []),
         ("https://a.example", [f"/.well-known/{a}", f"/.well-known/{b}"]),
         ("https://a.example/", [f"/.well-known/{a}", f"/.well-known/{b}"]),
         (
             "https://a.example/x/y",
             [f"/.well-known/{a}/x/y", f"/.well-known/{b}/x/y", f"/x/y/.well-known/{b}"],
         ),
-    ):
+    ]
+    for issuer, expected in table:
         with case(issuer):
-            assert [*metadata_urls(issuer)] == [f"https://a.example{path}" for path in expected]
+            assert [*server_metadata_urls(issuer)] == [
+                f"https://a.example{path}" for path in expected
+            ]
 
 
 async def test_metadata_of_another_issuer_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
