@@ -195,7 +195,14 @@ BAD_WORLDS: tuple[tuple[str, Behaviour, dict[str, Any], type[Exception], tuple[s
         Behaviour(metadata={"code_challenge_methods_supported": None}),
         {},
         AuthorizationError,
-        ("metadata", "register"),
+        ("metadata",),
+    ),
+    (
+        "no page for users",
+        Behaviour(metadata={"authorization_endpoint": None}),
+        {},
+        AuthorizationError,
+        ("metadata",),
     ),
     *(
         (name, Behaviour(redirected={"iss": iss}, metadata=said), {}, AuthorizationError, REACHED)
@@ -376,10 +383,20 @@ def test_a_registration_of_just_now_that_is_not_known_is_an_error() -> None:
     with pytest.raises(OAuthError):
         visit(one).authorize()
     assert len(one.asked("register")) == 1
-    known = server(clients=(KNOWN,), behaviour=Behaviour(instead={"token": UNKNOWN}))
-    with pytest.raises(OAuthError):
-        visit(known, client=given()).authorize()
-    assert (len(known.asked("register")), len(known.asked("token"))) == (0, 1)
+
+
+def test_a_client_that_was_never_registered_is_not_tried_twice() -> None:
+    document = {"client_id": ABOUT, "client_name": "App", "redirect_uris": [REDIRECT_URI]}
+    rows: tuple[dict[str, Any], ...] = ({"client": given()}, {"client_metadata_url": ABOUT})
+    for settings in rows:
+        one = server(clients=(KNOWN,), documents={ABOUT: document}, behaviour=NEVER)
+        guest = visit(one, **settings)
+        guest.authorize()
+        one.rotate_keys()
+        one.behave(instead={"token": UNKNOWN})
+        with case(settings), pytest.raises(OAuthError):
+            guest.authorize()
+        assert (len(one.asked("register")), len(one.asked("authorize"))) == (0, 2)
 
 
 UNKNOWN = json_response({"error": "invalid_client"}, 401)
@@ -388,9 +405,8 @@ UNKNOWN = json_response({"error": "invalid_client"}, 401)
 @pytest.mark.shows("RE-15", "RE-17", "TK-06", "PR-08")
 def test_another_authorization_server_gets_nothing_that_belongs_to_the_one_before() -> None:
     scopes = ("read", "write")
-    first, second = server(scopes=scopes), server(issuer=OTHER, scopes=scopes)
-    # So that the two servers do not give the same id.
-    first.clients.register({"redirect_uris": [REDIRECT_URI]}, None)
+    first = server(scopes=scopes, behaviour=Behaviour(odd="-first"))
+    second = server(issuer=OTHER, scopes=scopes)
     resource = Resource([first], scopes=("read",))
     guest = Visit(first, second, resource)
     before = guest.authorize()
@@ -406,8 +422,8 @@ def test_another_authorization_server_gets_nothing_that_belongs_to_the_one_befor
     assert before.tokens
     assert len(first.asked("token")) == 1, "its refresh token is of no use any more"
     shown = [f"{request.url} {request.body!r} {request.headers}" for request in second.requests]
-    assert before.client.client_id == "registered:2"
-    for secret in (before.tokens.refresh_token, before.tokens.access_token, "registered%3A2"):
+    assert "-first" in before.client.client_id
+    for secret in (before.tokens.refresh_token, before.tokens.access_token, "-first"):
         assert secret
         assert not any(secret in text for text in shown)
     assert second.asked("authorize")[0].query["scope"] == "write"
@@ -581,6 +597,8 @@ def test_a_resource_that_takes_bound_tokens_only_needs_a_key() -> None:
     guest = visit(server(behaviour=unsaid), {"scheme": "DPoP"}, dpop=DPoP())
     guest.authorize()
     assert guest.call().status == 200
+    guest.refresh()
+    assert guest.call().status == 200, "bound as before"
 
 
 def test_dpop_cannot_be_required_without_a_key() -> None:

@@ -74,13 +74,14 @@ def _private_key_jwt(client: ClientInformation, server: ServerMetadata, now: flo
     """Return an assertion; `client_id` is left out of the form, since the assertion has it.
 
     Its audience is the issuer, not the endpoint: an assertion for an endpoint could be shown
-    elsewhere by a server that lies about its endpoint (draft-ietf-oauth-rfc7523bis, section 4).
+    elsewhere by a server that lies about its endpoint (draft-ietf-oauth-rfc7523bis, section 4). A
+    server that wants another audience needs a client that says so.
     """
     key = _key(client, server)
     claims = {
         "iss": client.client_id,
         "sub": client.client_id,
-        "aud": server.issuer,
+        "aud": client.assertion_audience or server.issuer,
         "jti": token_urlsafe(),
         "iat": int(now),
         "exp": int(now) + _ASSERTION_LIFETIME,

@@ -11,6 +11,7 @@ from dataclasses import replace
 from ..challenge import challenges_in
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
+from .authorization_code import require_code_grant
 from .discovery import choose_issuer, default_server, find_resource, find_server
 from .grants import AuthorizationCode, WorkloadIdentity
 from .registration import identify
@@ -18,7 +19,7 @@ from .scopes import challenged_scopes, count_step_up, is_for_scopes, scopes_to_a
 from .settings import OAuthSettings
 from .steps import Flow
 from .token_endpoint import TokenRequest, refreshed
-from .values import Authorization, Refusal, ServerMetadata, Tokens
+from .values import Authorization, ClientInformation, Refusal, ServerMetadata, Tokens
 
 
 def authorize(
@@ -112,6 +113,11 @@ def _without_tokens(known: Authorization, failure: AuthorizationError) -> Author
     )
 
 
+def _registers(settings: OAuthSettings, client: ClientInformation) -> bool:
+    """Return whether a client is one that was registered dynamically."""
+    return settings.client is None and client.client_id != settings.client_metadata_url
+
+
 def _is_of_unknown_client(failure: AuthorizationError) -> bool:
     """Return whether an authorization server has forgotten a client (RFC 6749, section 5.2)."""
     return isinstance(failure, OAuthError) and failure.error == "invalid_client"
@@ -134,8 +140,9 @@ def _granted(
         tokens = yield from settings.grant.tokens(request)
     except OAuthError as failure:
         # A registration of an earlier time may be gone; one that was made just now is not.
-        kept = before is not None and before == known.client and before != settings.client
-        if not kept or not _is_of_unknown_client(failure):
+        if before is None or before != known.client or not _registers(settings, before):
+            raise
+        if not _is_of_unknown_client(failure):
             raise
         known = yield from _identified(settings, replace(known, client=None), redirect_uri)
         tokens = yield from settings.grant.tokens(replace(request, client=known.client))
@@ -153,9 +160,11 @@ def _identified(
     if isinstance(settings.grant, WorkloadIdentity) and settings.client is None:
         # Its assertion says who it is.
         return replace(known, client=None)
-    has_user = isinstance(settings.grant, AuthorizationCode)
-    # Only what has a user is registered dynamically.
-    redirect_uris = () if redirect_uri is None or not has_user else (redirect_uri,)
+    redirect_uris: tuple[str, ...] = ()
+    if isinstance(settings.grant, AuthorizationCode):
+        # Nobody is registered where users cannot be asked, nor without a user.
+        require_code_grant(_server(known))
+        redirect_uris = () if redirect_uri is None else (redirect_uri,)
     client = yield from identify(settings, _server(known), redirect_uris, known.client)
     return replace(known, client=client)
 
@@ -174,17 +183,16 @@ def _token_request(
         client=known.client,
         resource=known.resource,
         scopes=known.requested_scopes,
-        dpop=_proofs(settings, _server(known), refusal),
+        dpop=_proofs(settings, known, refusal),
         clock=settings.clock,
     )
 
 
-def _proofs(
-    settings: OAuthSettings, server: ServerMetadata, refusal: Refusal | None
-) -> DPoP | None:
+def _proofs(settings: OAuthSettings, known: Authorization, refusal: Refusal | None) -> DPoP | None:
     """Return what binds tokens to a key, where the server that issues them says that it can.
 
-    Where the MCP server takes no others, it is needed in any case (RFC 9449, sections 5.1 and 7.1).
+    Where the MCP server takes no others, or the tokens before were bound, it is needed in any case
+    (RFC 9449, sections 5 and 7.1).
     """
     values = refusal.www_authenticate if refusal is not None else ()
     schemes = {challenge.scheme for challenge in challenges_in(values)}
@@ -193,9 +201,10 @@ def _proofs(
         if is_needed:
             raise AuthorizationError("The server takes tokens only that are bound to a key by DPoP")
         return None
-    supported = server.dpop_signing_alg_values_supported or ()
-    is_supported = settings.dpop.algorithm in supported
-    return settings.dpop if is_supported or is_needed or settings.dpop_required else None
+    was_bound = known.tokens is not None and known.tokens.token_type == "DPoP"
+    supported = _server(known).dpop_signing_alg_values_supported or ()
+    is_wanted = settings.dpop.algorithm in supported or settings.dpop_required
+    return settings.dpop if is_needed or was_bound or is_wanted else None
 
 
 def _bound(settings: OAuthSettings, tokens: Tokens) -> Tokens:
