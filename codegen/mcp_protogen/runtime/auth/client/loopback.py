@@ -93,7 +93,7 @@ class LoopbackReceiver:
             await waiting.answered()
         finally:
             server.close()
-            waiting.close()
+            await waiting.close()
 
     def _ports(self, registered: Sequence[str]) -> list[int]:
         """Return the ports of redirect URIs that could be those of this receiver."""
@@ -136,6 +136,7 @@ class _Waiting:
             return await within(self._timeout, self._opened(opening, self._response))
         finally:
             opening.cancel()
+            await asyncio.gather(opening, return_exceptions=True)
 
     async def _opened(
         self,
@@ -153,10 +154,12 @@ class _Waiting:
         if self._answering:
             await asyncio.wait(self._answering)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Turn away all others: browsers open more connections than they use."""
-        for task in self._serving:
+        serving = list(self._serving)
+        for task in serving:
             task.cancel()
+        await asyncio.gather(*serving, return_exceptions=True)
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         task = asyncio.current_task()

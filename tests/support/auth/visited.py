@@ -56,9 +56,7 @@ class Guarded:
             await self.app(scope, receive, send)
             return
         headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
-        await send(
-            {"type": "http.response.start", "status": response.status, "headers": headers}
-        )
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
         await send({"type": "http.response.body", "body": response.body})
 
     @property
