@@ -77,7 +77,8 @@ class ResourceAuthorizer:
         self._origin = origin(urlsplit(url))
         self._known = Authorization(url=url)
         self._is_loaded = False
-        self._refused_refresh: Tokens | None = None
+        self._last_renewed: Tokens | None = None
+        """Those that are used until a server refuses them, however soon they end."""
         self._running: _Shared | None = None
 
     # What `Authorizer` says.
@@ -138,7 +139,7 @@ class ResourceAuthorizer:
     def _is_due(self) -> bool:
         """Return whether the tokens should be replaced before they are sent."""
         tokens = self._known.tokens
-        if tokens is None or tokens.expires_at is None or tokens is self._refused_refresh:
+        if tokens is None or tokens.expires_at is None or tokens is self._last_renewed:
             return False
         renewable = tokens.refresh_token is not None or not isinstance(
             self._settings.grant, AuthorizationCode
@@ -150,12 +151,13 @@ class ResourceAuthorizer:
             # Another process may have replaced them, and refresh tokens count once.
             await self._load()
         if self._is_due():
-            tokens = self._known.tokens
             try:
                 await self._carry_out(refresh(self._settings, self._known))
             except AuthorizationError as error:
                 _log.info("the token for %s could not be refreshed: %s", self._known.url, error)
-                self._refused_refresh = tokens
+        if self._is_due():
+            # The refresh failed, or tokens of this server last a few seconds only.
+            self._last_renewed = self._known.tokens
 
     async def _load(self) -> None:
         found = await stored.load(self._environment.storage, self._settings, self._known.url)
@@ -185,7 +187,7 @@ class ResourceAuthorizer:
 
     async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
         self._known = await carried_out(flow, self._fetch, place)
-        self._refused_refresh = None
+        self._last_renewed = None
         try:
             await stored.save(self._environment.storage, self._settings, self._known)
         except Exception:
