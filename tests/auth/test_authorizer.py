@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
 import pytest
 from mcp_protogen.runtime.auth.client.authorizer import ResourceAuthorizer
 from mcp_protogen.runtime.auth.client.oauth import OAuth
@@ -86,3 +87,39 @@ async def test_a_token_that_lasts_a_few_seconds_is_used_and_refreshed() -> None:
     site.now += 25
     assert await site.call() == 200
     assert len(site.server.asked("authorize")) == 1
+
+
+async def test_what_another_origin_answers_gets_nobody_to_log_in() -> None:
+    site = Site(dpop=DPoP())
+    assert await site.call() == 200
+    other = "https://evil.example/mcp"
+    challenge = 'Bearer resource_metadata="https://evil.example/metadata"'
+    answer = _values({"www-authenticate": challenge, "dpop-nonce": "theirs"})
+    assert site.authorizer.headers("POST", other) == {}
+    assert not site.authorizer.refuses(Exchange("POST", other, {}, 401, answer))
+    forbidden = _values({"www-authenticate": 'Bearer error="insufficient_scope"'})
+    assert not site.authorizer.refuses(Exchange("POST", other, {}, 403, forbidden))
+
+
+async def test_a_redirect_to_another_origin_gets_nobody_to_log_in() -> None:
+    other = "https://evil.example/mcp"
+    challenge = 'Bearer resource_metadata="https://evil.example/metadata"'
+    sent: list[str] = []
+
+    def answered(request: httpx2.Request) -> httpx2.Response:
+        sent.append(str(request.url))
+        if sent[-1] == URL:
+            return httpx2.Response(307, headers={"location": other})
+        return httpx2.Response(401, headers={"www-authenticate": challenge})
+
+    transport = httpx2.MockTransport(answered)
+    async with httpx2.AsyncClient(transport=transport, follow_redirects=True) as http:
+        auth = OAuth(http=http).httpx_auth(URL)
+        assert (await http.post(URL, auth=auth)).status_code == 401
+    assert sent == [URL, other]
+
+
+def test_what_authorized_a_request_is_not_shown() -> None:
+    fields = {"authorization": "Bearer of-the-user"}
+    exchange = Exchange("POST", URL, fields, 401, _values({}), b"of-the-user")
+    assert "of-the-user" not in repr(exchange)

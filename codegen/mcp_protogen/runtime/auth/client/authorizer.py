@@ -98,6 +98,9 @@ class ResourceAuthorizer:
         await self._alone("prepare", self._prepared)
 
     def refuses(self, exchange: Exchange) -> bool:
+        if origin(urlsplit(exchange.url)) != self._origin:
+            # Who else answers has no say in where the user logs in.
+            return False
         if self._settings.dpop is not None:
             for nonce in exchange.values("dpop-nonce"):
                 self._settings.dpop.take_nonce(exchange.url, {"dpop-nonce": nonce})
