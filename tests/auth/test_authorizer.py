@@ -1,7 +1,7 @@
 """What authorizes the requests to one server, against servers without sockets."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,7 +16,6 @@ from mcp_protogen.runtime.auth.client.steps import (
     Fetched,
 )
 from mcp_protogen.runtime.auth.dpop import DPoP
-from mcp_protogen.runtime.auth.errors import AuthorizationError
 from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour
@@ -37,10 +36,10 @@ class Site:
         self.resource = Resource([self.server])
         self.world = World(self.server, self.resource)
         self.now = NOW
-        self.opened: Callable[[], Any] | None = None
-        """Called when the user is to open a page."""
-        self.fetched: Callable[[Fetch], Any] | None = None
-        """Awaited before each request of a flow."""
+        self.opened: Callable[[], Awaitable[None]] | None = None
+        """Awaited before the user opens a page."""
+        self.fetched: Callable[[Fetch], Awaitable[None]] | None = None
+        """Awaited before each answer to a request of a flow."""
         oauth = OAuth(user_agent=self, clock=lambda: self.now, **settings)
         self.authorizer = ResourceAuthorizer(oauth, oauth, self._fetch, URL)
 
@@ -56,10 +55,10 @@ class Site:
         return answer
 
     async def _fetch(self, request: Fetch) -> Fetched:
-        if self.fetched is not None:
-            await self.fetched(request)
         answer = self.world(request)
         assert isinstance(answer, Fetched)
+        if self.fetched is not None:
+            await self.fetched(request)
         return answer
 
     async def call(self) -> int:
@@ -77,7 +76,7 @@ class Site:
                 return answer.status
 
 
-def _values(headers: Any) -> Callable[[str], Sequence[str]]:
+def _values(headers: Mapping[str, str]) -> Callable[[str], Sequence[str]]:
     return lambda name: [headers[name]] if name in headers else []
 
 
@@ -123,3 +122,49 @@ def test_what_authorized_a_request_is_not_shown() -> None:
     fields = {"authorization": "Bearer of-the-user"}
     exchange = Exchange("POST", URL, fields, 401, _values({}), b"of-the-user")
     assert "of-the-user" not in repr(exchange)
+
+
+async def test_a_refresh_that_was_sent_is_not_lost_with_the_request_that_needed_it() -> None:
+    site = Site()
+    assert await site.call() == 200
+    sent, go_on = asyncio.Event(), asyncio.Event()
+
+    async def fetched(request: Fetch) -> None:
+        if request.method == "POST":
+            sent.set()
+            await go_on.wait()
+
+    site.fetched = fetched
+    site.now += 1000
+    call = asyncio.ensure_future(site.call())
+    await sent.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    go_on.set()
+    assert await site.call() == 200
+    assert len(site.server.asked("token")) == 2, "the refresh token counts once"
+
+
+async def test_what_goes_wrong_for_one_operation_is_no_error_of_another_one() -> None:
+    opened, go_on = asyncio.Event(), asyncio.Event()
+
+    async def opening() -> None:
+        opened.set()
+        await go_on.wait()
+        raise OSError("no browser")
+
+    site = Site()
+    assert await site.call() == 200
+    site.opened = opening
+    scopes = _values({"www-authenticate": 'Bearer error="insufficient_scope", scope="write"'})
+    fields = site.authorizer.headers("POST", URL) or {}
+    refused = Exchange("POST", URL, fields, 403, scopes)
+    stepping_up = asyncio.ensure_future(site.authorizer.again([refused]))
+    await opened.wait()
+    preparing = asyncio.ensure_future(site.authorizer.prepare())
+    await asyncio.sleep(0)
+    go_on.set()
+    with pytest.raises(OSError, match="no browser"):
+        await stepping_up
+    await preparing

@@ -95,7 +95,8 @@ class ResourceAuthorizer:
         return fields
 
     async def prepare(self) -> None:
-        await self._alone("prepare", self._prepared)
+        # A refresh token counts once: what it gave would be lost with the request that needed it.
+        await self._alone("prepare", self._prepared, lasts=True)
 
     def refuses(self, exchange: Exchange) -> bool:
         if origin(urlsplit(exchange.url)) != self._origin:
@@ -206,24 +207,28 @@ class ResourceAuthorizer:
         await stored.forget(self._environment.storage, self._known)
         self._known = Authorization(url=self._known.url)
 
-    async def _alone(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
+    async def _alone(
+        self, purpose: str, work: Callable[[], Awaitable[None]], *, lasts: bool = False
+    ) -> None:
         """Do some work when no other goes on; what is done already for the same is done for all."""
         while (running := self._running) is not None and running.is_open:
             if running.purpose == purpose:
                 return await running.ended()
             try:
                 await running.ended()
-            except AuthorizationError as error:
+            except Exception as error:
+                # Whoever it was for is told.
                 _log.info("another request was not authorized: %s", type(error).__name__)
-        self._running = _Shared(purpose, work)
+        self._running = _Shared(purpose, work, lasts)
         await self._running.ended()
 
 
 class _Shared:
-    """Work that several wait for; it is cancelled when nobody waits any more."""
+    """Work that several wait for; if nobody does any more, it is cancelled unless it `lasts`."""
 
-    def __init__(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, purpose: str, work: Callable[[], Awaitable[None]], lasts: bool) -> None:
         self.purpose: Final = purpose
+        self._lasts: Final = lasts
         self._task: Final = asyncio.ensure_future(work())
         self._waiting = 0
 
@@ -240,7 +245,7 @@ class _Shared:
             await asyncio.shield(self._task)
         finally:
             self._waiting -= 1
-            if not self._waiting:
+            if not self._waiting and not self._lasts:
                 self._task.cancel()
 
 
