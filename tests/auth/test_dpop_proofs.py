@@ -81,7 +81,7 @@ async def test_other_proofs_are_refused() -> None:
         ([forged({"typ": "dpop+jwt", "alg": "ES256", "jwk": {}}, claims)], UNSIGNED),
         ([forged({"typ": "dpop+jwt", "alg": "ES256", "jwk": JWK}, claims, b"a" * 64)], UNSIGNED),
         ([made(clock, PrivateKey.generated("ES384"))], ALGORITHM),
-        ([made(clock, head_jwk=OTHER.public.jwk)], UNSIGNED),
+        ([made(clock, OTHER, head_jwk=JWK)], UNSIGNED),
         ([made(clock, head_jwk={**JWK, "d": "AAAA"})], UNSIGNED),
         ([made(clock, head_jwk={"kty": "oct", "k": "c2VjcmV0"})], UNSIGNED),
         ([made(clock, jti=None)], NO_ID),

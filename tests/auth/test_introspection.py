@@ -25,7 +25,7 @@ CLIENT = ClientInformation(client_id="mcp:server", client_secret=SECRET)
 ACTIVE: Mapping[str, Any] = {"active": True, "sub": "ada", "aud": RESOURCE, "scope": "read"}
 
 
-def introspection(issuer: Issuer, **options: Any) -> Introspection:
+def introspection(issuer: Issuer, /, **options: Any) -> Introspection:
     given: dict[str, Any] = {
         "issuer": ISSUER,
         "audience": RESOURCE,
@@ -225,7 +225,34 @@ def test_the_secret_is_not_shown() -> None:
     assert SECRET not in repr(introspection(Issuer()))
 
 
+async def test_tokens_for_which_nobody_waits_any_more_are_in_nobodys_way() -> None:
+    issuer = knowing()
+    issuer.gate = asyncio.Event()
+    verify = introspection(issuer, endpoint=ENDPOINT, max_requests=1, timeout=0.01)
+    asking = [verify(f"token {number}") for number in range(21)]
+    outcomes = await asyncio.gather(*asking, return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {VerifierUnavailable}
+    issuer.gate.set()
+    assert (await verify(TOKEN)).id == f"{ISSUER}|ada"
+    assert len(asyncio.all_tasks()) == 1
+
+
+def test_tokens_can_be_asked_about_in_one_loop_after_another() -> None:
+    issuer = Issuer()
+    verify = introspection(issuer, endpoint=ENDPOINT, max_requests=1, cache=TokenCache(lifetime=0))
+    known = ["one", "two", "three"]
+    issuer.known = {token: {**ACTIVE} for token in known}
+
+    async def several() -> None:
+        assert len(await asyncio.gather(*map(verify, known))) == 3
+
+    for _ in range(2):
+        asyncio.run(several())
+
+
 def test_the_server_has_to_show_who_it_is() -> None:
+    with pytest.raises(ValueError, match="metadata"):
+        introspection(Issuer(), issuer="login")
     with pytest.raises(ValueError, match="secret"):
         introspection(Issuer(), client=ClientInformation(client_id="mcp"))
 

@@ -4,7 +4,6 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
-from hmac import compare_digest
 from time import time
 from typing import Any, Final, NoReturn
 
@@ -12,7 +11,7 @@ from ...core.errors import InvalidParams
 from ...core.json import is_object
 from ...http.server.authentication import ProofRequest, TokenRefused
 from ...server.sealed_state import StateSeal
-from ..signing import ALGORITHMS, InvalidJwt, InvalidKey, Jwt, PublicKey, public_key, read_header
+from ..signing import ALGORITHMS, InvalidJwt, InvalidKey, public_key, read_header
 from ..urls import origin, split_url
 from .claims import numeric_date
 from .replays import Replays
@@ -78,17 +77,15 @@ class DPoPProofs:
         Raise `VerifierUnavailable` while it is not known whether the proof was seen before.
         """
         thumbprint = _bound_to(request.principal.claims)
-        key, proof = self._signed(request.proofs)
-        id = self._check_claims(proof.claims, request)
-        if not compare_digest(key.thumbprint.encode(), thumbprint.encode()):
-            raise TokenRefused("invalid_token", "The token is bound to another key")
+        claims = self._signed(request.proofs, thumbprint)
+        id = self._check_claims(claims, request)
         if self._replays is not None:
             seen = sha256(f"{thumbprint} {id}".encode()).digest()
             # No proof is valid for longer: from `max_age` before its time until as long after it.
             if not await self._replays.first(seen, 2 * self._max_age):
                 _refuse("The proof was used before")
 
-    def _signed(self, proofs: Sequence[str]) -> tuple[PublicKey, Jwt]:
+    def _signed(self, proofs: Sequence[str], thumbprint: str) -> Mapping[str, Any]:
         if len(proofs) != 1:
             _refuse("A request needs one header field DPoP")
         if len(proofs[0]) > _LONGEST_PROOF:
@@ -101,7 +98,10 @@ class DPoPProofs:
             if header["alg"] not in self.algorithms:
                 _refuse("The algorithm of the proof is not accepted")
             key = public_key(jwk)
-            return key, key.verify(proofs[0], self.algorithms)
+            # Only then the signature: to check one may be costly with a key that somebody chose.
+            if key.thumbprint != thumbprint:
+                raise TokenRefused("invalid_token", "The token is bound to another key")
+            return key.verify(proofs[0], self.algorithms).claims
         except (InvalidJwt, InvalidKey):
             _refuse("The proof is malformed, or not signed with its key")
 

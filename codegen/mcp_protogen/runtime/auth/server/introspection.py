@@ -1,6 +1,5 @@
 """Access tokens about which the authorization server is asked (RFC 7662)."""
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -18,6 +17,7 @@ from ..client.steps import Fetch
 from ..client.values import ClientInformation, ServerMetadata
 from ..errors import AuthorizationError
 from ..fetching import Fetcher
+from ..urls import server_metadata_urls
 from .cache import TokenCache
 from .claims import ClaimRules
 from .discovery import Fetching, endpoint, read_object, server_metadata
@@ -96,17 +96,20 @@ class Introspection:
             raise ValueError("the client needs a secret or a private key to ask about tokens")
         if self.max_requests <= 0 or self.timeout <= 0:
             raise ValueError("max_requests and timeout have to be more than 0")
+        if self.endpoint is None and not server_metadata_urls(self.issuer):
+            raise ValueError(f"the metadata of {self.issuer!r:.100} cannot be found: say endpoint")
         rules = ClaimRules(
             issuer=self.issuer,
             audiences=frozenset(given or ()),
             scope_claims=tuple(self.scope_claims),
             leeway=self.leeway,
         )
+        waiting = self.max_requests * _WAITING
         derived: dict[str, object] = {
             "_rules": rules,
             "_fetch": self.fetch or Fetcher(),
-            "_flights": Flights[Any](self.max_requests, self.max_requests * _WAITING),
-            "_discoveries": Flights[ServerMetadata](1),
+            "_flights": Flights[Any](self.max_requests, waiting, patience=self.timeout),
+            "_discoveries": Flights[ServerMetadata](1, patience=self.timeout),
             "_found": ExpiringCache[ServerMetadata](1),
         }
         for name, value in derived.items():
@@ -121,8 +124,7 @@ class Introspection:
             raise TokenRefused("invalid_token", "The token is too long")
         key = sha256(token.encode()).digest()
         try:
-            async with asyncio.timeout(self.timeout):
-                answer = await self._flights.join(key, lambda: self._ask(token))
+            answer = await self._flights.join(key, lambda: self._ask(token))
         except (AuthorizationError, TimeoutError) as error:
             why = f"{type(error).__name__}: {error}"
             _log.warning("an authorization server cannot be asked about a token: %s", why)
