@@ -213,7 +213,7 @@ CONTENTS: Final = (
             ),
             ("http.server.options", ("HttpOptions",)),
             ("http.server.protected_resource", ("ProtectedResource",)),
-            ("http.server.resource_metadata", ("metadata_app",)),
+            ("http.server.resource_metadata", ("MetadataApp", "metadata_app")),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
             ("sharing.engine", ("EngineUnavailable", "Shared")),
@@ -249,7 +249,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"telemetry"}),
-        {"core": ("connection_errors", "middleware", "telemetry")},
+        {"core": ("connection_errors", "http_request", "middleware", "telemetry")},
         (("core.telemetry", ("Telemetry",)),),
     ),
     Contents(
@@ -277,8 +277,23 @@ CONTENTS: Final = (
             "http": ("httpx2",),
         },
         (
+            (
+                "auth.client.grants",
+                (
+                    *("AuthorizationCode", "ClientCredentials", "EnterpriseManaged"),
+                    "WorkloadIdentity",
+                ),
+            ),
+            ("auth.client.loopback", ("LoopbackReceiver",)),
+            ("auth.client.oauth", ("OAuth",)),
             ("auth.client.registration", ("client_metadata_document",)),
+            (
+                "auth.client.storage",
+                ("FileStorage", "KeyringStorage", "MemoryStorage", "TokenStorage"),
+            ),
+            ("auth.client.user_agent", ("WebRedirect",)),
             ("auth.client.values", ("ClientInformation", "ClientMetadata")),
+            ("auth.dpop", ("DPoP",)),
             ("auth.fetch_policy", ("FetchPolicy",)),
         ),
     ),
@@ -305,12 +320,12 @@ CONTENTS: Final = (
     Contents(
         frozenset({"redis"}),
         {"sharing": ("engine", "lease", "redis")},
-        (("sharing.redis", ("RedisEngine",)),),
+        (("sharing.redis.engine", ("RedisEngine",)),),
     ),
     Contents(
         frozenset({"postgres"}),
         {"sharing": ("engine", "lease", "postgres")},
-        (("sharing.postgres", ("PostgresEngine",)),),
+        (("sharing.postgres.engine", ("PostgresEngine",)),),
     ),
 )
 

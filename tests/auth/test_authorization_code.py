@@ -96,12 +96,12 @@ def test_a_code_is_bound_to_the_key_of_its_tokens() -> None:
 
 
 def test_parameters_are_added_and_change_nothing_that_the_flow_depends_on() -> None:
-    parameters = {"login_hint": "a@b.example", "prompt": "none", "state": "x", "client_id": "y"}
+    parameters = {"login_hint": "a@b.example", "prompt": "none", "state": "x", "resource": "y"}
     request = token_request(scopes=frozenset({"offline_access"}))
     opened = authorization_request(request, parameters).request
     query = query_of(opened.url)
     assert (query["login_hint"], query["prompt"]) == ("a@b.example", "none")
-    assert (query["state"], query["client_id"]) == (opened.state, "the client")
+    assert (query["state"], query["resource"]) == (opened.state, RESOURCE)
 
 
 def test_the_query_of_the_endpoint_is_kept() -> None:

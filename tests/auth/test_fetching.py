@@ -8,17 +8,14 @@ from typing import Any
 
 import httpx2
 import pytest
+from mcp_protogen.runtime.auth.client.steps import Fetch
+from mcp_protogen.runtime.auth.errors import Unreachable, UnsafeUrl
+from mcp_protogen.runtime.auth.fetch_policy import FetchPolicy, is_public
+from mcp_protogen.runtime.auth.fetching import Fetcher
 from support.auth.certificates import certificate
 from support.http.serving import booted
-from support.sessions.talking import runtime
 from support.tables import case
 
-errors = runtime("auth.errors")
-fetching = runtime("auth.fetching")
-policies = runtime("auth.fetch_policy")
-steps = runtime("auth.client.steps")
-
-FetchPolicy = policies.FetchPolicy
 HOST = "auth.example"
 
 
@@ -61,9 +58,9 @@ def at(*addresses: str) -> Callable[[str, int], Awaitable[Sequence[str]]]:
 
 async def refused(url: str, policy: Any = None, *addresses: str) -> str:
     """The reason why a URL is not fetched."""
-    fetch = fetching.Fetcher(policy or FetchPolicy(), resolve=at(*addresses or ("127.0.0.1",)))
-    with pytest.raises(errors.UnsafeUrl) as caught:
-        await fetch(steps.Fetch(url=url))
+    fetch = Fetcher(policy or FetchPolicy(), resolve=at(*addresses or ("127.0.0.1",)))
+    with pytest.raises(UnsafeUrl) as caught:
+        await fetch(Fetch(url=url))
     return str(caught.value)
 
 
@@ -83,10 +80,10 @@ NOT_PUBLIC = (
 def test_special_addresses_are_not_public() -> None:
     for address in PUBLIC:
         with case(address):
-            assert policies.is_public(ip_address(address))
+            assert is_public(ip_address(address))
     for address in NOT_PUBLIC:
         with case(address):
-            assert not policies.is_public(ip_address(address))
+            assert not is_public(ip_address(address))
 
 
 @pytest.mark.shows("SF-01", "SF-03")
@@ -121,8 +118,8 @@ async def test_this_machine_is_fetched_only_where_the_policy_allows_it() -> None
     async with booted(site, lifespan="off") as port:
         for host in ("127.0.0.1", "localhost", "LOCALHOST.", "auth.localhost"):
             with case(host):
-                fetch = fetching.Fetcher(resolve=at("127.0.0.1"))
-                assert (await fetch(steps.Fetch(url=f"http://{host}:{port}/"))).status == 200
+                fetch = Fetcher(resolve=at("127.0.0.1"))
+                assert (await fetch(Fetch(url=f"http://{host}:{port}/"))).status == 200
                 await refused(f"http://{host}:{port}/", hosted)
                 await refused(f"https://{host}:{port}/", hosted)
     # Somebody could have given the name another meaning.
@@ -133,8 +130,8 @@ async def test_a_trusted_host_may_have_a_private_address_and_no_https() -> None:
     site = Site()
     policy = FetchPolicy(loopback=False, trusted_hosts=frozenset({"Auth.Example"}))
     async with booted(site, lifespan="off") as port:
-        fetch = fetching.Fetcher(policy, resolve=at("127.0.0.1"))
-        assert (await fetch(steps.Fetch(url=f"http://{HOST}:{port}/"))).status == 200
+        fetch = Fetcher(policy, resolve=at("127.0.0.1"))
+        assert (await fetch(Fetch(url=f"http://{HOST}:{port}/"))).status == 200
     assert site.seen[0][2]["host"] == f"{HOST}:{port}"
     await refused(f"http://other.{HOST}/", policy)
 
@@ -155,15 +152,15 @@ async def test_the_checked_address_is_connected_to_under_the_name_of_the_url(
         return ["127.9.9.9", "127.0.0.1"]
 
     async with booted(site, lifespan="off", ssl_certfile=file) as port:
-        fetch = fetching.Fetcher(policy, resolve=resolve)
-        fetched = await fetch(steps.Fetch(url=f"https://{HOST}:{port}/?q=1#part"))
+        fetch = Fetcher(policy, resolve=resolve)
+        fetched = await fetch(Fetch(url=f"https://{HOST}:{port}/?q=1#part"))
         assert (fetched.status, fetched.body) == (200, b"{}")
         assert lookups == [HOST]
         verb, target, fields, _ = site.seen[0]
         assert (verb, target, fields["host"]) == ("GET", "/?q=1", f"{HOST}:{port}")
         # The same address is not that of another name.
-        with pytest.raises(errors.Unreachable, match="ConnectError"):
-            await fetch(steps.Fetch(url=f"https://other.example:{port}/"))
+        with pytest.raises(Unreachable, match="ConnectError"):
+            await fetch(Fetch(url=f"https://other.example:{port}/"))
     assert len(site.seen) == 1
 
 
@@ -171,8 +168,8 @@ async def test_a_post_has_its_body_and_its_response_the_values_of_each_field() -
     site = Site(401, b"no", www_authenticate=['A x="1"', "B"], content_type="text/plain")
     async with booted(site, lifespan="off") as port:
         url = f"http://127.0.0.1:{port}/"
-        sent = steps.Fetch(method="POST", url=url, headers={"X-One": "1"}, body=b"a=b")
-        fetched = await fetching.Fetcher()(sent)
+        sent = Fetch(method="POST", url=url, headers={"X-One": "1"}, body=b"a=b")
+        fetched = await Fetcher()(sent)
     verb, _, fields, body = site.seen[0]
     assert (verb, fields["x-one"], body) == ("POST", "1", b"a=b")
     assert fields["accept-encoding"] == "identity"
@@ -185,16 +182,16 @@ async def test_each_redirect_of_a_get_is_checked() -> None:
     for location, reason in {
         "http://auth.example/": "not a URL of HTTPS",
         "https://10.0.0.1/": "not public",
-        "https://auth.example/": "auth.example is not public",
+        "https://auth.example/": "auth.example is not fetched",
         "file:///etc/passwd": "no host",
     }.items():
         site = Site(302, location=location)
         with case(location):
             async with booted(site, lifespan="off") as port:
-                fetch = fetching.Fetcher(resolve=at("127.0.0.1"))
-                kinds = (errors.UnsafeUrl, errors.Unreachable)
+                fetch = Fetcher(resolve=at("127.0.0.1"))
+                kinds = (UnsafeUrl, Unreachable)
                 with pytest.raises(kinds, match=reason):
-                    await fetch(steps.Fetch(url=f"http://127.0.0.1:{port}/"))
+                    await fetch(Fetch(url=f"http://127.0.0.1:{port}/"))
 
 
 async def test_a_redirect_does_not_lead_from_the_public_to_this_machine(tmp_path: Path) -> None:
@@ -203,9 +200,9 @@ async def test_a_redirect_does_not_lead_from_the_public_to_this_machine(tmp_path
     site = Site(302, location="http://localhost:PORT/x")
     async with booted(site, lifespan="off", ssl_certfile=file) as port:
         site.port = port
-        fetch = fetching.Fetcher(policy, resolve=at("127.0.0.1"))
-        with pytest.raises(errors.UnsafeUrl, match="redirects to a host that is not public"):
-            await fetch(steps.Fetch(url=f"https://{HOST}:{port}/"))
+        fetch = Fetcher(policy, resolve=at("127.0.0.1"))
+        with pytest.raises(UnsafeUrl, match="redirects to a host that is not public"):
+            await fetch(Fetch(url=f"https://{HOST}:{port}/"))
     assert len(site.seen) == 1
 
 
@@ -214,8 +211,8 @@ async def test_redirects_are_followed_a_few_times_and_without_credentials_elsewh
     headers = {"Authorization": "Bearer secret", "mcp-protocol-version": "2025-03-26"}
     async with booted(site, lifespan="off") as port:
         site.port = port
-        fetch = fetching.Fetcher(resolve=at("127.0.0.1"))
-        asked = steps.Fetch(url=f"http://127.0.0.1:{port}/", headers=headers)
+        fetch = Fetcher(resolve=at("127.0.0.1"))
+        asked = Fetch(url=f"http://127.0.0.1:{port}/", headers=headers)
         assert (await fetch(asked)).status == 200
         first, second = site.seen
         assert first[2]["authorization"] == "Bearer secret"
@@ -223,7 +220,7 @@ async def test_redirects_are_followed_a_few_times_and_without_credentials_elsewh
         assert "authorization" not in second[2]
         assert second[2]["mcp-protocol-version"] == "2025-03-26"
         site.headers = {"location": "/"}
-        with pytest.raises(errors.Unreachable, match="redirects too often"):
+        with pytest.raises(Unreachable, match="redirects too often"):
             await fetch(asked)
     assert len(site.seen) == 2 + 4
 
@@ -233,7 +230,7 @@ async def test_a_post_is_never_redirected() -> None:
         site = Site(status, location="/elsewhere")
         async with booted(site, lifespan="off") as port:
             url = f"http://127.0.0.1:{port}/"
-            fetched = await fetching.Fetcher()(steps.Fetch(method="POST", url=url, body=b"x"))
+            fetched = await Fetcher()(Fetch(method="POST", url=url, body=b"x"))
         with case(status):
             assert fetched.status == status
             assert len(site.seen) == 1
@@ -246,12 +243,12 @@ async def test_what_is_too_large_or_compressed_is_not_read() -> None:
         (Site(content_encoding="gzip"), "compressed"),
     ):
         async with booted(site, lifespan="off") as port:
-            with pytest.raises(errors.Unreachable, match=reason):
-                await fetching.Fetcher(policy)(steps.Fetch(url=f"http://127.0.0.1:{port}/"))
+            with pytest.raises(Unreachable, match=reason):
+                await Fetcher(policy)(Fetch(url=f"http://127.0.0.1:{port}/"))
     site = Site(body=b"x" * 10)
     async with booted(site, lifespan="off") as port:
         url = f"http://127.0.0.1:{port}/"
-        assert len((await fetching.Fetcher(policy)(steps.Fetch(url=url))).body) == 10
+        assert len((await Fetcher(policy)(Fetch(url=url))).body) == 10
 
 
 async def test_what_does_not_answer_is_unreachable_and_its_query_is_not_shown() -> None:
@@ -264,9 +261,9 @@ async def test_what_does_not_answer_is_unreachable_and_its_query_is_not_shown() 
 
     for resolve, reason in ((never, "within 0.01 s"), (unknown, "OSError"), (at(), "no address")):
         with case(reason):
-            fetch = fetching.Fetcher(FetchPolicy(timeout=0.01), resolve=resolve)
-            with pytest.raises(errors.Unreachable, match=reason) as caught:
-                await fetch(steps.Fetch(url=f"https://{HOST}/token?code=secret"))
+            fetch = Fetcher(FetchPolicy(timeout=0.01), resolve=resolve)
+            with pytest.raises(Unreachable, match=reason) as caught:
+                await fetch(Fetch(url=f"https://{HOST}/token?code=secret"))
             assert "secret" not in str(caught.value)
 
 
@@ -276,7 +273,7 @@ async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.Monkey
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{one}")
         monkeypatch.setenv("no_proxy", "")
-        await fetching.Fetcher()(steps.Fetch(url=f"http://127.0.0.1:{other}/"))
+        await Fetcher()(Fetch(url=f"http://127.0.0.1:{other}/"))
     assert (len(proxy.seen), len(site.seen)) == (0, 1)
 
 
@@ -289,11 +286,11 @@ async def test_a_client_of_the_users_is_used_and_left_open() -> None:
 
     transport = httpx2.MockTransport(answer)
     async with httpx2.AsyncClient(transport=transport, auth=("user", "secret")) as client:
-        fetch = fetching.Fetcher(http=client)
+        fetch = Fetcher(http=client)
         for _ in range(2):
             # Names are looked up by whoever makes the connection; addresses can be seen.
-            with pytest.raises(errors.UnsafeUrl, match="not public"):
-                await fetch(steps.Fetch(url=f"https://{HOST}/"))
+            with pytest.raises(UnsafeUrl, match="not public"):
+                await fetch(Fetch(url=f"https://{HOST}/"))
     assert [str(one.url) for one in seen] == [f"https://{HOST}/"] * 2
     # What the client shows to the server is not for everybody.
     assert "authorization" not in seen[0].headers

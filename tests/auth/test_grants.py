@@ -76,6 +76,12 @@ def test_an_authorization_code_asks_the_user_with_further_parameters() -> None:
     assert form_sent(exchange)["grant_type"] == "authorization_code"
 
 
+def test_parameters_that_the_flow_sets_are_refused_by_name() -> None:
+    for name in ("state", "resource", "scope", "redirect_uri", "code_challenge"):
+        with case(name), pytest.raises(ValueError, match=name):
+            AuthorizationCode(parameters={"login_hint": "me", name: "x"})
+
+
 @pytest.mark.shows("CC-01", "CC-02", "RI-01")
 def test_client_credentials_are_shown_with_resource_and_scopes() -> None:
     [request] = steps_of(ClientCredentials(), [answered()], scopes=SCOPED)
@@ -84,6 +90,7 @@ def test_client_credentials_are_shown_with_resource_and_scopes() -> None:
         "grant_type": "client_credentials",
         "resource": RESOURCE,
         "scope": "a b",
+        "client_id": "c",
     }
     signing = ClientInformation(client_id="c", private_key=PrivateKey.generated().to_pem())
     [request] = steps_of(ClientCredentials(), [answered()], client=signing)
@@ -152,6 +159,7 @@ def test_the_login_at_an_identity_provider_is_exchanged_for_a_grant_and_that_for
         "assertion": "the.id.jag",
         "resource": RESOURCE,
         "scope": "a b",
+        "client_id": "c",
     }
 
 

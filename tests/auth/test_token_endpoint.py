@@ -11,6 +11,8 @@ from mcp_protogen.runtime.auth.client.values import ClientInformation, Tokens
 from mcp_protogen.runtime.auth.dpop import DPoP
 from mcp_protogen.runtime.auth.errors import AuthorizationError, OAuthError, Unreachable
 from mcp_protogen.runtime.auth.signing import PrivateKey, public_key, read_header
+from support import tables
+from support.auth.fuzzing import bent_documents
 from support.auth.playing import document, fetches, form_sent, play
 from support.auth.token_requests import (
     ISSUER,
@@ -65,7 +67,7 @@ def test_a_public_client_shows_its_id_only() -> None:
     assert "client_id" not in form_sent(sent(client=None))
 
 
-def test_basic_encodes_both_parts_as_a_form_and_leaves_them_out_of_the_body() -> None:
+def test_basic_encodes_both_parts_as_a_form_and_leaves_the_secret_out_of_the_body() -> None:
     colon = ClientInformation(client_id="https://a.example/c?d", client_secret="ü+ %&=")
     shown = {"the+client:the+secret%3A+1%2F2": SECRET}
     shown["https%3A%2F%2Fa.example%2Fc%3Fd:%C3%BC%2B+%25%26%3D"] = colon
@@ -73,7 +75,9 @@ def test_basic_encodes_both_parts_as_a_form_and_leaves_them_out_of_the_body() ->
         with case(text):
             request = sent(client=client)
             assert basic_of(request) == text
-            assert form_sent(request).keys() == {*GRANT, "resource"}
+            form = form_sent(request)
+            assert form.keys() == {*GRANT, "resource", "client_id"}
+            assert form["client_id"] == client.client_id
 
 
 def test_a_secret_is_posted_where_the_client_says_so() -> None:
@@ -121,6 +125,12 @@ def test_an_assertion_is_signed_for_the_issuer_and_says_who_the_client_is() -> N
         "iat": int(NOW),
         "exp": int(NOW) + 60,
     }
+
+
+def test_an_assertion_is_for_another_audience_where_the_client_says_so() -> None:
+    client = replace(SIGNING, assertion_audience=TOKEN_ENDPOINT)
+    shown = form_sent(sent(client=client))["client_assertion"]
+    assert KEY.public.verify(shown, {"ES256"}).claims["aud"] == TOKEN_ENDPOINT
 
 
 def test_an_assertion_is_signed_by_an_algorithm_that_the_server_accepts() -> None:
@@ -215,12 +225,41 @@ def test_answers_that_are_none_are_refused() -> None:
         assert type(refused.value) is AuthorizationError, name
 
 
+def test_no_answer_does_more_than_give_tokens_or_be_refused() -> None:
+    seeds = (
+        {"access_token": "a", "token_type": "Bearer", "expires_in": 60, "scope": "a b"},
+        {"access_token": "a", "token_type": "DPoP", "refresh_token": "r"},
+        {"error": "invalid_grant", "error_description": "Too late"},
+    )
+    given = 0
+    for body in bent_documents(seeds, tables.count(3_000, 300_000)):
+        for status in (200, 400):
+            with case((status, body)):
+                try:
+                    found = tokens(Fetched(status=status, body=body))
+                except AuthorizationError:
+                    continue
+                given += 1
+                assert found.access_token.isascii()
+                assert found.access_token.isprintable()
+                assert found.token_type == "Bearer"
+    assert given, "not everything is refused"
+
+
 def test_an_error_has_its_code_and_what_the_server_says() -> None:
     for status in (400, 401, 403, 200):
         answer = document({"error": "invalid_grant", "error_description": "Too\nlate"}, status)
         with case(status), pytest.raises(OAuthError) as refused:
             tokens(answer)
         assert (refused.value.error, refused.value.description) == ("invalid_grant", "Too late")
+
+
+def test_what_is_said_about_an_error_does_not_hide_it() -> None:
+    for said in ("", 5, None, ["x"], " \n"):
+        answer = document({"error": "invalid_grant", "error_description": said}, 400)
+        with case(said), pytest.raises(OAuthError) as refused:
+            tokens(answer)
+        assert (refused.value.error, refused.value.description) == ("invalid_grant", None)
 
 
 def test_an_error_does_not_repeat_a_secret() -> None:
@@ -305,6 +344,16 @@ def test_a_nonce_that_comes_with_tokens_is_used_next_time() -> None:
     given = replace(answered(token_type="DPoP"), headers={"dpop-nonce": "n2"})
     sent(given, dpop=dpop)
     assert proof_claims(sent(answered(token_type="DPoP"), dpop=dpop))["nonce"] == "n2"
+
+
+def test_a_nonce_that_another_request_has_brought_meanwhile_is_used() -> None:
+    dpop = DPoP()
+    flow = request_tokens(token_request(dpop=dpop), GRANT)
+    first = next(flow)
+    dpop.take_nonce(TOKEN_ENDPOINT, {"dpop-nonce": "n1"})
+    second = flow.send(document(USE_NONCE, 400, dpop_nonce="n1"))
+    [before, after] = [proof_claims(one) for one in fetches([first, second])]
+    assert ("nonce" in before, after["nonce"]) == (False, "n1")
 
 
 def test_a_server_that_asks_for_nonces_for_ever_is_given_up() -> None:

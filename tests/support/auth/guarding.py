@@ -35,3 +35,18 @@ def challenged(response: Any) -> list[str]:
     """The challenges of a response, each a header field."""
     found: list[str] = response.headers.get_list("www-authenticate")
     return found
+
+
+def allowing(*scopes: str) -> dict[str, str]:
+    """The header field with a token that allows these, for `telling`."""
+    return bearing(".".join(("ada", *scopes)))
+
+
+def telling(**chosen: Any) -> pkg.Authentication:
+    """An authentication whose tokens say themselves what they allow."""
+
+    async def verify(token: str) -> pkg.Principal:
+        id, *scopes = token.split(".")
+        return pkg.Principal(id, frozenset(scopes))
+
+    return guarded(verify=verify, **chosen)

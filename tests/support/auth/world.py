@@ -11,6 +11,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from mcp_protogen.runtime.auth.client.steps import (
+    Assertion,
+    AssertionRequest,
     AuthorizationRequest,
     AuthorizationResponse,
     Fetch,
@@ -37,6 +39,10 @@ class World:
     def __call__(self, step: Step) -> Given:
         if isinstance(step, AuthorizationRequest):
             return self._opened(step)
+        if isinstance(step, AssertionRequest):
+            value = step.source(step.audience)
+            assert isinstance(value, str)
+            return Assertion(value=value)
         return self._fetched(step)
 
     def call(self, resource: Resource, headers: Mapping[str, str] | None = None) -> Response:

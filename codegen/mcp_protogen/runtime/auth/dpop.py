@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from secrets import token_urlsafe
 from time import time
-from typing import Final
+from typing import ClassVar, Final
 
 from .signing import PrivateKey
 from .urls import origin, split_url
@@ -23,6 +23,9 @@ class DPoP:
     Tokens are bound to the key: those that are to outlive the process need one that does, too. Each
     server may ask for a nonce in proofs; the last one of each is kept.
     """
+
+    extension: ClassVar = "io.modelcontextprotocol/auth/dpop"
+    """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
 
     def __init__(
         self,
@@ -77,22 +80,20 @@ class DPoP:
         return self._key.sign(claims, typ="dpop+jwt", jwk={**self._key.public.jwk})
 
     def take_nonce(self, url: str, headers: Mapping[str, str]) -> bool:
-        """Keep the nonce that a response has, if it has one; return whether it is another one.
+        """Keep the nonce of a response for the proofs that follow; return whether it has one.
 
-        Names of `headers` are in lower case. A request that was refused for its nonce is worth
-        repeating if this returns True (RFC 9449, sections 8 and 9).
+        Names of `headers` are in lower case (RFC 9449, sections 8 and 9).
         """
         nonce = headers.get("dpop-nonce", "")
         # The characters of RFC 9449, section 8.1
         if not 0 < len(nonce) <= _LONGEST_NONCE or not _is_nonce(nonce):
             return False
         place = _origin(url)
-        is_new = self._nonces.get(place) != nonce
         self._nonces[place] = nonce
         self._nonces.move_to_end(place)
         while len(self._nonces) > _MOST_NONCES:
             self._nonces.popitem(last=False)
-        return is_new
+        return True
 
 
 def _is_nonce(text: str) -> bool:

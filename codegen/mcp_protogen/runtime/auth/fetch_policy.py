@@ -63,7 +63,7 @@ class FetchPolicy:
         if url.userinfo or not host or (url.port or 0) > _LAST_PORT:
             raise UnsafeUrl(f"{shown(url)} has no host, an impossible port, or the name of a user")
         zone: Zone = "public"
-        if host in map(_plain, self.trusted_hosts):
+        if self.trusts(url):
             zone = "trusted"
         elif is_loopback(host) and self.loopback:
             zone = "loopback"
@@ -74,12 +74,17 @@ class FetchPolicy:
             check_address(zone, address, host)
         return zone
 
+    def trusts(self, url: URL) -> bool:
+        """Return whether the host of a URL is one of those that are trusted."""
+        return _plain(host_of(url)) in map(_plain, self.trusted_hosts)
+
 
 def check_address(zone: Zone, address: IPv4Address | IPv6Address, host: str) -> None:
     """Raise `UnsafeUrl` for an address that a host of this zone may not have."""
     allowed = address.is_loopback if zone == "loopback" else is_public(address)
     if zone != "trusted" and not allowed:
-        raise UnsafeUrl(f"the address of {host} is not {zone}, so it is not fetched")
+        hint = "trusted_hosts of a FetchPolicy can have it"
+        raise UnsafeUrl(f"{host} is not fetched, because its address is not {zone}; {hint}")
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:

@@ -58,14 +58,14 @@ def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[To
 def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) -> SentRequest:
     """Return what the user has to open; raise `AuthorizationError` if the server lacks PKCE."""
     server, client, redirect_uri = request.server, request.client, request.redirect_uri
-    if server.authorization_endpoint is None:
-        raise AuthorizationError("The authorization server has no place where users are asked")
+    endpoint = require_code_grant(server)
     if client is None or redirect_uri is None:
         raise AuthorizationError("To ask a user takes a client and a redirect URI")
-    _require_pkce(server)
     state, verifier = token_urlsafe(32), token_urlsafe(64)
+    # Without a prompt the scope is ignored (OpenID Connect Core, section 11).
+    prompt = {"prompt": "consent"} if "offline_access" in request.scopes else {}
     query = {
-        **_asked(request),
+        **prompt,
         **parameters,
         "response_type": "code",
         "client_id": client.client_id,
@@ -73,10 +73,11 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
         "state": state,
         "code_challenge": challenge(verifier),
         "code_challenge_method": _S256,
+        **_asked(request),
     }
     return SentRequest(
         request=AuthorizationRequest(
-            url=_with_query(server.authorization_endpoint, query),
+            url=_with_query(endpoint, query),
             redirect_uri=redirect_uri,
             state=state,
         ),
@@ -93,9 +94,6 @@ def _asked(request: TokenRequest) -> dict[str, str]:
         asked["resource"] = request.resource
     if request.scopes:
         asked["scope"] = " ".join(sorted(request.scopes))
-    if "offline_access" in request.scopes:
-        # Without it the scope is ignored (OpenID Connect Core, section 11).
-        asked["prompt"] = "consent"
     if request.dpop is not None:
         # A stolen code is of no use then (RFC 9449, section 10).
         asked["dpop_jkt"] = request.dpop.thumbprint
@@ -107,12 +105,17 @@ def challenge(verifier: str) -> str:
     return urlsafe_b64encode(sha256(verifier.encode("ascii")).digest()).rstrip(b"=").decode()
 
 
-def _require_pkce(server: ServerMetadata) -> None:
+def require_code_grant(server: ServerMetadata) -> str:
+    """Return where a server asks users; raise `AuthorizationError` if it does not, or without PKCE.
+
+    2025-11-25 and 2026-07-28, basic/authorization, "Authorization Code Protection".
+    """
+    if server.authorization_endpoint is None:
+        raise AuthorizationError(f"{server.issuer} has no place where users are asked")
     # What has no document cannot say so (2025-03-26, basic/authorization).
     if server.is_document and _S256 not in (server.code_challenge_methods_supported or ()):
-        raise AuthorizationError(
-            f"The authorization server {server.issuer!r:.200} does not say that it supports PKCE"
-        )
+        raise AuthorizationError(f"{server.issuer} does not say that it supports PKCE with S256")
+    return server.authorization_endpoint
 
 
 def _with_query(url: str, query: Mapping[str, str]) -> str:

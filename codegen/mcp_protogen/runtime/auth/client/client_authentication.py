@@ -57,7 +57,9 @@ def _none(client: ClientInformation, _server: ServerMetadata, _now: float) -> Cr
 def _basic(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
     # Both are encoded as in a form, so that an id may have a colon (RFC 6749, section 2.3.1).
     pair = f"{quote_plus(client.client_id)}:{quote_plus(_secret(client))}"
-    return Credentials(headers={"authorization": f"Basic {b64encode(pair.encode()).decode()}"})
+    basic = f"Basic {b64encode(pair.encode()).decode()}"
+    # The id may be in the form as well (section 3.2.1), and some servers look for it only there.
+    return Credentials(headers={"authorization": basic}, form={"client_id": client.client_id})
 
 
 def _post(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
@@ -74,13 +76,14 @@ def _private_key_jwt(client: ClientInformation, server: ServerMetadata, now: flo
     """Return an assertion; `client_id` is left out of the form, since the assertion has it.
 
     Its audience is the issuer, not the endpoint: an assertion for an endpoint could be shown
-    elsewhere by a server that lies about its endpoint (draft-ietf-oauth-rfc7523bis, section 4).
+    elsewhere by a server that lies about its endpoint (draft-ietf-oauth-rfc7523bis, section 4). A
+    server that wants another audience needs a client that says so.
     """
     key = _key(client, server)
     claims = {
         "iss": client.client_id,
         "sub": client.client_id,
-        "aud": server.issuer,
+        "aud": client.assertion_audience or server.issuer,
         "jti": token_urlsafe(),
         "iat": int(now),
         "exp": int(now) + _ASSERTION_LIFETIME,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from ..errors import AuthorizationError
 from .authorization_code import code_tokens
@@ -16,6 +16,14 @@ _TOKEN_EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
 _ID_JAG_PROFILE: Final = "urn:ietf:params:oauth:grant-profile:id-jag"
 
+# RFC 6749, section 4.1.1; RFC 7636, section 4.3; RFC 8707, section 2.1; RFC 9449, section 10
+_SET_BY_FLOW: Final = frozenset(
+    {
+        *("client_id", "code_challenge", "code_challenge_method", "dpop_jkt", "redirect_uri"),
+        *("resource", "response_type", "scope", "state"),
+    }
+)
+
 ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
 SAML2: Final = "urn:ietf:params:oauth:token-type:saml2"
 
@@ -24,10 +32,15 @@ SAML2: Final = "urn:ietf:params:oauth:token-type:saml2"
 class AuthorizationCode:
     """The user allows it, in a browser (RFC 6749, section 4.1, with PKCE: RFC 7636).
 
-    `parameters` are further ones of the authorization request, such as `login_hint`.
+    `parameters` are further ones of the authorization request, such as `login_hint`. Raise
+    `ValueError` for those that the flow sets.
     """
 
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        if taken := sorted(_SET_BY_FLOW & self.parameters.keys()):
+            raise ValueError(f"the flow sets {', '.join(taken)}")
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
         """Return tokens; raise `AuthorizationError`."""
@@ -38,8 +51,11 @@ class AuthorizationCode:
 class ClientCredentials:
     """A program acts for itself, with its secret or its private key (RFC 6749, section 4.4).
 
-    Extension io.modelcontextprotocol/oauth-client-credentials. `OAuthSettings.client` is needed.
+    `OAuthSettings.client` is needed: nothing is registered dynamically.
     """
+
+    extension: ClassVar = "io.modelcontextprotocol/oauth-client-credentials"
+    """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
         """Return tokens; raise `AuthorizationError`."""
@@ -54,6 +70,9 @@ class WorkloadIdentity:
     is agreed on with the authorization server.
     """
 
+    extension: ClassVar = "io.modelcontextprotocol/auth/wif"
+    """What clients may declare."""
+
     assertion: str | AssertionSource = field(repr=False)
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
@@ -66,9 +85,12 @@ class WorkloadIdentity:
 class EnterpriseManaged:
     """The identity provider of an enterprise allows it, with an ID-JAG.
 
-    Extension io.modelcontextprotocol/enterprise-managed-authorization. `subject_token` is what the
-    identity provider said when the user logged in, or what is called for it each time.
+    `subject_token` is what the identity provider said when the user logged in, or what is called
+    for it each time.
     """
+
+    extension: ClassVar = "io.modelcontextprotocol/enterprise-managed-authorization"
+    """What clients may declare."""
 
     identity_provider: str
     """Its issuer."""

@@ -35,6 +35,8 @@ class ClientInformation:
     token_endpoint_auth_method: AuthMethod | None = None
     private_key: str | None = field(default=None, repr=False)
     signing_algorithm: str | None = None
+    assertion_audience: str | None = None
+    """Whom assertions are for; None for the issuer, as the standards have it by now."""
     redirect_uris: tuple[str, ...] = ()
     """Those that were registered; empty where that is not known."""
 

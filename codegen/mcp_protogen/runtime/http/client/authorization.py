@@ -29,7 +29,7 @@ class Exchange(NamedTuple):
 
     @property
     def operation(self) -> str:
-        """What was asked for: the method of the message, and what it is about."""
+        """Return what was asked for: the method of the message, and what it is about."""
         if self.body is None:
             return self.verb
         message = message_of(self.body)

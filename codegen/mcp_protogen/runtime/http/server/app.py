@@ -72,10 +72,25 @@ def http_app(
     all_spoken = revisions_spoken(given, revisions)
     spoken = None if all_spoken is None else tuple(all_spoken)
     beside = [*routes, *_routes_of(given)]
-    for route in beside:
-        if route.authenticated and http.authentication is None:
-            raise ValueError(f"{route} wants a token: give HttpOptions(authentication=...)")
+    if http.authentication is None:
+        _check_no_tokens(given, beside)
     return HttpApp(given, spoken, options, http, beside)
+
+
+def _check_no_tokens(servers: Iterable[Server], routes: Iterable[Route]) -> None:
+    """Raise `ValueError` for what wants a token, which nobody checks."""
+    advice = "give HttpOptions(authentication=...)"
+    for route in routes:
+        if route.authenticated:
+            raise ValueError(f"{route} wants a token: {advice}")
+    for server in servers:
+        if isinstance(server, type):
+            # Each session is to get an object of it.
+            name, wants = server.__name__, server.__mcp_wants_scopes__
+        else:
+            name, wants = type(server).__name__, server.__mcp_runtime__.wants_scopes
+        if wants:
+            raise ValueError(f"{name} has what needs scopes of a token: {advice}")
 
 
 def _routes_of(servers: Iterable[Server]) -> Iterator[Route]:

@@ -1,0 +1,645 @@
+"""The whole way to a token, against servers that keep the rules and servers that do not."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from joserfc.jwk import KeySet
+from mcp_protogen.runtime.auth.client.flow import authorize
+from mcp_protogen.runtime.auth.client.grants import (
+    ClientCredentials,
+    EnterpriseManaged,
+    WorkloadIdentity,
+)
+from mcp_protogen.runtime.auth.client.settings import OAuthSettings
+from mcp_protogen.runtime.auth.client.steps import Step
+from mcp_protogen.runtime.auth.client.values import ClientInformation, Refusal
+from mcp_protogen.runtime.auth.dpop import DPoP
+from mcp_protogen.runtime.auth.errors import (
+    AuthorizationError,
+    InvalidMetadata,
+    OAuthError,
+    Unreachable,
+)
+from support.auth.authorization_server import AuthorizationServer
+from support.auth.behaviour import Behaviour
+from support.auth.clients import Client
+from support.auth.messages import Response, json_response
+from support.auth.playing import Given, play, urls
+from support.auth.resource import Resource
+from support.auth.signed import claims_of, key_of, private_pem, public_jwk, signed
+from support.auth.token_requests import REDIRECT_URI
+from support.auth.tokens import JWT_BEARER, TrustedIssuer
+from support.auth.visiting import Visit
+from support.tables import case
+
+ISSUER = "https://login.example.com"
+OTHER = "https://other.example.com"
+URL = "https://mcp.example.com/mcp"
+ABOUT = "https://app.example.com/client.json"
+NEVER = Behaviour(refresh="never")
+
+
+def server(**setup: Any) -> AuthorizationServer:
+    return AuthorizationServer(**setup)
+
+
+def visit(
+    one: AuthorizationServer, resource: Mapping[str, Any] | None = None, **settings: Any
+) -> Visit:
+    """A client of a resource that has one authorization server."""
+    return Visit(one, Resource([one], **(resource or {})), **settings)
+
+
+# What the official suite sets up for clients that have to succeed, and more: the authorization
+# server, and the resource.
+GOOD_WORLDS: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
+    ("metadata named in the challenge", {}, {}),
+    ("metadata at the path", {}, {"where": frozenset({"path", "root"})}),
+    (
+        "metadata at the root, of the whole host",
+        {"issuer": f"{ISSUER}/tenant1"},
+        {"where": frozenset({"root"}), "document": {"resource": "https://mcp.example.com"}},
+    ),
+    ("OpenID Connect", {"behaviour": Behaviour(places=("openid-inserted",))}, {}),
+    (
+        "OpenID Connect after the path",
+        {"issuer": f"{ISSUER}/tenant1", "behaviour": Behaviour(places=("openid-appended",))},
+        {},
+    ),
+    ("issuer that ends with a slash", {"issuer": f"{ISSUER}/"}, {}),
+    (
+        "issuer not sent, and not said to be",
+        {
+            "behaviour": Behaviour(
+                metadata={"authorization_response_iss_parameter_supported": None},
+                redirected={"iss": None},
+            )
+        },
+        {},
+    ),
+    ("Basic", {"behaviour": Behaviour(auth_method="client_secret_basic")}, {}),
+    ("secret posted", {"behaviour": Behaviour(auth_method="client_secret_post")}, {}),
+    ("no refresh tokens", {"behaviour": NEVER}, {}),
+    ("scopes in challenge and metadata", {}, {"scopes": ("read", "write")}),
+    ("scopes in the metadata", {}, {"scopes": ("read",), "challenge": {"scope": None}}),
+)
+
+
+@pytest.mark.shows("GE-02", "PR-05", "PR-06", "PR-07", "AM-08", "AM-10", "AM-11", "AM-12", "TK-01")
+def test_a_client_gets_a_token_that_the_resource_takes() -> None:
+    for name, setup, resource in GOOD_WORLDS:
+        with case(name):
+            guest = visit(server(**setup), resource)
+            known = guest.authorize()
+            assert guest.call().status == 200
+            assert known.server
+            assert known.client
+            assert known.server.issuer == setup.get("issuer", ISSUER) == known.client.issuer
+            assert known.resource == guest.resource.document()["resource"]
+            assert len(guest.resource.servers[0].asked("token")) == 1
+
+
+@pytest.mark.shows("AM-01", "AM-03", "AM-04", "AM-05")
+def test_a_server_of_2025_03_26_issues_its_tokens_itself() -> None:
+    origin = "https://mcp.example.com"
+    rules = Behaviour(resource_required=False, claims={"aud": URL})
+    for name, behaviour in (
+        ("its document", replace(rules, base="/oauth")),
+        ("default endpoints", replace(rules, places=())),
+    ):
+        one = server(issuer=origin, behaviour=behaviour)
+        guest = visit(one, {"where": frozenset()})
+        with case(name):
+            known = guest.authorize()
+            assert guest.call().status == 200
+            assert (known.resource, known.resource_metadata) == (None, None)
+            for step in guest.asked:
+                assert "resource=" not in urls([step])[0]
+            assert [request.url for request in one.asked("token")] == [one.url("token")]
+
+
+def test_a_client_that_is_described_by_a_document_is_not_registered() -> None:
+    document = {"client_id": ABOUT, "client_name": "App", "redirect_uris": [REDIRECT_URI]}
+    one = server(documents={ABOUT: document})
+    guest = visit(one, client_metadata_url=ABOUT)
+    known = guest.authorize()
+    assert guest.call().status == 200
+    assert known.client
+    assert known.client.client_id == ABOUT
+    assert not one.asked("register")
+
+
+def given(**members: Any) -> ClientInformation:
+    usual: dict[str, Any] = {"client_id": "given", "client_secret": "s/1"}
+    return ClientInformation(**{**usual, **members})
+
+
+KNOWN = Client(
+    client_id="given",
+    client_secret="s/1",
+    auth_method="client_secret_basic",
+    redirect_uris=(REDIRECT_URI,),
+    grant_types=("authorization_code", "refresh_token", "client_credentials", JWT_BEARER),
+)
+
+
+@pytest.mark.shows("RE-12", "RE-05")
+def test_a_client_that_is_known_already_is_used_as_it_is() -> None:
+    one = server(clients=(KNOWN,), behaviour=Behaviour(registration=False))
+    guest = visit(one, client=given(issuer=ISSUER))
+    guest.authorize()
+    assert guest.call().status == 200
+
+
+@pytest.mark.shows("RE-15", "RE-16")
+def test_a_client_of_another_authorization_server_is_not_shown() -> None:
+    one = server(clients=(KNOWN,))
+    guest = visit(one, client=given(issuer=OTHER))
+    with pytest.raises(AuthorizationError):
+        guest.authorize()
+    assert not one.asked("authorize")
+    assert not one.asked("token")
+
+
+REACHED = ("metadata", "register", "authorize")
+
+
+# What the official suite sets up for clients that have to stop, and more: the authorization server,
+# the resource, the error, and the endpoints that are reached.
+BAD_WORLDS: tuple[tuple[str, Behaviour, dict[str, Any], type[Exception], tuple[str, ...]], ...] = (
+    (
+        "metadata of another issuer",
+        Behaviour(metadata={"issuer": OTHER}),
+        {},
+        InvalidMetadata,
+        ("metadata",),
+    ),
+    (
+        "metadata of an issuer with a slash",
+        Behaviour(metadata={"issuer": f"{ISSUER}/"}),
+        {},
+        InvalidMetadata,
+        ("metadata",),
+    ),
+    (
+        "metadata of another resource",
+        Behaviour(),
+        {"document": {"resource": "https://evil.example.com/mcp"}},
+        InvalidMetadata,
+        (),
+    ),
+    (
+        "no PKCE",
+        Behaviour(metadata={"code_challenge_methods_supported": None}),
+        {},
+        AuthorizationError,
+        ("metadata",),
+    ),
+    (
+        "no page for users",
+        Behaviour(metadata={"authorization_endpoint": None}),
+        {},
+        AuthorizationError,
+        ("metadata",),
+    ),
+    *(
+        (name, Behaviour(redirected={"iss": iss}, metadata=said), {}, AuthorizationError, REACHED)
+        for said in ({}, {"authorization_response_iss_parameter_supported": None})
+        for name, iss in (("wrong issuer", OTHER), ("normalised issuer", f"{ISSUER}/"))
+    ),
+    ("issuer missing", Behaviour(redirected={"iss": None}), {}, AuthorizationError, REACHED),
+    ("another state", Behaviour(redirected={"state": "x"}), {}, AuthorizationError, REACHED),
+    ("refused", Behaviour(redirected={"error": "access_denied"}), {}, OAuthError, REACHED),
+)
+
+
+@pytest.mark.shows("PR-09", "AM-13", "PK-04", "IS-02", "IS-03", "IS-04", "IS-06")
+def test_a_client_stops_where_something_is_wrong() -> None:
+    for name, behaviour, resource, error, reached in BAD_WORLDS:
+        one = server(behaviour=behaviour)
+        with case(name):
+            with pytest.raises(AuthorizationError) as stopped:
+                visit(one, resource).authorize()
+            assert type(stopped.value) is error
+            assert tuple(dict.fromkeys(map(one.endpoint_of, one.requests))) == reached
+
+
+@pytest.mark.shows("SC-02", "SC-03")
+def test_scopes_are_those_of_the_challenge_or_of_the_metadata_or_none() -> None:
+    for name, resource, scope in (
+        ("challenge", {"scopes": ("read",), "document": {"scopes_supported": ["write"]}}, "read"),
+        ("metadata", {"scopes": ("read", "write"), "challenge": {"scope": None}}, "read write"),
+        ("neither", {}, None),
+    ):
+        one = server(scopes=("read", "write"))
+        visit(one, resource).authorize()
+        with case(name):
+            assert one.asked("authorize")[0].query.get("scope") == scope
+
+
+@pytest.mark.shows("RF-02", "RF-03")
+def test_a_refresh_token_is_asked_for_only_where_the_authorization_server_knows_how() -> None:
+    for scopes, scope in ((("read", "offline_access"), "offline_access read"), (("read",), "read")):
+        one = server(scopes=scopes)
+        guest = visit(one, {"scopes": ("read",)})
+        guest.authorize()
+        with case(scopes):
+            assert one.asked("authorize")[0].query["scope"] == scope
+            assert guest.call().status == 200
+
+
+@pytest.mark.shows("SC-08", "SC-09", "SC-12")
+def test_a_step_up_asks_for_what_was_granted_before_and_what_is_needed_now() -> None:
+    one = server(scopes=("read", "write"))
+    guest = visit(one, {"scopes": ("read",)})
+    guest.authorize()
+    guest.resource.needed = frozenset({"write"})
+    known = guest.authorize(operation="tools/call write_file")
+    assert [request.query["scope"] for request in one.asked("authorize")] == ["read", "read write"]
+    assert guest.call().status == 200
+    assert known.requested_scopes == frozenset({"read", "write"})
+    assert len(one.asked("register")) == 1
+    assert len(one.asked("metadata")) == 1, "what a step-up needs is known"
+
+
+@pytest.mark.shows("SC-10")
+def test_more_scopes_are_asked_for_a_few_times_only_for_each_operation() -> None:
+    one = server(scopes=("read", "write"), behaviour=Behaviour(withheld=frozenset({"write"})))
+    guest = visit(one, {"scopes": ("read",)})
+    guest.authorize()
+    guest.resource.needed = frozenset({"write"})
+    for operation in ("tools/call a", "tools/call b"):
+        before = len(one.asked("authorize"))
+        with pytest.raises(AuthorizationError):
+            for _ in range(10):
+                guest.authorize(operation=operation)
+        assert 1 <= len(one.asked("authorize")) - before <= 2
+
+
+def test_a_step_up_without_earlier_knowledge_finds_everything_first() -> None:
+    one = server(scopes=("read", "write"))
+    guest = visit(one, {"scopes": ("read", "write")})
+    token = one.access_token(URL, "read")
+    refusal = guest.world.refusal(guest.resource, {"Authorization": f"Bearer {token}"})
+    assert refusal.status == 403
+    guest.authorize(refusal)
+    assert guest.call().status == 200
+
+
+def test_a_request_that_is_forbidden_for_other_reasons_asks_nobody() -> None:
+    guest = visit(server())
+    for header in ((), ('Bearer error="invalid_token"',), ("Basic",)):
+        with case(header), pytest.raises(AuthorizationError):
+            guest.authorize(Refusal(status=403, www_authenticate=header))
+        assert guest.asked == []
+
+
+def test_a_token_that_is_refused_is_refreshed_without_the_user() -> None:
+    one = server(scopes=("read", "offline_access"))
+    guest = visit(one, {"scopes": ("read",)})
+    first = guest.authorize()
+    one.rotate_keys()
+    second = guest.authorize()
+    assert guest.call().status == 200
+    assert (len(one.asked("authorize")), len(one.asked("token"))) == (1, 2)
+    assert first.tokens
+    assert second.tokens
+    assert first.tokens.refresh_token != second.tokens.refresh_token
+    assert second.requested_scopes == first.requested_scopes
+
+
+def test_a_refresh_before_the_token_ends_asks_for_tokens_alone() -> None:
+    guest = visit(server())
+    guest.authorize()
+    guest.refresh()
+    assert urls(guest.asked) == [f"{ISSUER}/token"]
+    assert guest.call().status == 200
+
+
+def test_a_refresh_token_that_is_refused_is_followed_by_the_grant() -> None:
+    one = server()
+    guest = visit(one)
+    guest.authorize()
+    one.rotate_keys()
+    one.tokens.refresh_tokens.clear()
+    guest.authorize()
+    assert guest.call().status == 200
+    assert len(one.asked("authorize")) == 2
+    assert len(one.asked("register")) == 1
+
+
+def test_a_challenge_for_more_scopes_is_not_answered_by_a_refresh() -> None:
+    one = server(scopes=("read", "write"))
+    guest = visit(one, {"scopes": ("read",)})
+    guest.authorize()
+    one.rotate_keys()
+    guest.resource.needed = frozenset({"read", "write"})
+    guest.authorize()
+    assert guest.call().status == 200
+    assert [request.form["grant_type"] for request in one.asked("token")] == [
+        "authorization_code",
+        "authorization_code",
+    ]
+
+
+def test_a_token_endpoint_that_is_away_does_not_send_the_user_to_a_page() -> None:
+    one = server()
+    guest = visit(one)
+    guest.authorize()
+    one.rotate_keys()
+    for behaviour in ({"stalled": frozenset({"token"})}, {"instead": {"token": UNAVAILABLE}}):
+        one.behave(**behaviour)
+        with case(behaviour), pytest.raises(Unreachable):
+            guest.authorize()
+    assert len(one.asked("authorize")) == 1
+
+
+UNAVAILABLE = Response(status=503)
+
+
+def test_a_registration_that_is_gone_is_made_anew() -> None:
+    one = server(behaviour=NEVER)
+    guest = visit(one)
+    guest.authorize()
+    one.rotate_keys()
+    refusal = guest.world.refusal(guest.resource)
+
+    def forgetful(step: Step) -> Given:
+        given = guest.world(step)
+        if len(one.asked("authorize")) == 2 and len(one.asked("register")) == 1:
+            one.clients.known.clear()
+        return given
+
+    flow = authorize(guest.settings, guest.known, refusal, redirect_uri=REDIRECT_URI)
+    guest.known = play(flow, forgetful)
+    assert guest.call().status == 200
+    assert len(one.asked("register")) == 2
+
+
+def test_a_registration_of_just_now_that_is_not_known_is_an_error() -> None:
+    one = server(behaviour=Behaviour(instead={"token": UNKNOWN}))
+    with pytest.raises(OAuthError):
+        visit(one).authorize()
+    assert len(one.asked("register")) == 1
+
+
+def test_a_client_that_was_never_registered_is_not_tried_twice() -> None:
+    document = {"client_id": ABOUT, "client_name": "App", "redirect_uris": [REDIRECT_URI]}
+    rows: tuple[dict[str, Any], ...] = ({"client": given()}, {"client_metadata_url": ABOUT})
+    for settings in rows:
+        one = server(clients=(KNOWN,), documents={ABOUT: document}, behaviour=NEVER)
+        guest = visit(one, **settings)
+        guest.authorize()
+        one.rotate_keys()
+        one.behave(instead={"token": UNKNOWN})
+        with case(settings), pytest.raises(OAuthError):
+            guest.authorize()
+        assert (len(one.asked("register")), len(one.asked("authorize"))) == (0, 2)
+
+
+UNKNOWN = json_response({"error": "invalid_client"}, 401)
+
+
+@pytest.mark.shows("RE-15", "RE-17", "TK-06", "PR-08")
+def test_another_authorization_server_gets_nothing_that_belongs_to_the_one_before() -> None:
+    scopes = ("read", "write")
+    first = server(scopes=scopes, behaviour=Behaviour(odd="-first"))
+    second = server(issuer=OTHER, scopes=scopes)
+    resource = Resource([first], scopes=("read",))
+    guest = Visit(first, second, resource)
+    before = guest.authorize()
+    resource.servers[:] = [second]
+    resource.needed = frozenset({"write"})
+    after = guest.authorize()
+    assert guest.call().status == 200
+    assert after.server
+    assert after.server.issuer == OTHER
+    assert after.client
+    assert before.client
+    assert after.client != before.client
+    assert before.tokens
+    assert len(first.asked("token")) == 1, "its refresh token is of no use any more"
+    shown = [f"{request.url} {request.body!r} {request.headers}" for request in second.requests]
+    assert "-first" in before.client.client_id
+    for secret in (before.tokens.refresh_token, before.tokens.access_token, "-first"):
+        assert secret
+        assert not any(secret in text for text in shown)
+    assert second.asked("authorize")[0].query["scope"] == "write"
+
+
+@pytest.mark.shows("PR-08", "RE-16")
+def test_of_several_authorization_servers_the_one_that_is_known_is_asked() -> None:
+    first, second = server(), server(issuer=OTHER, clients=(KNOWN,))
+    for settings, listed, asked in (
+        ({}, [first, second], first),
+        ({"client": given(issuer=OTHER)}, [first, second], second),
+    ):
+        guest = Visit(first, second, Resource(listed), **settings)
+        guest.authorize()
+        with case(settings):
+            assert guest.known.server
+            assert guest.known.server.issuer == asked.issuer
+    resource = Resource([first])
+    guest = Visit(first, second, resource)
+    guest.authorize()
+    first.rotate_keys()
+    resource.servers[:] = [second, first]
+    known = guest.authorize()
+    assert known.server
+    assert known.server.issuer == ISSUER, "it is still listed"
+
+
+def test_a_client_without_an_issuer_stays_with_the_first_server_that_saw_it() -> None:
+    first, second = server(clients=(KNOWN,)), server(issuer=OTHER, clients=(KNOWN,))
+    resource = Resource([first])
+    guest = Visit(first, second, resource, client=given())
+    guest.authorize()
+    resource.servers[:] = [second]
+    with pytest.raises(AuthorizationError):
+        guest.authorize()
+    assert not second.asked("authorize")
+
+
+KEY = key_of("client")
+PLATFORM = key_of("platform")
+IDP = "https://idp.example.com"
+
+
+@pytest.mark.shows("CC-01", "CC-02", "CC-04")
+def test_a_program_gets_tokens_for_itself() -> None:
+    signing = replace(
+        KNOWN,
+        client_secret=None,
+        auth_method="private_key_jwt",
+        jwks={"keys": [public_jwk(KEY)]},
+    )
+    for client, known in (
+        (given(), KNOWN),
+        (given(client_secret=None, private_key=private_pem(KEY)), signing),
+    ):
+        one = server(clients=(known,))
+        guest = visit(one, {"scopes": ("read",)}, grant=ClientCredentials(), client=client)
+        with case(client):
+            guest.authorize()
+            assert guest.call().status == 200
+            assert not one.asked("register")
+            assert one.asked("token")[0].form["scope"] == "read"
+            guest.refresh()
+            assert urls(guest.asked) == [f"{ISSUER}/token"]
+            assert one.asked("token")[1].form == one.asked("token")[0].form or client.private_key
+
+
+def test_a_program_without_a_client_is_not_registered() -> None:
+    one = server()
+    with pytest.raises(AuthorizationError):
+        visit(one, grant=ClientCredentials()).authorize()
+    assert [one.endpoint_of(request) for request in one.requests] == ["metadata"]
+
+
+def workload(audience: str) -> str:
+    """The JWT that a platform gives."""
+    claims = {"iss": "https://platform.example.com", "sub": "w", "aud": audience}
+    return signed({**claims, "exp": 2**40}, PLATFORM)
+
+
+TRUSTED = TrustedIssuer(issuer="https://platform.example.com", keys=KeySet([PLATFORM]))
+
+
+@pytest.mark.shows("WI-01", "WI-02", "WI-04")
+def test_a_workload_gets_tokens_once_and_does_not_insist() -> None:
+    one = server(trusted=(TRUSTED,), behaviour=Behaviour(registration=False))
+    for client in (None, ClientInformation(client_id="w")):
+        guest = visit(one, grant=WorkloadIdentity(assertion=workload), client=client)
+        guest.authorize()
+        with case(client):
+            assert guest.call().status == 200
+    refused = server(trusted=(), behaviour=Behaviour(registration=False))
+    grant = WorkloadIdentity(assertion=workload("https://wrong.example.com"))
+    for error in ("invalid_grant", "invalid_client", "unauthorized_client"):
+        answer = json_response({"error": error}, 400)
+        refused.behave(instead={"token": answer})
+        before = len(refused.asked("token"))
+        with case(error), pytest.raises(OAuthError):
+            visit(refused, grant=grant).authorize()
+        assert len(refused.asked("token")) - before == 1
+    assert not refused.asked("authorize")
+
+
+@pytest.mark.shows("EM-01", "EM-02", "EM-03")
+def test_an_enterprise_decides_with_its_identity_provider() -> None:
+    login = Client(
+        client_id="login",
+        grant_types=("urn:ietf:params:oauth:grant-type:token-exchange",),
+        metadata={"id_jag_client_id": "given"},
+    )
+    provider_key, user_key = key_of("provider"), key_of("users")
+    users = TrustedIssuer(issuer=IDP, keys=KeySet([user_key]))
+    provider = server(issuer=IDP, clients=(login,), trusted=(users,), key=provider_key)
+    jag = TrustedIssuer(issuer=IDP, keys=KeySet([provider_key]))
+    one = server(clients=(KNOWN,), trusted=(jag,))
+    id_token = signed({"iss": IDP, "sub": "ada", "aud": "login", "exp": 2**40}, user_key)
+    grant = EnterpriseManaged(
+        identity_provider=IDP,
+        subject_token=id_token,
+        client=ClientInformation(client_id="login"),
+    )
+    resource = Resource([one], scopes=("read",))
+    guest = Visit(provider, one, resource, grant=grant, client=given())
+    guest.authorize()
+    assert guest.call().status == 200
+    [exchange] = provider.asked("token")
+    assert (exchange.form["audience"], exchange.form["resource"]) == (ISSUER, URL)
+    assert claims_of(one.asked("token")[0].form["assertion"])["client_id"] == "given"
+    assert not one.asked("register")
+
+
+@pytest.mark.shows("DP-01", "DP-02", "DP-03")
+def test_tokens_are_bound_to_the_key_of_the_client() -> None:
+    for nonce in (None, "a-nonce"):
+        for scheme in ("Bearer", "DPoP"):
+            one = server()
+            one.proofs.nonce = nonce
+            guest = visit(one, {"scheme": scheme}, dpop=DPoP())
+            known = guest.authorize()
+            with case((nonce, scheme)):
+                assert known.tokens
+                assert known.tokens.token_type == "DPoP"
+                assert guest.call().status == 200
+                assert "dpop_jkt" in one.asked("authorize")[0].query
+                guest.refresh()
+                assert guest.call().status == 200
+
+
+def test_tokens_are_not_bound_where_the_authorization_server_cannot_unless_they_have_to() -> None:
+    cannot = Behaviour(metadata={"dpop_signing_alg_values_supported": None})
+    others = Behaviour(metadata={"dpop_signing_alg_values_supported": ["EdDSA"]})
+    for behaviour in (cannot, others):
+        guest = visit(server(behaviour=behaviour), dpop=DPoP())
+        known = guest.authorize()
+        with case(behaviour):
+            assert known.tokens
+            assert known.tokens.token_type == "Bearer"
+            assert guest.call().status == 200
+    ignoring = Behaviour(issued={"token_type": "Bearer"})
+    one = server(behaviour=ignoring)
+    with pytest.raises(AuthorizationError):
+        visit(one, dpop=DPoP(), dpop_required=True).authorize()
+
+
+def test_a_resource_that_takes_bound_tokens_only_needs_a_key() -> None:
+    one = server()
+    with pytest.raises(AuthorizationError, match="DPoP"):
+        visit(one, {"scheme": "DPoP"}).authorize()
+    assert not one.asked("token")
+    unsaid = Behaviour(metadata={"dpop_signing_alg_values_supported": None})
+    guest = visit(server(behaviour=unsaid), {"scheme": "DPoP"}, dpop=DPoP())
+    guest.authorize()
+    assert guest.call().status == 200
+    guest.refresh()
+    assert guest.call().status == 200, "bound as before"
+
+
+def test_dpop_cannot_be_required_without_a_key() -> None:
+    with pytest.raises(ValueError, match="dpop"):
+        OAuthSettings(dpop_required=True)
+
+
+def test_there_is_nothing_to_refresh_before_there_are_tokens() -> None:
+    guest = visit(server(behaviour=NEVER))
+    with pytest.raises(AuthorizationError):
+        guest.refresh()
+    guest.authorize()
+    with pytest.raises(AuthorizationError):
+        guest.refresh()
+
+
+def test_tokens_can_be_had_before_any_request_is_refused() -> None:
+    guest = visit(server(), {"where": frozenset({"path"})})
+    flow = authorize(guest.settings, guest.known, redirect_uri=REDIRECT_URI)
+    guest.known = play(flow, guest.world)
+    assert guest.call().status == 200
+
+
+@pytest.mark.shows("EM-05", "TK-02", "RF-01")
+def test_no_secret_is_in_a_url_or_in_what_an_authorization_shows_of_itself() -> None:
+    one = server(clients=(KNOWN,))
+    guest = visit(one, client=given(), dpop=DPoP())
+    known = guest.authorize()
+    assert known.tokens
+    assert known.tokens.refresh_token
+    hidden = (known.tokens.access_token, known.tokens.refresh_token, "s/1", "s%2F1")
+    shown = [repr(known), repr(guest.settings), *urls(guest.asked), *map(repr, guest.asked)]
+    for text in shown:
+        assert not any(secret in text for secret in hidden), text
+
+
+def test_a_redirect_uri_is_needed_only_where_a_user_is_asked() -> None:
+    one = server(clients=(KNOWN,))
+    guest = visit(one, grant=ClientCredentials(), client=given())
+    refusal = guest.world.refusal(guest.resource)
+    assert play(authorize(guest.settings, guest.known, refusal), guest.world).tokens
+    asking = visit(one, client=given())
+    with pytest.raises(AuthorizationError):
+        play(authorize(asking.settings, asking.known, refusal), asking.world)
