@@ -1,52 +1,91 @@
-"""Servers that want tokens, for tests: the tokens, and who has them."""
+"""An MCP server that takes the tokens of an authorization server, and a user: on real sockets."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
-from support.sessions.talking import pkg
+import httpx2
 
-READING, WRITING, OTHER, BOUND = "r" * 16, "w" * 16, "o" * 16, "b" * 16
-KEY = {"cnf": {"jkt": "k" * 43}}
-TOKENS: Mapping[str, pkg.Principal] = {
-    READING: pkg.Principal("ada", frozenset({"read"}), {"tenant": "one"}, 4e9),
-    WRITING: pkg.Principal("ada", frozenset({"read", "write"}), {"tenant": "two"}),
-    OTHER: pkg.Principal("ben", frozenset({"read", "write"})),
-    BOUND: pkg.Principal("ada", frozenset({"read"}), KEY),
-    "e" * 16: pkg.Principal("eve", frozenset({"read"}), expires_at=1.0),
-}
-RESOURCE = pkg.ProtectedResource(
-    url="https://mcp.example.com/mcp", authorization_servers=["https://login.example.com"]
-)
-METADATA = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
+from support.auth.authorization_server import AuthorizationServer
+from support.auth.hosting import Hosted
+from support.auth.messages import Request
+from support.auth.resource import Resource
+from support.http.serving import app_of, booted
+from support.sessions.talking import tools
 
 
-def bearing(token: str, scheme: str = "Bearer") -> dict[str, str]:
-    """The header field that shows a token."""
-    return {"authorization": f"{scheme} {token}"}
+async def echo(session: Any, params: Any) -> str:
+    """A tool that says its name."""
+    return str(params.name)
 
 
-def guarded(**chosen: Any) -> pkg.Authentication:
-    """An authentication that knows the tokens."""
-    given: dict[str, Any] = {"verify": pkg.static_tokens(TOKENS), **chosen}
-    return pkg.Authentication(**given)
+@dataclass(kw_only=True)
+class User:
+    """Logs in wherever a page asks for that, with the browser of a test."""
+
+    pages: list[str] = field(default_factory=list[str])
+    redirects: list[str] = field(default_factory=list[str])
+
+    async def open(self, url: str) -> bool:
+        """Open a page, and come to where it redirects."""
+        self.pages.append(url)
+        async with httpx2.AsyncClient(verify=False, trust_env=False) as browser:
+            response = await browser.get(url)
+            self.redirects.append(response.headers["location"])
+            await browser.get(self.redirects[-1])
+        return True
 
 
-def challenged(response: Any) -> list[str]:
-    """The challenges of a response, each a header field."""
-    found: list[str] = response.headers.get_list("www-authenticate")
-    return found
+class Guarded:
+    """An MCP server, its authorization server and the metadata of both, as one application."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.hosted = Hosted()
+        self.url = ""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] != "/mcp":
+            await self.hosted(scope, receive, send)
+            return
+        fields = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+        request = Request(method=scope["method"], url=self.url, headers=fields)
+        response = self.resource.answer(request)
+        if response.status == 200:
+            await self.app(scope, receive, send)
+            return
+        headers = [(name.encode(), value.encode()) for name, value in response.headers.items()]
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        await send({"type": "http.response.body", "body": response.body})
+
+    @property
+    def server(self) -> AuthorizationServer:
+        """The first of the authorization servers."""
+        return self.resource.servers[0]
+
+    @property
+    def resource(self) -> Resource:
+        """The MCP server, as a protected resource."""
+        (found,) = (part for part in self.hosted.parts if isinstance(part, Resource))
+        return found
 
 
-def allowing(*scopes: str) -> dict[str, str]:
-    """The header field with a token that allows these, for `telling`."""
-    return bearing(".".join(("ada", *scopes)))
-
-
-def telling(**chosen: Any) -> pkg.Authentication:
-    """An authentication whose tokens say themselves what they allow."""
-
-    async def verify(token: str) -> pkg.Principal:
-        id, *scopes = token.split(".")
-        return pkg.Principal(id, frozenset(scopes))
-
-    return guarded(verify=verify, **chosen)
+@asynccontextmanager
+async def guarded(
+    revision: str,
+    setup: Mapping[str, Any] | None = None,
+    resource: Mapping[str, Any] | None = None,
+) -> AsyncGenerator[Guarded, None]:
+    """Serve the tool `echo` in a revision; `setup` and `resource` are of `Setup` and its pair."""
+    app = app_of(tools(revision, echo))
+    guard = Guarded(app)
+    async with booted(guard, lifespan="off") as port:
+        guard.hosted.origin = f"http://127.0.0.1:{port}"
+        guard.url = f"{guard.hosted.origin}/mcp"
+        server = AuthorizationServer(issuer=f"{guard.hosted.origin}/login", **(setup or {}))
+        guard.hosted.parts += [server, Resource([server], url=guard.url, **(resource or {}))]
+        try:
+            yield guard
+        finally:
+            await app.close()
