@@ -213,7 +213,7 @@ CONTENTS: Final = (
             ),
             ("http.server.options", ("HttpOptions",)),
             ("http.server.protected_resource", ("ProtectedResource",)),
-            ("http.server.resource_metadata", ("metadata_app",)),
+            ("http.server.resource_metadata", ("MetadataApp", "metadata_app")),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
             ("sharing.engine", ("EngineUnavailable", "Shared")),
@@ -249,7 +249,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"telemetry"}),
-        {"core": ("connection_errors", "middleware", "telemetry")},
+        {"core": ("connection_errors", "http_request", "middleware", "telemetry")},
         (("core.telemetry", ("Telemetry",)),),
     ),
     Contents(

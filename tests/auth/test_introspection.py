@@ -241,6 +241,19 @@ async def test_tokens_for_which_nobody_waits_any_more_are_in_nobodys_way() -> No
     assert len(asyncio.all_tasks()) == 1
 
 
+def test_tokens_can_be_asked_about_in_one_loop_after_another() -> None:
+    issuer = Issuer()
+    verify = introspection(issuer, endpoint=ENDPOINT, max_requests=1, cache=TokenCache(lifetime=0))
+    known = ["one", "two", "three"]
+    issuer.known = {token: {**ACTIVE} for token in known}
+
+    async def several() -> None:
+        assert len(await asyncio.gather(*map(verify, known))) == 3
+
+    for _ in range(2):
+        asyncio.run(several())
+
+
 def test_the_server_has_to_show_who_it_is() -> None:
     with pytest.raises(ValueError, match="metadata"):
         introspection(Issuer(), issuer="login")

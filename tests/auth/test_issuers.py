@@ -57,6 +57,7 @@ async def test_a_token_of_nobody_who_is_known_is_refused_without_asking() -> Non
         issuer.token(iss=[ISSUER]),
         *("opaque", "", "..", "a.b.c", f"a.{'A' * 100_000}.c", "a.ü.c"),
         forged({}, {}).replace("e30", "W10"),
+        forged({}, {"iss": ISSUER, "more": "a" * 100_000}),
     ):
         with case(token[:50]), pytest.raises(TokenRefused, match="issuer that is not accepted"):
             await verify(token)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.auth.client.steps import Fetched
 from mcp_protogen.runtime.auth.errors import Unreachable
+from mcp_protogen.runtime.auth.server import keys as keys_module
 from mcp_protogen.runtime.auth.server.keys import JwksUri, keys_of
 from mcp_protogen.runtime.auth.signing import PrivateKey
 from mcp_protogen.runtime.auth.urls import server_metadata_urls
@@ -79,6 +80,27 @@ async def test_metadata_is_looked_for_where_it_may_be() -> None:
             assert [*server_metadata_urls(issuer)] == [
                 f"https://a.example{path}" for path in expected
             ]
+
+
+async def test_a_page_for_people_is_no_metadata() -> None:
+    issuer = Issuer()
+    page = Fetched(status=200, headers={"content-type": "text/html; charset=utf-8"}, body=b"Hello")
+    issuer.answers[f"{ISSUER}{WELL_KNOWN}"] = page
+    openid = f"{ISSUER}/.well-known/openid-configuration"
+    issuer.answers[openid] = document({"issuer": ISSUER, "jwks_uri": JWKS})
+    keys = JwksUri.of_issuer(ISSUER, fetch=issuer.fetch, clock=issuer.clock)
+    assert await kids(keys) == ["first"]
+
+
+async def test_a_request_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    issuer = Issuer(gate=asyncio.Event())
+    monkeypatch.setattr(keys_module, "_PATIENCE", 0.01)
+    keys = keys_at(issuer)
+    with pytest.raises(VerifierUnavailable):
+        await kids(keys)
+    issuer.gate = None
+    issuer.clock.now += 5
+    assert await kids(keys) == ["first"]
 
 
 async def test_metadata_of_another_issuer_is_not_used(caplog: pytest.LogCaptureFixture) -> None:

@@ -47,6 +47,7 @@ class Toolkit:
         if issubclass(cls, Handlers) and servers and order.index(servers[0]) < order.index(Toolkit):
             after = servers[0].__name__
             raise TypeError(f"class {cls.__name__}: Toolkit has to come before {after}")
+        cls.__mcp_wants_scopes__ = False
         for marked in marked_in(cls):
             name = marked.attribute
             apps = [base for base in order if "IMPLEMENTATION" in base.__dict__]

@@ -84,10 +84,13 @@ def _check_no_tokens(servers: Iterable[Server], routes: Iterable[Route]) -> None
         if route.authenticated:
             raise ValueError(f"{route} wants a token: {advice}")
     for server in servers:
-        is_class = isinstance(server, type)
-        if server.__mcp_wants_scopes__ if is_class else server.__mcp_runtime__.wants_scopes:
-            name = server.__name__ if is_class else type(server).__name__
-            raise ValueError(f"{name} has something that needs scopes of a token: {advice}")
+        if isinstance(server, type):
+            # Each session is to get an object of it.
+            name, wants = server.__name__, server.__mcp_wants_scopes__
+        else:
+            name, wants = type(server).__name__, server.__mcp_runtime__.wants_scopes
+        if wants:
+            raise ValueError(f"{name} has what needs scopes of a token: {advice}")
 
 
 def _routes_of(servers: Iterable[Server]) -> Iterator[Route]:

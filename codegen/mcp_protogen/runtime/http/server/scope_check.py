@@ -27,11 +27,12 @@ class ScopeCheck:
         self._by_method: Mapping[str, frozenset[str]] = {}
         if authentication is not None:
             self._by_method = authentication.needed_by
+        self._has_methods = bool(self._by_method)
         self._log = Throttle(getLogger(__name__))
 
     def asks(self, connection: ServerConnection) -> bool:
         """Return whether anything on a connection may need scopes, as it mostly does not."""
-        return connection.bound_server.runtime.wants_scopes or bool(self._by_method)
+        return connection.bound_server.runtime.wants_scopes or self._has_methods
 
     async def check(
         self,
@@ -53,7 +54,7 @@ class ScopeCheck:
 
     def check_methods(self, calls: Iterable[Call], exchange: HttpExchange) -> None:
         """Do as `check` for calls that are about no item."""
-        if self._by_method:
+        if self._has_methods:
             calls = list(calls)
             self._refuse_without(self._needed_by_methods(calls), calls, exchange)
 
@@ -68,10 +69,14 @@ class ScopeCheck:
             return
         if self._authentication is not None:
             needed |= self._authentication.needed
-        error, id = InsufficientScope(needed), _id_of(calls)
+        raise self.refusal(exchange, InsufficientScope(needed), _id_of(calls))
+
+    def refusal(
+        self, exchange: HttpExchange, error: InsufficientScope, id: RequestId | None = None
+    ) -> HttpRefusal:
         fields = self.challenge(exchange, error)
         text, code = error.message, error.code
-        raise HttpRefusal(error.status, text, code=code, id=id, data=error.data, fields=fields)
+        return HttpRefusal(error.status, text, code=code, id=id, data=error.data, fields=fields)
 
     def challenge(self, exchange: HttpExchange, error: InsufficientScope) -> tuple[Field, ...]:
         """Return the challenge that says what a token needs, if there is one to get."""
