@@ -1,6 +1,7 @@
 """The notes server of `examples/authorization` behind its identity provider, both as processes."""
 
 import asyncio
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,11 +38,12 @@ class Notes:
             auth = ("notes-robot", SECRET)
             return await client.post(f"{self.issuer}/token", data=given, auth=auth)
 
-    async def run_client(self, *arguments: str) -> tuple[int, str]:
+    async def run_client(self, *arguments: str, **environment: str) -> tuple[int, str]:
         """Run the client of the example; its exit code, and what it wrote."""
+        variables = {"PYTHONPATH": str(self.folder), "BROWSER": COMMAND, **environment}
         process = await asyncio.create_subprocess_exec(
-            *("env", f"PYTHONPATH={self.folder}", f"BROWSER={COMMAND}"),
             *(sys.executable, "-P", EXAMPLE / "notes_client.py", self.url, *arguments),
+            env={**os.environ, **variables},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
