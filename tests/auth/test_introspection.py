@@ -60,8 +60,11 @@ async def test_the_server_asks_as_a_client_in_the_body_of_a_post() -> None:
     asked = issuer.asked[-1]
     assert (asked.method, asked.url) == ("POST", ENDPOINT)
     form = parse_qs((asked.body or b"").decode())
-    assert (form["token"], form["token_type_hint"]) == ([TOKEN], ["access_token"])
-    assert "client_secret" not in form
+    assert form == {
+        "token": [TOKEN],
+        "token_type_hint": ["access_token"],
+        "client_id": ["mcp:server"],
+    }
     # RFC 6749, section 2.3.1: both are encoded before they are joined.
     pair = b64encode(b"mcp%3Aserver:s3cret%3A%C3%BC").decode()
     assert asked.headers["authorization"] == f"Basic {pair}"
