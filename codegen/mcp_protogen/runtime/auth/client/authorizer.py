@@ -77,8 +77,7 @@ class ResourceAuthorizer:
         self._origin = origin(urlsplit(url))
         self._known = Authorization(url=url)
         self._is_loaded = False
-        self._last_renewed: Tokens | None = None
-        """Those that are used until a server refuses them, however soon they end."""
+        self._refused_refresh: Tokens | None = None
         self._running: _Shared | None = None
 
     # What `Authorizer` says.
@@ -143,7 +142,7 @@ class ResourceAuthorizer:
     def _is_due(self) -> bool:
         """Return whether the tokens should be replaced before they are sent."""
         tokens = self._known.tokens
-        if tokens is None or tokens.expires_at is None or tokens is self._last_renewed:
+        if tokens is None or tokens.expires_at is None or tokens is self._refused_refresh:
             return False
         renewable = tokens.refresh_token is not None or not isinstance(
             self._settings.grant, AuthorizationCode
@@ -160,8 +159,8 @@ class ResourceAuthorizer:
             except AuthorizationError as error:
                 _log.info("the token for %s could not be refreshed: %s", self._known.url, error)
         if self._is_due():
-            # The refresh failed, or tokens of this server last a few seconds only.
-            self._last_renewed = self._known.tokens
+            # Also where tokens last a few seconds only: they would never be sent.
+            self._refused_refresh = self._known.tokens
 
     async def _load(self) -> None:
         found = await stored.load(self._environment.storage, self._settings, self._known.url)
@@ -191,7 +190,7 @@ class ResourceAuthorizer:
 
     async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
         self._known = await carried_out(flow, self._fetch, place)
-        self._last_renewed = None
+        self._refused_refresh = None
         try:
             await stored.save(self._environment.storage, self._settings, self._known)
         except Exception:
