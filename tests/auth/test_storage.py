@@ -261,3 +261,11 @@ async def test_what_is_kept_and_makes_no_sense_is_not_used_and_not_shown(
             assert await stored.load(storage, SETTINGS, URL) == replace(KNOWN, tokens=None)
             assert "not usable" in caplog.text
             assert "secret" not in caplog.text
+
+
+async def test_the_query_of_a_url_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    storage, url = MemoryStorage(), f"{URL}?key=secret"
+    await storage.set(json.dumps(["server", url]), "[]")
+    assert await stored.load(storage, SETTINGS, url) == Authorization(url=url)
+    assert URL in caplog.text
+    assert "secret" not in caplog.text

@@ -17,6 +17,7 @@ from ..challenge import token_param
 from ..errors import AuthorizationError
 from ..urls import origin
 from . import stored
+from .documents import shown
 from .flow import authorize, refresh
 from .grants import AuthorizationCode
 from .scopes import forget_step_ups, is_for_scopes
@@ -135,6 +136,11 @@ class ResourceAuthorizer:
     # How tokens are got.
 
     @property
+    def _url(self) -> str:
+        """The URL of the server, for the log."""
+        return shown(self._known.url)
+
+    @property
     def _shown(self) -> str | None:
         tokens = self._known.tokens
         return None if tokens is None else f"{tokens.token_type} {tokens.access_token}"
@@ -157,7 +163,7 @@ class ResourceAuthorizer:
             try:
                 await self._carry_out(refresh(self._settings, self._known))
             except AuthorizationError as error:
-                _log.info("the token for %s could not be refreshed: %s", self._known.url, error)
+                _log.info("the token for %s could not be refreshed: %s", self._url, error)
         if self._is_due():
             # Also where tokens last a few seconds only: they would never be sent.
             self._refused_refresh = self._known.tokens
@@ -195,7 +201,7 @@ class ResourceAuthorizer:
             await stored.save(self._environment.storage, self._settings, self._known)
         except Exception:
             # The tokens are there, and the user should not have to log in for nothing.
-            _log.exception("the tokens for %s could not be stored", self._known.url)
+            _log.exception("the tokens for %s could not be stored", self._url)
 
     async def forget(self) -> None:
         """Forget the tokens, here and in the storage."""

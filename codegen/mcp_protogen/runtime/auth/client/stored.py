@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ..urls import same_identifier
+from .documents import shown
 from .settings import OAuthSettings
 from .storage import TokenStorage
 from .values import Authorization, ClientInformation, ResourceMetadata, ServerMetadata, Tokens
@@ -136,7 +137,8 @@ async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
         found: T = TypeAdapter(type).validate_json(text)
     except ValidationError as error:
         # Its text would show what is wrong, and that may be a secret.
-        _log.warning("what is kept under %s is not usable: %d problems", key, error.error_count())
+        count = error.error_count()
+        _log.warning("what is kept under %s is not usable: %d problems", shown(key), count)
         return None
     return found
 
