@@ -198,3 +198,9 @@ def test_a_secret_is_for_one_server_unless_it_is_said_who_may_see_it() -> None:
             oauth = OAuth(**settings)
             assert oauth.authorizer(URL) is oauth.authorizer(URL)
             oauth.authorizer("https://second.example/mcp")
+
+
+async def test_a_server_that_takes_no_token_has_its_user_log_in_once() -> None:
+    site = Site(Behaviour(claims={"aud": "https://other.example"}))
+    assert await site.call() == 401
+    assert len(site.server.asked("authorize")) == 1

@@ -119,7 +119,9 @@ class ResourceAuthorizer:
         if _wants_nonce(last):
             return sum(map(_wants_nonce, exchanges)) <= _MOST_NONCES
         sent = last.fields.get("authorization")
-        if last.status == 401 and sum(_is_unauthorized(one) for one in exchanges) > _MOST_TOKENS:
+        # Where there was no token at first, the one that is refused is new already.
+        most = _MOST_TOKENS if "authorization" in exchanges[0].fields else 1
+        if last.status == 401 and sum(map(_is_unauthorized, exchanges)) > most:
             return False
 
         async def authorized() -> None:

@@ -20,6 +20,9 @@ OFFLINE_ACCESS: Final = "offline_access"
 _SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
 """What a scope is made of (RFC 6749, section 3.3); no server could grant others."""
 
+_MOST_SCOPES: Final = 1000
+"""How many are asked for together: those of each challenge are kept."""
+
 _MOST_OPERATIONS: Final = 256
 """How many operations are kept in mind; the oldest ones are forgotten."""
 
@@ -42,12 +45,15 @@ def scopes_to_ask_for(
     """Return the scopes of the next request for a token; none to leave the parameter out.
 
     They are those of the challenge, beside all that were asked for or granted before. What is not
-    asked for is more: what the resource supports counts only where neither says anything.
+    asked for is more: what the resource supports counts only where neither says anything. Raises
+    `AuthorizationError` where a server has asked for too many.
     """
     challenged = challenged_scopes(refusal)
     scopes = _before(known) | challenged
     if not scopes or (refusal and is_for_scopes(refusal) and not challenged):
         scopes |= _usual(settings, known)
+    if len(scopes) > _MOST_SCOPES:
+        raise AuthorizationError("The server wants more scopes than anybody could grant")
     return _with_offline_access(scopes, settings, known)
 
 
