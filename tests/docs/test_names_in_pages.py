@@ -16,7 +16,8 @@ REVISIONS: Final = [f"{NAME}.v2025_11_25", f"{NAME}.v2026_07_28"]
 PAGES: Final = tuple(
     name
     for name in (
-        *("app.md", "asking.md", "calling.md", "connecting.md", "http.md", "middleware.md"),
+        *("app.md", "asking.md", "authorization-clients.md", "calling.md", "connecting.md"),
+        *("http.md", "middleware.md"),
         *(
             "models.md",
             "many-machines.md",
@@ -54,7 +55,8 @@ SPACES: Final = [
 ]
 # What is no name of the package: fields of headers, JSON, and what stands for the reader's own.
 OTHERS: Final[dict[str, set[str]]] = {
-    "connecting.md": {"Weather"},
+    "authorization-clients.md": {"Authorization", "Authorizer", "authorizer"},
+    "connecting.md": {"Authorization", "Weather"},
     # The interfaces of engines are not among the names of a package.
     "many-machines.md": {
         *("Bus", "Change", "Engine", "EventStore", "GAP", "Letter", "Mail", "SessionStore"),

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from support.auth.signed import claims_of
 from support.peers.oauth_visits import Guarded, guarded, seen_by
 from support.peers.visits import Peers
 
