@@ -18,6 +18,7 @@ from ..challenge import token_param
 from ..errors import AuthorizationError
 from ..urls import origin
 from . import stored
+from .documents import shown
 from .flow import authorize, refresh
 from .grants import AuthorizationCode
 from .scopes import forget_step_ups, is_for_scopes
@@ -98,9 +99,13 @@ class ResourceAuthorizer:
         return fields
 
     async def prepare(self) -> None:
-        await self._alone("prepare", self._prepared)
+        # A refresh token counts once: what it gave would be lost with the request that needed it.
+        await self._alone("prepare", self._prepared, lasts=True)
 
     def refuses(self, exchange: Exchange) -> bool:
+        if origin(urlsplit(exchange.url)) != self._origin:
+            # Who else answers has no say in where the user logs in.
+            return False
         if self._settings.dpop is not None:
             for nonce in exchange.values("dpop-nonce"):
                 self._settings.dpop.take_nonce(exchange.url, {"dpop-nonce": nonce})
@@ -118,7 +123,9 @@ class ResourceAuthorizer:
         if _wants_nonce(last):
             return sum(map(_wants_nonce, exchanges)) <= _MOST_NONCES
         sent = last.fields.get("authorization")
-        if last.status == 401 and sum(_is_unauthorized(one) for one in exchanges) > _MOST_TOKENS:
+        # Where there was no token at first, the one that is refused is new already.
+        most = _MOST_TOKENS if "authorization" in exchanges[0].fields else 1
+        if last.status == 401 and sum(map(_is_unauthorized, exchanges)) > most:
             return False
 
         async def authorized() -> None:
@@ -133,6 +140,11 @@ class ResourceAuthorizer:
         return True
 
     # How tokens are got.
+
+    @property
+    def _url(self) -> str:
+        """The URL of the server, for the log."""
+        return shown(self._known.url)
 
     @property
     def _shown(self) -> str | None:
@@ -154,12 +166,13 @@ class ResourceAuthorizer:
             # Another process may have replaced them, and refresh tokens count once.
             await self._load()
         if self._is_due():
-            tokens = self._known.tokens
             try:
                 await self._carry_out(refresh(self._settings, self._known))
             except AuthorizationError as error:
-                _log.info("the token for %s could not be refreshed: %s", self._known.url, error)
-                self._refused_refresh = tokens
+                _log.info("the token for %s could not be refreshed: %s", self._url, error)
+        if self._is_due():
+            # Also where tokens last a few seconds only: they would never be sent.
+            self._refused_refresh = self._known.tokens
 
     async def _load(self) -> None:
         found = await stored.load(self._environment.storage, self._settings, self._known.url)
@@ -199,7 +212,7 @@ class ResourceAuthorizer:
             await stored.save(self._environment.storage, self._settings, self._known)
         except Exception:
             # The tokens are there, and the user should not have to log in for nothing.
-            _log.exception("the tokens for %s could not be stored", self._known.url)
+            _log.exception("the tokens for %s could not be stored", self._url)
 
     async def forget(self) -> None:
         """Forget the tokens, here and in the storage."""
@@ -210,24 +223,28 @@ class ResourceAuthorizer:
         await stored.forget(self._environment.storage, self._known)
         self._known = Authorization(url=self._known.url)
 
-    async def _alone(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
+    async def _alone(
+        self, purpose: str, work: Callable[[], Awaitable[None]], *, lasts: bool = False
+    ) -> None:
         """Do some work when no other goes on; what is done already for the same is done for all."""
         while (running := self._running) is not None and running.is_open:
             if running.purpose == purpose:
                 return await running.ended()
             try:
                 await running.ended()
-            except AuthorizationError as error:
+            except Exception as error:
+                # Whoever it was for is told.
                 _log.info("another request was not authorized: %s", type(error).__name__)
-        self._running = _Shared(purpose, work)
+        self._running = _Shared(purpose, work, lasts)
         await self._running.ended()
 
 
 class _Shared:
-    """Work that several wait for; it is cancelled when nobody waits any more."""
+    """Work that several wait for; if nobody does any more, it is cancelled unless it `lasts`."""
 
-    def __init__(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, purpose: str, work: Callable[[], Awaitable[None]], lasts: bool) -> None:
         self.purpose: Final = purpose
+        self._lasts: Final = lasts
         self._task: Final = asyncio.ensure_future(work())
         self._waiting = 0
 
@@ -244,7 +261,7 @@ class _Shared:
             await asyncio.shield(self._task)
         finally:
             self._waiting -= 1
-            if not self._waiting:
+            if not self._waiting and not self._lasts:
                 self._task.cancel()
 
 
