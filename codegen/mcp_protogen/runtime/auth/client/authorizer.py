@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from inspect import isawaitable
 from logging import getLogger
+from math import inf
 from typing import Final, Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -175,7 +176,8 @@ class ResourceAuthorizer:
 
     async def _load(self) -> None:
         found = await stored.load(self._environment.storage, self._settings, self._known.url)
-        if found.tokens is not None or not self._is_loaded:
+        # What is stored may be older, if storing failed.
+        if not self._is_loaded or _expires(found) > _expires(self._known):
             self._known = replace(found, step_ups=self._known.step_ups)
         self._is_loaded = True
 
@@ -300,6 +302,11 @@ async def _answer(
         case AssertionRequest(source=source, audience=audience):
             given = source(audience)
             return Assertion(value=await given if isawaitable(given) else given)
+
+
+def _expires(known: Authorization) -> float:
+    expires_at = None if known.tokens is None else known.tokens.expires_at
+    return -inf if expires_at is None else expires_at
 
 
 def _refusal(exchange: Exchange) -> Refusal:
