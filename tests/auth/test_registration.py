@@ -253,6 +253,7 @@ def test_the_answer_to_a_registration_says_how_the_client_authenticates() -> Non
         ({"token_endpoint_auth_method": basic}, None, "none"),
         ({"client_secret": "s"}, None, basic),
         ({"client_secret": "s"}, (post, "none"), post),
+        ({"client_secret": "s"}, ("none",), "none"),
         ({"client_secret": "s"}, (post, basic), basic),
         ({"client_secret": "s", "token_endpoint_auth_method": post}, (basic, post), post),
         ({"client_secret": "s", "token_endpoint_auth_method": "none"}, (basic,), "none"),
