@@ -383,10 +383,20 @@ def test_a_registration_of_just_now_that_is_not_known_is_an_error() -> None:
     with pytest.raises(OAuthError):
         visit(one).authorize()
     assert len(one.asked("register")) == 1
-    known = server(clients=(KNOWN,), behaviour=Behaviour(instead={"token": UNKNOWN}))
-    with pytest.raises(OAuthError):
-        visit(known, client=given()).authorize()
-    assert (len(known.asked("register")), len(known.asked("token"))) == (0, 1)
+
+
+def test_a_client_that_was_never_registered_is_not_tried_twice() -> None:
+    document = {"client_id": ABOUT, "client_name": "App", "redirect_uris": [REDIRECT_URI]}
+    rows: tuple[dict[str, Any], ...] = ({"client": given()}, {"client_metadata_url": ABOUT})
+    for settings in rows:
+        one = server(clients=(KNOWN,), documents={ABOUT: document}, behaviour=NEVER)
+        guest = visit(one, **settings)
+        guest.authorize()
+        one.rotate_keys()
+        one.behave(instead={"token": UNKNOWN})
+        with case(settings), pytest.raises(OAuthError):
+            guest.authorize()
+        assert (len(one.asked("register")), len(one.asked("authorize"))) == (0, 2)
 
 
 UNKNOWN = json_response({"error": "invalid_client"}, 401)

@@ -252,6 +252,14 @@ def test_an_error_has_its_code_and_what_the_server_says() -> None:
         assert (refused.value.error, refused.value.description) == ("invalid_grant", "Too late")
 
 
+def test_what_is_said_about_an_error_does_not_hide_it() -> None:
+    for said in ("", 5, None, ["x"], " \n"):
+        answer = document({"error": "invalid_grant", "error_description": said}, 400)
+        with case(said), pytest.raises(OAuthError) as refused:
+            tokens(answer)
+        assert (refused.value.error, refused.value.description) == ("invalid_grant", None)
+
+
 def test_an_error_does_not_repeat_a_secret() -> None:
     for client, said in (
         (SECRET, f"no client the client with {SECRET.client_secret}"),
@@ -334,6 +342,16 @@ def test_a_nonce_that_comes_with_tokens_is_used_next_time() -> None:
     given = replace(answered(token_type="DPoP"), headers={"dpop-nonce": "n2"})
     sent(given, dpop=dpop)
     assert proof_claims(sent(answered(token_type="DPoP"), dpop=dpop))["nonce"] == "n2"
+
+
+def test_a_nonce_that_another_request_has_brought_meanwhile_is_used() -> None:
+    dpop = DPoP()
+    flow = request_tokens(token_request(dpop=dpop), GRANT)
+    first = next(flow)
+    dpop.take_nonce(TOKEN_ENDPOINT, {"dpop-nonce": "n1"})
+    second = flow.send(document(USE_NONCE, 400, dpop_nonce="n1"))
+    [before, after] = [proof_claims(one) for one in fetches([first, second])]
+    assert ("nonce" in before, after["nonce"]) == (False, "n1")
 
 
 def test_a_server_that_asks_for_nonces_for_ever_is_given_up() -> None:

@@ -80,22 +80,20 @@ class DPoP:
         return self._key.sign(claims, typ="dpop+jwt", jwk={**self._key.public.jwk})
 
     def take_nonce(self, url: str, headers: Mapping[str, str]) -> bool:
-        """Keep the nonce that a response has, if it has one; return whether it is another one.
+        """Keep the nonce of a response for the proofs that follow; return whether it has one.
 
-        Names of `headers` are in lower case. A request that was refused for its nonce is worth
-        repeating if this returns True (RFC 9449, sections 8 and 9).
+        Names of `headers` are in lower case (RFC 9449, sections 8 and 9).
         """
         nonce = headers.get("dpop-nonce", "")
         # The characters of RFC 9449, section 8.1
         if not 0 < len(nonce) <= _LONGEST_NONCE or not _is_nonce(nonce):
             return False
         place = _origin(url)
-        is_new = self._nonces.get(place) != nonce
         self._nonces[place] = nonce
         self._nonces.move_to_end(place)
         while len(self._nonces) > _MOST_NONCES:
             self._nonces.popitem(last=False)
-        return is_new
+        return True
 
 
 def _is_nonce(text: str) -> bool:

@@ -2,8 +2,10 @@
 
 from typing import Final
 
+from ..core.errors import ProtocolError
 
-class AuthorizationError(Exception):
+
+class AuthorizationError(ProtocolError):
     """No token could be had, or none that may be used."""
 
 

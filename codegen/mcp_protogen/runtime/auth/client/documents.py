@@ -89,12 +89,12 @@ def error_in(body: bytes) -> OAuthError | None:
     """
     try:
         document = _Document(body, "error")
-        error, description = document.text("error"), document.text("error_description")
+        error = document.text("error")
     except InvalidMetadata:
         return None
     if error is None or not _ERROR.fullmatch(error):
         return None
-    return OAuthError(error, None if description is None else printable(description))
+    return OAuthError(error, document.shown("error_description"))
 
 
 def printable(text: str) -> str:
@@ -134,6 +134,11 @@ class _Document:
         if value is not None and (type(value) is not str or not value):
             raise self.invalid(name, "is no text")
         return value
+
+    def shown(self, name: str) -> str | None:
+        """Return a text for people; None for what is none."""
+        value = self._members.get(name)
+        return (printable(value) or None) if isinstance(value, str) else None
 
     def url(self, name: str) -> str | None:
         """Return the URL of an endpoint, which has no fragment (RFC 6749, sections 3.1, 3.2)."""

@@ -19,7 +19,7 @@ from .scopes import challenged_scopes, count_step_up, is_for_scopes, scopes_to_a
 from .settings import OAuthSettings
 from .steps import Flow
 from .token_endpoint import TokenRequest, refreshed
-from .values import Authorization, Refusal, ServerMetadata, Tokens
+from .values import Authorization, ClientInformation, Refusal, ServerMetadata, Tokens
 
 
 def authorize(
@@ -113,6 +113,11 @@ def _without_tokens(known: Authorization, failure: AuthorizationError) -> Author
     )
 
 
+def _registers(settings: OAuthSettings, client: ClientInformation) -> bool:
+    """Return whether a client is one that was registered dynamically."""
+    return settings.client is None and client.client_id != settings.client_metadata_url
+
+
 def _is_of_unknown_client(failure: AuthorizationError) -> bool:
     """Return whether an authorization server has forgotten a client (RFC 6749, section 5.2)."""
     return isinstance(failure, OAuthError) and failure.error == "invalid_client"
@@ -135,8 +140,9 @@ def _granted(
         tokens = yield from settings.grant.tokens(request)
     except OAuthError as failure:
         # A registration of an earlier time may be gone; one that was made just now is not.
-        kept = before is not None and before == known.client and before != settings.client
-        if not kept or not _is_of_unknown_client(failure):
+        if before is None or before != known.client or not _registers(settings, before):
+            raise
+        if not _is_of_unknown_client(failure):
             raise
         known = yield from _identified(settings, replace(known, client=None), redirect_uri)
         tokens = yield from settings.grant.tokens(replace(request, client=known.client))

@@ -6,10 +6,9 @@ basic/authorization/client-registration, "Authorization Server Binding").
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
 from json import dumps
 from logging import getLogger
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -123,17 +122,12 @@ def _tokens_key(known: Authorization) -> str:
     return _key("tokens", issuer, known.resource or known.url, client_id)
 
 
-@cache
-def _adapter(type: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(type)
-
-
 async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
     text = await storage.get(key)
     if text is None:
         return None
     try:
-        found: T = _adapter(type).validate_json(text)
+        found: T = TypeAdapter(type).validate_json(text)
     except ValidationError as error:
         # Its text would show what is wrong, and that may be a secret.
         _log.warning("what is kept under %s is not usable: %d problems", key, error.error_count())
@@ -142,5 +136,5 @@ async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
 
 
 async def _set(storage: TokenStorage, key: str, value: object) -> None:
-    text = _adapter(value.__class__).dump_json(value, exclude_defaults=True).decode()
+    text = TypeAdapter(type(value)).dump_json(value, exclude_defaults=True).decode()
     await storage.set(key, text)

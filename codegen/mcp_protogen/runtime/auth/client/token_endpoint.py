@@ -82,14 +82,11 @@ def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
 
     The request is made once more where a nonce is asked for (RFC 9449, section 8).
     """
-    answer = yield from _posted(request, form)
-    if request.dpop is not None and request.dpop.take_nonce(
-        request.server.token_endpoint, answer.headers
-    ):
+    answer, has_nonce = yield from _posted(request, form)
+    if has_nonce and answer.status != 200:
         refusal = _refusal(answer)
         if isinstance(refusal, OAuthError) and refusal.error == "use_dpop_nonce":
-            answer = yield from _posted(request, form)
-            request.dpop.take_nonce(request.server.token_endpoint, answer.headers)
+            answer, _ = yield from _posted(request, form)
     members: Object = _object(answer) if answer.status == 200 else {}
     # Some servers answer 200 with an error.
     if "access_token" not in members:
@@ -97,7 +94,8 @@ def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
     return members
 
 
-def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[Fetched]:
+def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched, bool]]:
+    """Return the response to a request, and whether it has a nonce for the next one."""
     url = request.server.token_endpoint
     headers = {
         "accept": "application/json",
@@ -109,7 +107,8 @@ def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[Fetched]:
     if request.dpop is not None:
         headers["dpop"] = request.dpop.proof("POST", url)
     body = urlencode(form).encode("ascii")
-    return (yield from fetch(Fetch(method="POST", url=url, headers=headers, body=body)))
+    answer = yield from fetch(Fetch(method="POST", url=url, headers=headers, body=body))
+    return answer, request.dpop is not None and request.dpop.take_nonce(url, answer.headers)
 
 
 def _refusal(answer: Fetched) -> AuthorizationError:

@@ -1,0 +1,449 @@
+"""A client with OAuth, its server, the authorization server and the user: on real sockets."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from support.auth.behaviour import Behaviour
+from support.auth.clients import Client
+from support.auth.signed import key_of, private_pem, public_jwk
+from support.auth.visited import Guarded, User, echo, guarded
+from support.http.serving import serving
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import client, content_of, named, pkg, tools
+from support.tables import case
+
+ERAS = (OLD, STATELESS)
+
+
+class Clock:
+    """A clock that is set by hand, in seconds of the epoch."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def oauth_of(user: User, **settings: Any) -> Any:
+    """OAuth for a client whose user has the browser of a test."""
+    return pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=user.open), **settings)
+
+
+@asynccontextmanager
+async def connected(
+    guard: Guarded, revision: str, oauth: Any, **settings: Any
+) -> AsyncGenerator[Any, None]:
+    async with pkg.connect_http(guard.url, client(revision), auth=oauth, **settings) as ours:
+        yield ours
+
+
+async def said(ours: Any, revision: str, name: str = "x") -> str:
+    """What the tool says."""
+    result = await ours.call_tool(named(revision, name))
+    return str(content_of(result)[0].text)
+
+
+async def called(guard: Guarded, revision: str, oauth: Any, name: str = "x") -> str:
+    """What the tool says to a client of one call."""
+    async with connected(guard, revision, oauth) as ours:
+        return await said(ours, revision, name)
+
+
+def asked(guard: Guarded, endpoint: Any) -> int:
+    """How often an endpoint was asked."""
+    return len(guard.server.asked(endpoint))
+
+
+def refused(guard: Guarded) -> int:
+    """How many requests to the MCP server were refused."""
+    calls = [one for one in guard.resource.requests if one.url == guard.url]
+    return len(calls) - len(guard.resource.accepted)
+
+
+@pytest.mark.shows("TK-01", "TK-02", "GE-02")
+async def test_a_user_logs_in_once_and_every_request_shows_the_token() -> None:
+    for revision in ERAS:
+        with case(revision):
+            user = User()
+            async with guarded(revision) as guard:
+                oauth = oauth_of(user)
+                async with connected(guard, revision, oauth) as ours:
+                    for _ in range(3):
+                        assert await said(ours, revision) == "x"
+                assert await called(guard, revision, oauth) == "x"
+            assert len(user.pages) == 1
+            assert refused(guard) == 1
+            verbs = {one.method for one in guard.resource.accepted}
+            assert verbs == ({"POST", "GET", "DELETE"} if revision == OLD else {"POST"})
+            shown = {one.headers["authorization"] for one in guard.resource.accepted}
+            assert len(shown) == 1
+            token = shown.pop().removeprefix("Bearer ")
+            everything = [*guard.resource.requests, *guard.server.requests]
+            assert not any(token in one.url for one in everything)
+
+
+@pytest.mark.shows("GE-01")
+async def test_a_server_that_asks_for_nothing_is_shown_nothing() -> None:
+    for revision in ERAS:
+        with case(revision):
+            user = User()
+            async with serving(tools(revision, echo)) as site:
+                connecting = pkg.connect_http(site.url, client(revision), auth=oauth_of(user))
+                async with connecting as ours:
+                    assert await said(ours, revision) == "x"
+            assert user.pages == []
+
+
+async def test_requests_at_the_same_time_wait_for_one_login() -> None:
+    for revision in ERAS:
+        with case(revision):
+            user = User()
+            async with guarded(revision) as guard:
+                oauth = oauth_of(user)
+                calls = [called(guard, revision, oauth, f"call {n}") for n in range(5)]
+                assert await asyncio.gather(*calls) == [f"call {n}" for n in range(5)]
+                async with connected(guard, revision, oauth) as ours:
+                    await said(ours, revision)
+                    guard.server.tokens.revoked.update(
+                        one.headers["authorization"].split()[1] for one in guard.resource.accepted
+                    )
+                    calls = [said(ours, revision, f"call {n}") for n in range(5)]
+                    assert await asyncio.gather(*calls) == [f"call {n}" for n in range(5)]
+            assert len(user.pages) == 1
+            assert asked(guard, "token") == 2
+
+
+async def test_a_login_that_fails_fails_for_all_who_wait_for_it() -> None:
+    for revision in ERAS:
+        with case(revision):
+            user = User()
+            denied = Behaviour(redirected={"error": "access_denied", "code": None})
+            async with guarded(revision, {"behaviour": denied}) as guard:
+                oauth = oauth_of(user)
+                calls = [called(guard, revision, oauth) for _ in range(3)]
+                failures = await asyncio.gather(*calls, return_exceptions=True)
+                assert [str(one) for one in failures] == ["access_denied"] * 3
+                assert all(isinstance(one, pkg.OAuthError) for one in failures)
+                assert len(user.pages) == 1
+                # Who asks again is asked again.
+                guard.server.behave(redirected={})
+                assert await called(guard, revision, oauth) == "x"
+            assert len(user.pages) == 2
+
+
+@pytest.mark.shows("RF-01")
+async def test_a_token_is_used_until_shortly_before_it_expires_and_then_refreshed() -> None:
+    for revision in ERAS:
+        with case(revision):
+            user, clock = User(), Clock()
+            async with guarded(revision, {"clock": clock}) as guard:
+                oauth = oauth_of(user, clock=clock)
+                async with connected(guard, revision, oauth) as ours:
+                    await said(ours, revision)
+                    clock.now += 260
+                    await said(ours, revision)
+                    assert asked(guard, "token") == 1
+                    clock.now += 20
+                    calls = [said(ours, revision) for _ in range(3)]
+                    await asyncio.gather(*calls)
+                    assert asked(guard, "token") == 2
+                    # It was not even refused.
+                    assert refused(guard) == 1
+            assert len(user.pages) == 1
+
+
+async def test_without_a_refresh_token_the_user_logs_in_again() -> None:
+    for refresh in ("never", "rotating"):
+        with case(refresh):
+            user, clock = User(), Clock()
+            behaviour = Behaviour(refresh="never" if refresh == "never" else "rotating")
+            setup = {"clock": clock, "behaviour": behaviour}
+            async with guarded(STATELESS, setup) as guard:
+                oauth = oauth_of(user, clock=clock)
+                await called(guard, STATELESS, oauth)
+                guard.server.tokens.refresh_tokens.clear()
+                clock.now += 301
+                await called(guard, STATELESS, oauth)
+            assert len(user.pages) == 2
+            # The port of the first login was free, so that the registration counts still.
+            assert asked(guard, "register") == 1
+
+
+async def test_the_end_of_a_session_has_nobody_log_in() -> None:
+    user, clock = User(), Clock()
+    async with guarded(OLD, {"clock": clock, "behaviour": Behaviour(refresh="never")}) as guard:
+        async with connected(guard, OLD, oauth_of(user, clock=clock)) as ours:
+            await said(ours, OLD)
+            clock.now += 301
+        assert guard.resource.requests[-1].method == "DELETE"
+    assert len(user.pages) == 1
+
+
+@pytest.mark.shows("SC-08", "SC-09", "SC-12")
+async def test_more_scopes_are_asked_for_when_a_call_needs_them_and_it_is_repeated() -> None:
+    for revision in ERAS:
+        with case(revision):
+            user = User()
+            async with (
+                guarded(revision, resource={"scopes": ("read",)}) as guard,
+                connected(guard, revision, oauth_of(user)) as ours,
+            ):
+                await said(ours, revision)
+                guard.resource.needed = frozenset({"write"})
+                calls = [said(ours, revision, f"call {n}") for n in range(3)]
+                assert await asyncio.gather(*calls) == [f"call {n}" for n in range(3)]
+            scopes = [set(one.query["scope"].split()) for one in guard.server.asked("authorize")]
+            wanted = [one - {"offline_access"} for one in scopes]
+            assert wanted == [{"read"}, {"read", "write"}]
+
+
+@pytest.mark.shows("SC-10")
+async def test_scopes_that_are_never_granted_are_given_up() -> None:
+    for revision in ERAS:
+        with case(revision):
+            user = User()
+            setup = {"behaviour": Behaviour(withheld=frozenset({"write"}))}
+            async with (
+                guarded(revision, setup, {"scopes": ("read",)}) as guard,
+                connected(guard, revision, oauth_of(user)) as ours,
+            ):
+                await said(ours, revision)
+                guard.resource.needed = frozenset({"write"})
+                with pytest.raises(pkg.AuthorizationError, match="tools/call x"):
+                    await said(ours, revision)
+                assert 2 <= len(user.pages) <= 4
+
+
+@pytest.mark.shows("TK-07")
+async def test_what_is_stored_serves_the_next_run_of_the_program(tmp_path: Path) -> None:
+    for revision in ERAS:
+        with case(revision):
+            user, clock = User(), Clock()
+            path = tmp_path / f"{revision}.json"
+            async with guarded(revision, {"clock": clock}) as guard:
+                oauth = pkg.OAuth()
+                for _ in range(3):
+                    oauth = oauth_of(user, clock=clock, storage=pkg.FileStorage(path))
+                    assert await called(guard, revision, oauth) == "x"
+                    clock.now += 290
+                assert (len(user.pages), asked(guard, "token"), refused(guard)) == (1, 3, 1)
+                await oauth.forget(guard.url)
+                # The registration counts still.
+                await called(guard, revision, oauth_of(user, storage=pkg.FileStorage(path)))
+            assert len(user.pages) == 2
+
+
+async def test_a_token_that_another_process_has_refreshed_is_taken_over(tmp_path: Path) -> None:
+    user, clock = User(), Clock()
+    storage = pkg.FileStorage(tmp_path / "tokens.json")
+    one, other = (oauth_of(user, clock=clock, storage=storage) for _ in range(2))
+    async with guarded(STATELESS, {"clock": clock}) as guard:
+        for oauth in (one, other):
+            await called(guard, STATELESS, oauth)
+        clock.now += 290
+        for oauth in (one, other):
+            await called(guard, STATELESS, oauth)
+    assert (len(user.pages), asked(guard, "token"), refused(guard)) == (1, 2, 1)
+
+
+async def test_tokens_that_cannot_be_stored_are_used_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Full(pkg.MemoryStorage):
+        async def set(self, key: str, value: str) -> None:
+            raise OSError("no space left")
+
+    user = User()
+    async with guarded(STATELESS) as guard:
+        assert await called(guard, STATELESS, oauth_of(user, storage=Full())) == "x"
+    assert "could not be stored" in caplog.text
+
+
+@pytest.mark.shows("DP-01", "DP-02")
+async def test_tokens_can_be_bound_to_a_key() -> None:
+    for revision in ERAS:
+        with case(revision):
+            user = User()
+            async with guarded(revision, {"behaviour": Behaviour(dpop_required=True)}) as guard:
+                oauth = oauth_of(user, dpop=pkg.DPoP())
+                async with connected(guard, revision, oauth) as ours:
+                    for _ in range(3):
+                        await said(ours, revision)
+            accepted = guard.resource.accepted
+            assert all(one.headers["authorization"].startswith("DPoP ") for one in accepted)
+            proofs = {one.headers["dpop"] for one in accepted}
+            assert len(proofs) == len(accepted)
+
+
+@pytest.mark.shows("CC-02")
+async def test_programs_without_a_user_get_tokens_for_themselves() -> None:
+    key = key_of("program")
+    program = Client(client_id="program", grant_types=("client_credentials",))
+    information = pkg.ClientInformation(client_id="program")
+    for name, known, knows in (
+        (
+            "secret",
+            replace(program, client_secret="s3cret", auth_method="client_secret_basic"),
+            replace(information, client_secret="s3cret"),
+        ),
+        (
+            "key",
+            replace(program, auth_method="private_key_jwt", jwks={"keys": [public_jwk(key)]}),
+            replace(information, private_key=private_pem(key), signing_algorithm="ES256"),
+        ),
+    ):
+        clock = Clock()
+        setup = {
+            "clients": (known,),
+            "clock": clock,
+            "behaviour": Behaviour(refresh="never"),
+        }
+        with case(name):
+            async with guarded(STATELESS, setup) as guard:
+                user = User()
+                grant = pkg.ClientCredentials()
+                oauth = oauth_of(user, grant=grant, client=knows, clock=clock)
+                async with connected(guard, STATELESS, oauth) as ours:
+                    assert await said(ours, STATELESS) == "x"
+                    clock.now += 290
+                    assert await said(ours, STATELESS) == "x"
+            assert (user.pages, asked(guard, "token"), refused(guard)) == ([], 2, 1)
+
+
+@pytest.mark.shows("TK-06")
+async def test_a_token_is_for_the_origin_of_its_server_alone() -> None:
+    async with guarded(STATELESS) as guard:
+        oauth = oauth_of(User())
+        await called(guard, STATELESS, oauth)
+        authorizer = oauth.authorizer(guard.url)
+        assert "authorization" in authorizer.headers("POST", guard.url)
+        for url in (
+            *("https://other.example/mcp", guard.url.replace("http:", "https:")),
+            *("http://127.0.0.1:1/mcp", guard.url.replace("127.0.0.1", "localhost")),
+        ):
+            with case(url):
+                assert authorizer.headers("POST", url) == {}
+        # Another path of the same server has other tokens.
+        assert oauth.authorizer(f"{guard.url}/other").headers("POST", guard.url) is None
+
+
+async def test_a_token_is_not_sent_without_encryption() -> None:
+    trusting = pkg.FetchPolicy(trusted_hosts=frozenset({"mcp.internal"}))
+    for url in ("http://mcp.example/mcp", "http://10.0.0.1/mcp", "ftp://mcp.example/"):
+        with case(url), pytest.raises(ValueError, match="HTTPS alone"):
+            pkg.OAuth().authorizer(url)
+    pkg.OAuth(fetch_policy=trusting).authorizer("http://mcp.internal/mcp")
+
+
+@pytest.mark.shows("SF-01", "SF-02")
+async def test_a_server_elsewhere_cannot_have_this_machine_fetched() -> None:
+    fetched: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        fetched.append(str(request.url))
+        names = 'Bearer resource_metadata="http://127.0.0.1:8080/secret"'
+        return httpx2.Response(401, headers={"www-authenticate": names})
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as http:
+        connecting = pkg.connect_http(
+            "https://mcp.example/mcp", client(STATELESS), auth=pkg.OAuth(http=http), http=http
+        )
+        with pytest.raises(pkg.AuthorizationError):
+            async with connecting:
+                pass
+    assert not any("127.0.0.1" in url for url in fetched)
+
+
+async def test_other_programs_send_authorized_requests_with_httpx() -> None:
+    user = User()
+    async with guarded(STATELESS, resource={"scopes": ("read",)}) as guard:
+        auth = oauth_of(user).httpx_auth(guard.url)
+        async with httpx2.AsyncClient(auth=auth, verify=False) as http:
+            for _ in range(2):
+                # What is let in is no message, as the server says then.
+                assert (await http.post(guard.url, content=b"{")).status_code == 415
+        with (
+            httpx2.Client(auth=auth, verify=False) as http,
+            pytest.raises(pkg.AuthorizationError, match="AsyncClient"),
+        ):
+            http.get(guard.url)
+    assert len(user.pages) == 1
+
+
+async def test_a_web_application_redirects_its_users_and_hands_in_where_they_come_back() -> None:
+    shown: asyncio.Queue[str] = asyncio.Queue()
+    oauth = pkg.OAuth(user_agent=pkg.WebRedirect("https://app.example/callback", shown.put))
+    async with guarded(STATELESS) as guard:
+        calling = asyncio.create_task(called(guard, STATELESS, oauth))
+        url = await shown.get()
+        async with httpx2.AsyncClient(verify=False) as browser:
+            location = (await browser.get(url)).headers["location"]
+        assert location.startswith("https://app.example/callback?")
+        assert oauth.redirected(location)
+        assert await calling == "x"
+        assert not oauth.redirected(location)
+    with pytest.raises(TypeError, match="WebRedirect"):
+        pkg.OAuth().redirected(location)
+
+
+async def test_a_request_that_is_cancelled_ends_the_login_unless_others_wait_for_it() -> None:
+    opened = asyncio.Event()
+    pages: list[str] = []
+
+    def open(url: str) -> None:
+        pages.append(url)
+        opened.set()
+
+    oauth = pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=open))
+    async with guarded(STATELESS) as guard:
+        calls = [asyncio.create_task(called(guard, STATELESS, oauth)) for _ in range(2)]
+        await opened.wait()
+        while refused(guard) < 2:
+            await asyncio.sleep(0)
+        calls[0].cancel()
+        await asyncio.wait(calls[:1])
+        user = User()
+        await user.open(pages[0])
+        assert await calls[1] == "x"
+        assert len(pages) == 1
+        # Without anybody who waits, the port is closed.
+        await oauth.forget(guard.url)
+        opened.clear()
+        call = asyncio.create_task(called(guard, STATELESS, oauth))
+        await opened.wait()
+        call.cancel()
+        await asyncio.wait([call])
+        with pytest.raises(httpx2.ConnectError):
+            await user.open(pages[1])
+
+
+async def test_no_secret_is_logged_or_shown(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    user, clock = User(), Clock()
+    async with guarded(OLD, {"clock": clock}) as guard:
+        oauth = oauth_of(user, clock=clock, dpop=pkg.DPoP(clock=clock))
+        await called(guard, OLD, oauth)
+        clock.now += 290
+        await called(guard, OLD, oauth)
+        guard.server.tokens.refresh_tokens.clear()
+        clock.now += 290
+        await called(guard, OLD, oauth)
+        authorizer = oauth.authorizer(guard.url)
+        fields = authorizer.headers("POST", guard.url)
+    posted = [one.form for one in guard.server.asked("token")]
+    names = ("code", "code_verifier", "refresh_token")
+    secrets = {form[name] for form in posted for name in names if name in form}
+    secrets |= {fields["authorization"].split()[1], fields["dpop"]}
+    assert len(secrets) >= 6
+    ours = [one.getMessage() for one in caplog.records if one.name.startswith("mcp_revisions")]
+    assert any("could not be refreshed" in one for one in ours)
+    everything = "\n".join([*ours, repr(oauth), repr(authorizer), repr(oauth.storage)])
+    assert [one for one in secrets if one in everything] == []
