@@ -1,7 +1,8 @@
 """The whole way to a token, against servers that keep the rules and servers that do not."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ from mcp_protogen.runtime.auth.client.grants import (
     WorkloadIdentity,
 )
 from mcp_protogen.runtime.auth.client.settings import OAuthSettings
-from mcp_protogen.runtime.auth.client.steps import Step
-from mcp_protogen.runtime.auth.client.values import ClientInformation, Refusal
+from mcp_protogen.runtime.auth.client.steps import AuthorizationRequest, Fetched, Step
+from mcp_protogen.runtime.auth.client.values import ClientInformation, Refusal, Tokens
 from mcp_protogen.runtime.auth.dpop import DPoP
 from mcp_protogen.runtime.auth.errors import (
     AuthorizationError,
@@ -22,14 +23,16 @@ from mcp_protogen.runtime.auth.errors import (
     OAuthError,
     Unreachable,
 )
+from support import tables
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour
 from support.auth.clients import Client
+from support.auth.fuzzing import bent_documents
 from support.auth.messages import Response, json_response
 from support.auth.playing import Given, play, urls
 from support.auth.resource import Resource
 from support.auth.signed import claims_of, key_of, private_pem, public_jwk, signed
-from support.auth.token_requests import REDIRECT_URI
+from support.auth.token_requests import REDIRECT_URI, redirected
 from support.auth.tokens import JWT_BEARER, TrustedIssuer
 from support.auth.visiting import Visit
 from support.tables import case
@@ -385,6 +388,17 @@ def test_a_registration_of_just_now_that_is_not_known_is_an_error() -> None:
     assert len(one.asked("register")) == 1
 
 
+def test_a_code_that_is_refused_says_nothing_about_the_registration() -> None:
+    one = server(behaviour=NEVER)
+    guest = visit(one)
+    guest.authorize()
+    one.rotate_keys()
+    one.behave(instead={"token": json_response({"error": "invalid_grant"}, 400)})
+    with pytest.raises(OAuthError):
+        guest.authorize()
+    assert (len(one.asked("register")), len(one.asked("authorize"))) == (1, 2)
+
+
 def test_a_client_that_was_never_registered_is_not_tried_twice() -> None:
     document = {"client_id": ABOUT, "client_name": "App", "redirect_uris": [REDIRECT_URI]}
     rows: tuple[dict[str, Any], ...] = ({"client": given()}, {"client_metadata_url": ABOUT})
@@ -608,11 +622,18 @@ def test_dpop_cannot_be_required_without_a_key() -> None:
 
 def test_there_is_nothing_to_refresh_before_there_are_tokens() -> None:
     guest = visit(server(behaviour=NEVER))
-    with pytest.raises(AuthorizationError):
-        guest.refresh()
-    guest.authorize()
-    with pytest.raises(AuthorizationError):
-        guest.refresh()
+    blank = guest.known
+    lone = replace(blank, tokens=Tokens(access_token="a", refresh_token="r"))
+    without_refresh_token = guest.authorize()
+    for known, why in (
+        (blank, "nothing to be refreshed"),
+        (lone, "server is not known"),
+        (without_refresh_token, "no refresh token"),
+        (replace(without_refresh_token, tokens=None), "nothing to be refreshed"),
+    ):
+        guest.known = known
+        with case(why), pytest.raises(AuthorizationError, match=why):
+            guest.refresh()
 
 
 def test_tokens_can_be_had_before_any_request_is_refused() -> None:
@@ -643,3 +664,37 @@ def test_a_redirect_uri_is_needed_only_where_a_user_is_asked() -> None:
     asking = visit(one, client=given())
     with pytest.raises(AuthorizationError):
         play(authorize(asking.settings, asking.known, refusal), asking.world)
+
+
+def disturbed(guest: Visit, instead: Fetched, at: int) -> Callable[[Step], Given]:
+    """Answer as the servers do until so many steps were taken, and then always the same."""
+    steps = iter(range(20))
+
+    def answer(step: Step) -> Given:
+        number = next(steps, None)
+        assert number is not None, "the flow goes round in circles"
+        if isinstance(step, AuthorizationRequest):
+            return redirected(step, code="c", iss=ISSUER)
+        return guest.world(step) if number < at else instead
+
+    return answer
+
+
+def test_whatever_servers_answer_a_flow_ends_soon_with_tokens_or_an_error() -> None:
+    one = server(behaviour=NEVER)
+    guest = visit(one, {"scopes": ("read",)}, dpop=DPoP())
+    refusal = guest.world.refusal(guest.resource)
+    seeds = [guest.resource.document(), one.metadata(), {"client_id": "c", "client_secret": "s"}]
+    seeds.append({"access_token": "a", "token_type": "Bearer", "error": "use_dpop_nonce"})
+    random, ends = Random("flows"), set[type[Exception] | None]()
+    for body in bent_documents(seeds, tables.count(1_000, 100_000)):
+        at, status = random.randrange(5), random.choice((200, 200, 201, 302, 400, 401, 404, 500))
+        instead = Fetched(status=status, headers={"dpop-nonce": "n"}, body=body)
+        flow = authorize(guest.settings, guest.known, refusal, redirect_uri=REDIRECT_URI)
+        with case((at, status, body)):
+            try:
+                assert play(flow, disturbed(guest, instead, at)).tokens
+                ends.add(None)
+            except AuthorizationError as error:
+                ends.add(type(error))
+    assert ends == {None, AuthorizationError, InvalidMetadata, OAuthError, Unreachable}

@@ -77,7 +77,8 @@ class ResourceAuthorizer:
         self._origin = origin(urlsplit(url))
         self._known = Authorization(url=url)
         self._is_loaded = False
-        self._refused_refresh: Tokens | None = None
+        self._last_renewed: Tokens | None = None
+        """Those that are used until a server refuses them, however soon they end."""
         self._running: _Shared | None = None
 
     # What `Authorizer` says.
@@ -94,9 +95,13 @@ class ResourceAuthorizer:
         return fields
 
     async def prepare(self) -> None:
-        await self._alone("prepare", self._prepared)
+        # A refresh token counts once: what it gave would be lost with the request that needed it.
+        await self._alone("prepare", self._prepared, lasts=True)
 
     def refuses(self, exchange: Exchange) -> bool:
+        if origin(urlsplit(exchange.url)) != self._origin:
+            # Who else answers has no say in where the user logs in.
+            return False
         if self._settings.dpop is not None:
             for nonce in exchange.values("dpop-nonce"):
                 self._settings.dpop.take_nonce(exchange.url, {"dpop-nonce": nonce})
@@ -138,7 +143,7 @@ class ResourceAuthorizer:
     def _is_due(self) -> bool:
         """Return whether the tokens should be replaced before they are sent."""
         tokens = self._known.tokens
-        if tokens is None or tokens.expires_at is None or tokens is self._refused_refresh:
+        if tokens is None or tokens.expires_at is None or tokens is self._last_renewed:
             return False
         renewable = tokens.refresh_token is not None or not isinstance(
             self._settings.grant, AuthorizationCode
@@ -150,12 +155,13 @@ class ResourceAuthorizer:
             # Another process may have replaced them, and refresh tokens count once.
             await self._load()
         if self._is_due():
-            tokens = self._known.tokens
             try:
                 await self._carry_out(refresh(self._settings, self._known))
             except AuthorizationError as error:
                 _log.info("the token for %s could not be refreshed: %s", self._known.url, error)
-                self._refused_refresh = tokens
+        if self._is_due():
+            # The refresh failed, or tokens of this server last a few seconds only.
+            self._last_renewed = self._known.tokens
 
     async def _load(self) -> None:
         found = await stored.load(self._environment.storage, self._settings, self._known.url)
@@ -185,7 +191,7 @@ class ResourceAuthorizer:
 
     async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
         self._known = await carried_out(flow, self._fetch, place)
-        self._refused_refresh = None
+        self._last_renewed = None
         try:
             await stored.save(self._environment.storage, self._settings, self._known)
         except Exception:
@@ -201,24 +207,28 @@ class ResourceAuthorizer:
         await stored.forget(self._environment.storage, self._known)
         self._known = Authorization(url=self._known.url)
 
-    async def _alone(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
+    async def _alone(
+        self, purpose: str, work: Callable[[], Awaitable[None]], *, lasts: bool = False
+    ) -> None:
         """Do some work when no other goes on; what is done already for the same is done for all."""
         while (running := self._running) is not None and running.is_open:
             if running.purpose == purpose:
                 return await running.ended()
             try:
                 await running.ended()
-            except AuthorizationError as error:
+            except Exception as error:
+                # Whoever it was for is told.
                 _log.info("another request was not authorized: %s", type(error).__name__)
-        self._running = _Shared(purpose, work)
+        self._running = _Shared(purpose, work, lasts)
         await self._running.ended()
 
 
 class _Shared:
-    """Work that several wait for; it is cancelled when nobody waits any more."""
+    """Work that several wait for; if nobody does any more, it is cancelled unless it `lasts`."""
 
-    def __init__(self, purpose: str, work: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, purpose: str, work: Callable[[], Awaitable[None]], lasts: bool) -> None:
         self.purpose: Final = purpose
+        self._lasts: Final = lasts
         self._task: Final = asyncio.ensure_future(work())
         self._waiting = 0
 
@@ -235,7 +245,7 @@ class _Shared:
             await asyncio.shield(self._task)
         finally:
             self._waiting -= 1
-            if not self._waiting:
+            if not self._waiting and not self._lasts:
                 self._task.cancel()
 
 

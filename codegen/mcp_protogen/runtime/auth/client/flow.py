@@ -65,7 +65,7 @@ def refresh(
     Raise `AuthorizationError`, such as `OAuthError` for a refresh token that is no longer valid;
     then `authorize` has to follow, unless the error is `Unreachable`.
     """
-    if known.server is None or known.tokens is None:
+    if known.tokens is None:
         raise AuthorizationError("There is nothing to be refreshed")
     request = _token_request(settings, known, refusal)
     if known.tokens.refresh_token is not None:

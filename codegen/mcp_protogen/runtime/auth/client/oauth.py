@@ -96,7 +96,9 @@ def _httpx_auth(authorizer: ResourceAuthorizer) -> Any:
                 request.headers.update(fields)
                 response = yield request
                 values = response.headers.get_list
-                exchange = Exchange(verb, url, fields, response.status_code, values)
+                # A client may follow redirects on its own, to another origin, too.
+                answered = str(response.url)
+                exchange = Exchange(verb, answered, fields, response.status_code, values)
                 exchanges.append(exchange)
                 if not authorizer.refuses(exchange) or not await authorizer.again(exchanges):
                     return

@@ -5,6 +5,7 @@ A request that has to wait until its user has logged in is held: its timeout beg
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ...core.errors import RequestId
@@ -15,17 +16,18 @@ Hold: TypeAlias = Callable[[RequestId | None, bool], object]
 """Is told that a request is held, or that it is no more; None stands for one without an id."""
 
 
-class Exchange(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Exchange:
     """A request that was sent, and the head of its response."""
 
     verb: str
     url: str
-    fields: Mapping[str, str]
+    fields: Mapping[str, str] = field(repr=False)
     """The fields that authorized it, which are secret."""
     status: int
-    values: Callable[[str], Sequence[str]]
+    values: Callable[[str], Sequence[str]] = field(repr=False)
     """Return the values of all fields of the response that have this name."""
-    body: bytes | None = None
+    body: bytes | None = field(default=None, repr=False)
 
     @property
     def operation(self) -> str:

@@ -1,0 +1,170 @@
+"""What authorizes the requests to one server, against servers without sockets."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+from mcp_protogen.runtime.auth.client.authorizer import ResourceAuthorizer
+from mcp_protogen.runtime.auth.client.oauth import OAuth
+from mcp_protogen.runtime.auth.client.steps import (
+    AuthorizationRequest,
+    AuthorizationResponse,
+    Fetch,
+    Fetched,
+)
+from mcp_protogen.runtime.auth.dpop import DPoP
+from mcp_protogen.runtime.http.client.authorization import Exchange
+from support.auth.authorization_server import AuthorizationServer
+from support.auth.behaviour import Behaviour
+from support.auth.resource import Resource
+from support.auth.token_requests import NOW, REDIRECT_URI
+from support.auth.world import World
+
+URL = "https://mcp.example.com/mcp"
+
+
+class Site:
+    """A resource, its authorization server, and a user who agrees to everything."""
+
+    redirect_uri = REDIRECT_URI
+
+    def __init__(self, behaviour: Behaviour | None = None, **settings: Any) -> None:
+        self.server = AuthorizationServer(behaviour=behaviour or Behaviour())
+        self.resource = Resource([self.server])
+        self.world = World(self.server, self.resource)
+        self.now = NOW
+        self.opened: Callable[[], Awaitable[None]] | None = None
+        """Awaited before the user opens a page."""
+        self.fetched: Callable[[Fetch], Awaitable[None]] | None = None
+        """Awaited before each answer to a request of a flow."""
+        oauth = OAuth(user_agent=self, clock=lambda: self.now, **settings)
+        self.authorizer = ResourceAuthorizer(oauth, oauth, self._fetch, URL)
+
+    @asynccontextmanager
+    async def redirection(self, registered: Sequence[str]) -> AsyncGenerator["Site", None]:
+        yield self
+
+    async def response(self, request: AuthorizationRequest) -> AuthorizationResponse:
+        if self.opened is not None:
+            await self.opened()
+        answer = self.world(request)
+        assert isinstance(answer, AuthorizationResponse)
+        return answer
+
+    async def _fetch(self, request: Fetch) -> Fetched:
+        answer = self.world(request)
+        assert isinstance(answer, Fetched)
+        if self.fetched is not None:
+            await self.fetched(request)
+        return answer
+
+    async def call(self) -> int:
+        """Post to the resource until there is nothing more to do; the last status."""
+        exchanges: list[Exchange] = []
+        while True:
+            fields = self.authorizer.headers("POST", URL)
+            if fields is None:
+                await self.authorizer.prepare()
+                fields = self.authorizer.headers("POST", URL) or {}
+            answer = self.world.call(self.resource, fields)
+            exchange = Exchange("POST", URL, fields, answer.status, _values(answer.headers))
+            exchanges.append(exchange)
+            if not self.authorizer.refuses(exchange) or not await self.authorizer.again(exchanges):
+                return answer.status
+
+
+def _values(headers: Mapping[str, str]) -> Callable[[str], Sequence[str]]:
+    return lambda name: [headers[name]] if name in headers else []
+
+
+async def test_a_token_that_lasts_a_few_seconds_is_used_and_refreshed() -> None:
+    site = Site(Behaviour(lifetime=20))
+    assert await site.call() == 200
+    site.now += 25
+    assert await site.call() == 200
+    assert len(site.server.asked("authorize")) == 1
+
+
+async def test_what_another_origin_answers_gets_nobody_to_log_in() -> None:
+    site = Site(dpop=DPoP())
+    assert await site.call() == 200
+    other = "https://evil.example/mcp"
+    challenge = 'Bearer resource_metadata="https://evil.example/metadata"'
+    answer = _values({"www-authenticate": challenge, "dpop-nonce": "theirs"})
+    assert site.authorizer.headers("POST", other) == {}
+    assert not site.authorizer.refuses(Exchange("POST", other, {}, 401, answer))
+    forbidden = _values({"www-authenticate": 'Bearer error="insufficient_scope"'})
+    assert not site.authorizer.refuses(Exchange("POST", other, {}, 403, forbidden))
+
+
+async def test_a_redirect_to_another_origin_gets_nobody_to_log_in() -> None:
+    other = "https://evil.example/mcp"
+    challenge = 'Bearer resource_metadata="https://evil.example/metadata"'
+    sent: list[str] = []
+
+    def answered(request: httpx2.Request) -> httpx2.Response:
+        sent.append(str(request.url))
+        if sent[-1] == URL:
+            return httpx2.Response(307, headers={"location": other})
+        return httpx2.Response(401, headers={"www-authenticate": challenge})
+
+    transport = httpx2.MockTransport(answered)
+    async with httpx2.AsyncClient(transport=transport, follow_redirects=True) as http:
+        auth = OAuth(http=http).httpx_auth(URL)
+        assert (await http.post(URL, auth=auth)).status_code == 401
+    assert sent == [URL, other]
+
+
+def test_what_authorized_a_request_is_not_shown() -> None:
+    fields = {"authorization": "Bearer of-the-user"}
+    exchange = Exchange("POST", URL, fields, 401, _values({}), b"of-the-user")
+    assert "of-the-user" not in repr(exchange)
+
+
+async def test_a_refresh_that_was_sent_is_not_lost_with_the_request_that_needed_it() -> None:
+    site = Site()
+    assert await site.call() == 200
+    sent, go_on = asyncio.Event(), asyncio.Event()
+
+    async def fetched(request: Fetch) -> None:
+        if request.method == "POST":
+            sent.set()
+            await go_on.wait()
+
+    site.fetched = fetched
+    site.now += 1000
+    call = asyncio.ensure_future(site.call())
+    await sent.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    go_on.set()
+    assert await site.call() == 200
+    assert len(site.server.asked("token")) == 2, "the refresh token counts once"
+
+
+async def test_what_goes_wrong_for_one_operation_is_no_error_of_another_one() -> None:
+    opened, go_on = asyncio.Event(), asyncio.Event()
+
+    async def opening() -> None:
+        opened.set()
+        await go_on.wait()
+        raise OSError("no browser")
+
+    site = Site()
+    assert await site.call() == 200
+    site.opened = opening
+    scopes = _values({"www-authenticate": 'Bearer error="insufficient_scope", scope="write"'})
+    fields = site.authorizer.headers("POST", URL) or {}
+    refused = Exchange("POST", URL, fields, 403, scopes)
+    stepping_up = asyncio.ensure_future(site.authorizer.again([refused]))
+    await opened.wait()
+    preparing = asyncio.ensure_future(site.authorizer.prepare())
+    await asyncio.sleep(0)
+    go_on.set()
+    with pytest.raises(OSError, match="no browser"):
+        await stepping_up
+    await preparing
