@@ -160,6 +160,7 @@ async def test_a_token_is_used_until_shortly_before_it_expires_and_then_refreshe
             assert len(user.pages) == 1
 
 
+@pytest.mark.shows("RF-04")
 async def test_without_a_refresh_token_the_user_logs_in_again() -> None:
     for refresh in ("never", "rotating"):
         with case(refresh):
