@@ -39,8 +39,10 @@ T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
 
-# A token is replaced that long before it expires, in seconds: clocks differ.
+# A token is replaced before it expires, because clocks differ: that many seconds, and no more than
+# this share of the time that it lasts.
 _AHEAD: Final = 30.0
+_SHARE: Final = 0.1
 
 # The responses to one request after which it is not sent again, whatever the last one says.
 _MOST_EXCHANGES: Final = 10
@@ -77,6 +79,7 @@ class ResourceAuthorizer:
         self._origin = origin(urlsplit(url))
         self._known = Authorization(url=url)
         self._is_loaded = False
+        self._ahead = _AHEAD
         self._last_renewed: Tokens | None = None
         """Those that are used until a server refuses them, however soon they end."""
         self._running: _Shared | None = None
@@ -148,7 +151,7 @@ class ResourceAuthorizer:
         renewable = tokens.refresh_token is not None or not isinstance(
             self._settings.grant, AuthorizationCode
         )
-        return renewable and self._settings.clock() > tokens.expires_at - _AHEAD
+        return renewable and self._settings.clock() > tokens.expires_at - self._ahead
 
     async def _prepared(self) -> None:
         if not self._is_loaded or self._is_due():
@@ -192,6 +195,10 @@ class ResourceAuthorizer:
     async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
         self._known = await carried_out(flow, self._fetch, place)
         self._last_renewed = None
+        tokens = self._known.tokens
+        if tokens is not None and tokens.expires_at is not None:
+            lasts = tokens.expires_at - self._settings.clock()
+            self._ahead = min(_AHEAD, max(lasts, 0.0) * _SHARE)
         try:
             await stored.save(self._environment.storage, self._settings, self._known)
         except Exception:
