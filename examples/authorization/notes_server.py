@@ -7,23 +7,23 @@
 
 The first argument is the issuer of the tokens. `--url` is the URL of the endpoint as clients know
 it, where a proxy has another one; the provider has to issue tokens for exactly that resource.
-With `--secret`, the server asks the provider about each token, as the client `notes-server`,
-instead of verifying it by itself. It needs joserfc and httpx2.
+With `--ask`, the server asks the provider about each token, as the client `notes-server` with the
+secret in SERVER_SECRET, instead of verifying it by itself. It needs joserfc and httpx2.
 """
 
+import os
 from argparse import ArgumentParser
 from collections import defaultdict
 from urllib.parse import urlsplit
 
 from pkg import (
-    REVISIONS,
     Authentication,
+    ClientInformation,
     DPoPProofs,
     HttpOptions,
     Introspection,
     JwtVerifier,
     ProtectedResource,
-    run_http,
 )
 from pkg import v2026_07_28 as mcp
 
@@ -52,20 +52,19 @@ def add_note(text: str, session: mcp.Session) -> str:
     return f"This is note {len(notes[owner(session)])}."
 
 
-def authentication(issuer: str, url: str, secret: str | None) -> Authentication:
+def authentication(issuer: str, url: str, *, ask: bool) -> Authentication:
     """Return who may call: whoever has a token of the issuer that is for this URL."""
-    if secret is None:
-        verify: JwtVerifier | Introspection = JwtVerifier(issuer=issuer, audience=url)
+    verify: JwtVerifier | Introspection
+    if ask:
+        secret = os.environ.get("SERVER_SECRET", "only-to-try-it")
+        client = ClientInformation(client_id="notes-server", client_secret=secret)
+        verify = Introspection(issuer=issuer, audience=url, client=client)
     else:
-        verify = Introspection(
-            issuer=issuer, audience=url, client_id="notes-server", client_secret=secret
-        )
+        verify = JwtVerifier(issuer=issuer, audience=url)
     resource = ProtectedResource(
         url=url, authorization_servers=(issuer,), scopes=(READ, WRITE), name="Notes"
     )
-    return Authentication(
-        verify=verify, scopes=frozenset({READ}), resource=resource, proofs=DPoPProofs()
-    )
+    return Authentication(verify=verify, scopes={READ}, resource=resource, proofs=DPoPProofs())
 
 
 if __name__ == "__main__":
@@ -73,11 +72,11 @@ if __name__ == "__main__":
     parser.add_argument("issuer", help="the issuer of the tokens")
     parser.add_argument("--http", type=int, default=8000, metavar="PORT", help="the port")
     parser.add_argument("--url", help="the URL of the endpoint, as clients know it")
-    parser.add_argument("--secret", help="ask the provider about tokens, with this secret")
+    parser.add_argument("--ask", action="store_true", help="ask the provider about each token")
     chosen = parser.parse_args()
     url = chosen.url or f"http://127.0.0.1:{chosen.http}/mcp"
     http = HttpOptions(
-        authentication=authentication(chosen.issuer, url, chosen.secret),
+        authentication=authentication(chosen.issuer, url, ask=chosen.ask),
         allowed_hosts=[urlsplit(url).hostname or "", "127.0.0.1"],
     )
-    run_http(app, port=chosen.http, revisions=REVISIONS, http=http)
+    app.run("http", port=chosen.http, http=http)

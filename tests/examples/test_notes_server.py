@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 from support.auth.browsing import User
-from support.auth.notes import SECRET, Notes, running
+from support.auth.notes import Notes, running
 from support.peers.visits import Peers
 from support.sessions.talking import pkg
 
@@ -54,14 +54,15 @@ def test_the_provider_issues_no_token_for_another_server(peers: Peers, notes: No
 
 
 def test_the_client_writes_for_its_user_and_by_itself(peers: Peers, notes: Notes) -> None:
-    for options in ([], ["--robot", SECRET]):
+    for options in ([], ["--robot"]):
         code, written = peers.run(notes.run_client("Buy milk", *options))
         assert code == 0, written
         assert written.endswith("- Buy milk\n")
 
 
 def test_a_client_that_may_not_says_why(peers: Peers, notes: Notes) -> None:
-    code, written = peers.run(notes.run_client("Buy milk", "--robot", "guessed"))
+    asked = notes.run_client("Buy milk", "--robot", ROBOT_SECRET="guessed")
+    code, written = peers.run(asked)
     assert (code, written) == (1, "invalid_client: client authentication failed\n")
 
 
@@ -126,7 +127,7 @@ def test_a_user_who_refuses_ends_the_connection(peers: Peers, notes: Notes) -> N
 
 def test_the_server_asks_the_provider_about_tokens_that_only_that_can_read(peers: Peers) -> None:
     async def script() -> None:
-        notes = await running(peers, "--secret", SECRET, TOKENS="opaque")
+        notes = await running(peers, "--ask", TOKENS="opaque")
         known = await token(notes, "notes:read")
         assert "." not in known
         async with notes.connect(known) as client:

@@ -1,9 +1,10 @@
-"""Our client gets tokens for servers that others wrote, which issue them themselves."""
+"""Our client gets tokens for servers that others wrote, from them and from another server."""
 
 from typing import Any
 
 import pytest
 from support.auth.browsing import User
+from support.auth.hosting import authorization_server
 from support.peers.places import PROGRAMS, python_with
 from support.peers.visits import Peers
 from support.sessions.talking import pkg
@@ -11,18 +12,47 @@ from support.sessions.talking import pkg
 pytestmark = [pytest.mark.long]
 
 
-@pytest.mark.parametrize("kind", ["mcp", "fastmcp"])
+KINDS = ("mcp", "fastmcp")
+
+
+async def served(peers: Peers, kind: str, *issuer: str) -> str:
+    """The URL of a server that wants tokens."""
+    program = PROGRAMS / "oauth_server.py"
+    server = await peers.server(python_with("fastmcp"), program, kind, "PORT", *issuer)
+    return f"http://127.0.0.1:{server.port}/mcp"
+
+
+async def added(url: str, oauth: pkg.OAuth) -> str:
+    """What a tool of the server says."""
+    async with pkg.connect_http(url, auth=oauth) as client:
+        result: Any = await client.call_tool("add", {"a": 1, "b": 2})
+        return str(result.text)
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("kind", KINDS)
 def test_our_client_signs_in_at_a_server_that_issues_tokens_itself(peers: Peers, kind: str) -> None:
     async def script() -> None:
-        program = PROGRAMS / "issuing_server.py"
-        server = await peers.server(python_with("fastmcp"), program, kind, "PORT")
         user = User()
         oauth = pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=user.open))
-        url = f"http://127.0.0.1:{server.port}/mcp"
-        for _ in range(2):
-            async with pkg.connect_http(url, auth=oauth) as client:
-                result: Any = await client.call_tool("add", {"a": 1, "b": 2})
-                assert result.text == "3"
+        url = await served(peers, kind)
+        assert [await added(url, oauth) for _ in range(2)] == ["3", "3"]
+        assert len(user.pages) == 1
+
+    peers.run(script())
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("kind", KINDS)
+def test_our_client_gets_tokens_elsewhere_for_a_server(peers: Peers, kind: str) -> None:
+    async def script() -> None:
+        issuer = await peers.hold(authorization_server())
+        user = User()
+        oauth = pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=user.open))
+        url = await served(peers, kind, issuer.issuer)
+        assert await added(url, oauth) == "3"
+        (request,) = issuer.asked("token")
+        assert request.form["resource"] == url
         assert len(user.pages) == 1
 
     peers.run(script())

@@ -1,6 +1,7 @@
 """The notes server of `examples/authorization` behind its identity provider, both as processes."""
 
 import asyncio
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from support.auth.browsing import COMMAND
 from support.auth.identity_provider import EXAMPLE, provider
 from support.generated.golden_package import PACKAGE
 from support.peers.http_peers import Served
+from support.peers.places import Command
 from support.peers.visits import Peers
 from support.ports import free_port
 from support.sessions.talking import pkg
@@ -37,11 +39,13 @@ class Notes:
             auth = ("notes-robot", SECRET)
             return await client.post(f"{self.issuer}/token", data=given, auth=auth)
 
-    async def run_client(self, *arguments: str) -> tuple[int, str]:
+    async def run_client(self, *arguments: str, **environment: str) -> tuple[int, str]:
         """Run the client of the example; its exit code, and what it wrote."""
+        variables = {"PYTHONPATH": str(self.folder), "BROWSER": COMMAND, **environment}
+        command: Command = ("-P", EXAMPLE / "notes_client.py", self.url, *arguments)
         process = await asyncio.create_subprocess_exec(
-            *("env", f"PYTHONPATH={self.folder}", f"BROWSER={COMMAND}"),
-            *(sys.executable, "-P", EXAMPLE / "notes_client.py", self.url, *arguments),
+            *(sys.executable, *command),
+            env={**os.environ, **variables},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )
@@ -63,6 +67,7 @@ async def running(peers: Peers, *options: str, **environment: str) -> Notes:
     login = await peers.server(*provider(url, environment))
     issuer = f"http://127.0.0.1:{login.port}"
     (folder / "pkg").symlink_to(PACKAGE)
-    program = (sys.executable, "-P", EXAMPLE / "notes_server.py")
-    command = ("env", f"PYTHONPATH={folder}", *program, issuer, "--http", "PORT", *options)
+    program: Command = (sys.executable, "-P", EXAMPLE / "notes_server.py")
+    path = f"PYTHONPATH={folder}"
+    command: Command = ("env", path, *program, issuer, "--http", "PORT", *options)
     return Notes(url, issuer, await peers.server(*command, port=port), folder)

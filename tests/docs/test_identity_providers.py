@@ -1,0 +1,62 @@
+"""The page on identity providers: its settings accept the tokens that those providers issue."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.auth.issuing import KEY
+from support.docs.pages import page, renamed
+from support.sessions.talking import pkg
+from support.tables import case
+
+NAME = "identity-providers.md"
+NOW = 1_800_000_000
+
+
+def settings(name: str) -> dict[str, Any]:
+    """The names of an example, which was run."""
+    found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)```", renamed(page(NAME)), re.S)
+    assert found is not None
+    program: dict[str, Any] = {}
+    exec(found[1], program)
+    return program
+
+
+async def accepted(program: dict[str, Any], **claims: Any) -> frozenset[str]:
+    """The scopes of a token with these claims, and what they imply."""
+    authentication = program["authentication"]
+    verify = replace(
+        authentication.verify, keys=pkg.StaticKeys(KEY.public.jwk), clock=lambda: float(NOW)
+    )
+    token = KEY.sign({"iss": program["ISSUER"], "sub": "ada", "exp": NOW + 60, **claims})
+    scopes: frozenset[str] = (await verify(token)).scopes
+    expand = authentication.expand_scopes
+    return scopes if expand is None else scopes.union(expand(scopes))
+
+
+async def test_tokens_as_providers_issue_them_are_accepted() -> None:
+    plain, entra = settings("plain"), settings("entra")
+    rows: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
+        ("oidc-provider", plain, {"aud": plain["URL"], "scope": "notes:read notes:write"}),
+        ("Keycloak", plain, {"aud": [plain["URL"], "account"], "scope": "email notes:read"}),
+        ("Auth0", plain, {"aud": [plain["URL"], "https://x/userinfo"], "scope": "notes:read"}),
+        ("Okta", plain, {"aud": plain["URL"], "scp": ["notes:read"]}),
+        ("Microsoft Entra ID", entra, {"aud": entra["APPLICATION"], "scp": "notes.read"}),
+    )
+    for name, program, claims in rows:
+        with case(name):
+            assert name in page(NAME)
+            assert await accepted(program, **claims) >= program["authentication"].needed
+
+
+async def test_tokens_for_others_are_refused() -> None:
+    plain, entra = settings("plain"), settings("entra")
+    rows: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+        (plain, {"scope": "notes:read"}),
+        (plain, {"aud": "account", "scope": "notes:read"}),
+        (entra, {"aud": "00000003-0000-0000-c000-000000000000", "scp": "notes.read"}),
+    )
+    for program, claims in rows:
+        with case(claims), pytest.raises(pkg.TokenRefused):
+            await accepted(program, **claims)
