@@ -204,5 +204,13 @@ def test_an_algorithm_that_is_not_accepted_is_refused_though_the_signature_is_ri
         KEY.public.verify(KEY.sign(CLAIMS), ())
 
 
+def test_a_header_is_not_read_of_what_is_too_large_or_has_other_parts() -> None:
+    header = encoded({"alg": "ES256"})
+    large = encoded({"alg": "ES256", "x": "y" * 9000})
+    for token in (header, f"{header}.a", f"{header}.a.b.c", f"{header}.a.b.c.d", f"{large}.a.b"):
+        with case(token[-20:]), pytest.raises(InvalidJwt):
+            read_header(token)
+
+
 def test_a_header_is_read_without_a_key() -> None:
     assert read_header(KEY.sign(CLAIMS, kid="k")) == {"alg": "ES256", "kid": "k", "typ": "JWT"}
