@@ -173,6 +173,7 @@ async def test_a_token_that_lasts_for_seconds_is_used_for_most_of_them() -> None
         assert refused(guard) == 1
 
 
+@pytest.mark.shows("RF-04")
 async def test_without_a_refresh_token_the_user_logs_in_again() -> None:
     for refresh in ("never", "rotating"):
         with case(refresh):
