@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from . import (
+    auth_topic,
     generating,
     growing,
     http_topic,
@@ -40,6 +41,7 @@ _TOPICS = {
         serving,
         toolkit_topic,
         http_topic,
+        auth_topic,
         share_topic,
         translating,
         walk,

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Final, TypeAlias
 
-import pytest
-
 from .places import ROOT
 
 sys.path.append(str(ROOT / "tests"))
@@ -14,7 +12,9 @@ sys.path.append(str(ROOT / "tests"))
 from support.engines import (
     PostgresServer,
     RedisServer,
+    postgres_is_installed,
     postgres_running,
+    redis_is_installed,
     redis_running,
 )
 
@@ -31,23 +31,23 @@ end
 return bytes
 """
 _TABLES: Final = """
-select sum(pg_total_relation_size(oid))::bigint from pg_class
-where relkind = 'r' and relnamespace = 'mcp'::regnamespace
+select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint from pg_class
+where relkind = 'r' and relnamespace = to_regnamespace('mcp')
 """
 
 
 def engines(stack: ExitStack) -> dict[str, Engine]:
     """Start those that this machine has, and say which are left out."""
     found = dict[str, Engine]()
-    starting: dict[str, Callable[[], AbstractContextManager[Engine]]] = {
-        "Redis": redis_running,
-        "PostgreSQL": postgres_running,
+    starting: dict[str, tuple[bool, Callable[[], AbstractContextManager[Engine]]]] = {
+        "Redis": (redis_is_installed(), redis_running),
+        "PostgreSQL": (postgres_is_installed(), postgres_running),
     }
-    for name, running in starting.items():
-        try:
+    for name, (is_installed, running) in starting.items():
+        if is_installed:
             found[name] = stack.enter_context(running())
-        except pytest.skip.Exception as missing:
-            print(f"LEFT OUT: {name}: {missing}", file=sys.stderr)
+        else:
+            print(f"LEFT OUT: {name}: it is not installed", file=sys.stderr)
     return found
 
 
@@ -66,3 +66,16 @@ def kept(server: Engine | None) -> int:
         return int(server.command("EVAL", _KEPT, 0))
     ((size,),) = server.run(_TABLES)
     return int(size)
+
+
+def sizes(server: Engine) -> dict[str, int]:
+    """Return the bytes that an engine holds, by how they are counted."""
+    if isinstance(server, RedisServer):
+        return {
+            "used_memory": server.command("INFO", "memory")["used_memory"],
+            "MEMORY USAGE": kept(server),
+        }
+    for (table,) in server.run("select tablename from pg_tables where schemaname = 'mcp'"):
+        # What changes have left behind is taken away now, as autovacuum does in time.
+        server.run(f"vacuum mcp.{table}")
+    return {"tables": kept(server)}

@@ -1,24 +1,25 @@
 """What sessions cost in the engine that many workers share: calls, and bytes of memory.
 
-    PYTHONPATH=generated python -m benchmarks.shared_sessions redis://127.0.0.1:6379
-    PYTHONPATH=generated python -m benchmarks.shared_sessions postgresql://user@127.0.0.1/db
+    PYTHONPATH=generated python -m benchmarks.shared_sessions
 
 A whole server without a network begins sessions, whose streams are then opened and written. Calls
 are those of the methods of an engine; nearly all are one script or one statement. Bytes are what
-the database says of its keys or tables. They are left there: give it an empty database.
+Redis and PostgreSQL say of their keys and tables. They are started, and empty, as for the topic
+`share`.
 """
 
 import asyncio
 import json
-import sys
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from secrets import token_urlsafe
 from typing import Any, Final, cast
 
 import mcp_revisions as package
 from mcp_revisions import v2025_11_25 as mcp
+
+from .share_engines import Engine, engines, sizes
 
 SESSIONS: Final = 10_000
 _AT_ONCE: Final = 100
@@ -140,16 +141,11 @@ async def each(site: Site, sessions: list[str], act: Callable[[str], Any]) -> No
     await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
 
 
-async def main(url: str) -> None:
+async def measure(server: Engine) -> None:
     """Print what each step takes, for one session."""
-    is_redis = not url.startswith("postgres")
-    made = (
-        package.RedisEngine(url, timeout=30)
-        if is_redis
-        else package.PostgresEngine(url, timeout=30)
-    )
-    engine = CountingEngine(made)
-    size: Callable[[], int] = (redis_size if is_redis else postgres_size)(url)
+    is_redis = server.url.startswith("redis:")
+    made = package.RedisEngine if is_redis else package.PostgresEngine
+    engine = CountingEngine(made(server.url, timeout=30))
     shared = package.Shared(engine=cast(Any, engine), lease=60)
     http = package.HttpOptions(shared=shared, max_sessions=2 * SESSIONS, max_streams=2 * SESSIONS)
     served = app.http(http=http, options=package.Options(state_keys=[b"k" * 32]))
@@ -185,60 +181,25 @@ async def main(url: str) -> None:
         "call, answered on a stream": lambda one: call(one, "telling", progressToken=1),
         "choose a log level": level,
     }
-    before = size()
-    print(f"{SESSIONS:,} sessions; bytes and calls of each")
+    before = sizes(server)
     for name, act in steps.items():
         engine.calls.clear()
         await each(site, list(sessions) or [""] * SESSIONS, act)
         await asyncio.sleep(1)
-        calls, now = Counter(engine.calls), size()
+        calls, now = Counter(engine.calls), sizes(server)
         said = ", ".join(f"{n / SESSIONS:.2f} {what}" for what, n in calls.most_common() if n >= 50)
-        print(f"{name:28} {(now - before) / SESSIONS:8,.0f} bytes  {said or 'no calls'}")
+        grown = (f"{(now[way] - before[way]) / SESSIONS:6,.0f} ({way})" for way in now)
+        print(f"{name:28} {' '.join(grown)}  {said or 'no calls'}")
         before = now
     await served.close()
 
 
-def redis_size(url: str) -> Callable[[], int]:
-    from redis import Redis
-
-    # Its types leave much open.
-    client: Any = cast(Any, Redis).from_url(url)
-
-    def size() -> int:
-        total = 0
-        keys = [key for key in client.scan_iter(count=1000) if b"{workers}" not in key]
-        for start in range(0, len(keys), 1000):
-            pipe = client.pipeline(transaction=False)
-            for key in keys[start : start + 1000]:
-                pipe.execute_command("MEMORY", "USAGE", key)
-            total += sum(pipe.execute())
-        used = client.info("memory")["used_memory"]
-        print(f"{len(keys):,} keys, MEMORY USAGE {total:,}, used_memory {used:,}")
-        return total
-
-    return size
-
-
-def postgres_size(url: str) -> Callable[[], int]:
-    import psycopg
-
-    names = ("sessions", "streams", "events")
-
-    def size() -> int:
-        with psycopg.connect(url, autocommit=True) as connection:
-            if connection.execute("select to_regclass('mcp.sessions')").fetchone() == (None,):
-                return 0
-            # What changes have left behind is taken away now, as autovacuum does in time.
-            found: dict[str, int] = {}
-            for name in names:
-                connection.execute(f"vacuum mcp.{name}".encode())
-                size_of = f"select pg_total_relation_size('mcp.{name}')"
-                ((found[name],),) = connection.execute(size_of.encode()).fetchall()
-            print(found)
-            return sum(found.values())
-
-    return size
+def main() -> None:
+    with ExitStack() as stack:
+        for name, server in engines(stack).items():
+            print(f"{name}: {SESSIONS:,} sessions; bytes and calls of each")
+            asyncio.run(measure(server))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    main()

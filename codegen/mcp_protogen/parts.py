@@ -135,7 +135,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"server"}),
         {
-            "core": ("form_fields", "subscriptions"),
+            "core": ("form_fields", "oauth_scopes", "subscriptions"),
             "server": (
                 *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
                 *("rounds", "sealed_state", "serve", "strategies"),
@@ -144,6 +144,7 @@ CONTENTS: Final = (
         (
             ("core.connection_errors", ("StatusError",)),
             ("core.http_request", ("HttpRequest", "Principal")),
+            ("core.oauth_scopes", ("InsufficientScope",)),
             ("server.lifespan", ("LifespanError",)),
             ("server.questions", ("Accepted", "Answer", "Cancelled", "Declined", "Form", "form")),
             ("server.serve", ("serve",)),
@@ -208,12 +209,11 @@ CONTENTS: Final = (
             ("http.server.cors", ("Cors",)),
             (
                 "http.server.authentication",
-                (
-                    *("Authentication", "ProtectedResource", "TokenRefused"),
-                    *("VerifierUnavailable", "static_tokens"),
-                ),
+                ("Authentication", "TokenRefused", "VerifierUnavailable", "static_tokens"),
             ),
             ("http.server.options", ("HttpOptions",)),
+            ("http.server.protected_resource", ("ProtectedResource",)),
+            ("http.server.resource_metadata", ("MetadataApp", "metadata_app")),
             ("http.server.routes", ("Route", "RouteRequest", "RouteResponse")),
             ("http.server.run", ("run_http",)),
             ("sharing.engine", ("EngineUnavailable", "Shared")),
@@ -249,7 +249,7 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"telemetry"}),
-        {"core": ("connection_errors", "middleware", "telemetry")},
+        {"core": ("connection_errors", "http_request", "middleware", "telemetry")},
         (("core.telemetry", ("Telemetry",)),),
     ),
     Contents(
@@ -300,21 +300,32 @@ CONTENTS: Final = (
     Contents(
         frozenset({"auth", "http-server"}),
         {
-            "auth": ("fetch_policy", "fetching", "server", "signing"),
-            "auth.client": ("steps",),
+            "auth": ("fetch_policy", "fetching", "server", "signing", "urls"),
+            "auth.client": ("client_authentication", "steps", "values"),
             "http": ("httpx2",),
         },
-        (("auth.fetch_policy", ("FetchPolicy",)),),
+        (
+            ("auth.fetch_policy", ("FetchPolicy",)),
+            ("auth.client.values", ("ClientInformation",)),
+            ("auth.fetching", ("Fetcher",)),
+            ("auth.server.cache", ("TokenCache",)),
+            ("auth.server.dpop", ("DPoPProofs",)),
+            ("auth.server.introspection", ("Introspection",)),
+            ("auth.server.issuers", ("Issuers",)),
+            ("auth.server.jwt", ("JwtVerifier",)),
+            ("auth.server.keys", ("JwksUri", "StaticKeys")),
+            ("auth.server.replays", ("MemoryReplays", "SharedReplays")),
+        ),
     ),
     Contents(
         frozenset({"redis"}),
         {"sharing": ("engine", "lease", "redis")},
-        (("sharing.redis", ("RedisEngine",)),),
+        (("sharing.redis.engine", ("RedisEngine",)),),
     ),
     Contents(
         frozenset({"postgres"}),
         {"sharing": ("engine", "lease", "postgres")},
-        (("sharing.postgres", ("PostgresEngine",)),),
+        (("sharing.postgres.engine", ("PostgresEngine",)),),
     ),
 )
 

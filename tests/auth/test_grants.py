@@ -90,6 +90,7 @@ def test_client_credentials_are_shown_with_resource_and_scopes() -> None:
         "grant_type": "client_credentials",
         "resource": RESOURCE,
         "scope": "a b",
+        "client_id": "c",
     }
     signing = ClientInformation(client_id="c", private_key=PrivateKey.generated().to_pem())
     [request] = steps_of(ClientCredentials(), [answered()], client=signing)
@@ -158,6 +159,7 @@ def test_the_login_at_an_identity_provider_is_exchanged_for_a_grant_and_that_for
         "assertion": "the.id.jag",
         "resource": RESOURCE,
         "scope": "a b",
+        "client_id": "c",
     }
 
 

@@ -8,27 +8,28 @@ from urllib.parse import parse_qs
 
 import pytest
 from mcp_protogen.runtime.auth.client.steps import Fetched
+from mcp_protogen.runtime.auth.client.values import ClientInformation
 from mcp_protogen.runtime.auth.errors import Unreachable, UnsafeUrl
 from mcp_protogen.runtime.auth.server.cache import TokenCache
 from mcp_protogen.runtime.auth.server.introspection import Introspection
 from mcp_protogen.runtime.core.http_request import Principal
 from mcp_protogen.runtime.http.server.authentication import TokenRefused, VerifierUnavailable
-from support.auth.issuing import ISSUER, RESOURCE, Issuer
+from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer
 from support.auth.playing import document
 from support.tables import case
 
 TOKEN = "opaque +&=%"
 SECRET = "s3cret:ü"
 ENDPOINT = f"{ISSUER}/introspect"
+CLIENT = ClientInformation(client_id="mcp:server", client_secret=SECRET)
 ACTIVE: Mapping[str, Any] = {"active": True, "sub": "ada", "aud": RESOURCE, "scope": "read"}
 
 
-def introspection(issuer: Issuer, **options: Any) -> Introspection:
+def introspection(issuer: Issuer, /, **options: Any) -> Introspection:
     given: dict[str, Any] = {
         "issuer": ISSUER,
         "audience": RESOURCE,
-        "client_id": "mcp:server",
-        "client_secret": SECRET,
+        "client": CLIENT,
         "fetch": issuer.fetch,
         "clock": issuer.clock,
         "cache": TokenCache(lifetime=60, clock=issuer.clock),
@@ -65,6 +66,22 @@ async def test_the_server_asks_as_a_client_in_the_body_of_a_post() -> None:
     assert asked.headers["authorization"] == f"Basic {pair}"
     assert asked.headers["content-type"] == "application/x-www-form-urlencoded"
     assert all("opaque" not in request.url for request in issuer.asked)
+
+
+async def test_the_server_shows_who_it_is_as_the_authorization_server_wants_it() -> None:
+    issuer = knowing()
+    said = {"issuer": ISSUER, "introspection_endpoint": ENDPOINT}
+    said_too = {"introspection_endpoint_auth_methods_supported": ["client_secret_post"]}
+    issuer.answers[f"{ISSUER}/.well-known/oauth-authorization-server"] = document(said | said_too)
+    await introspection(issuer)(TOKEN)
+    form = parse_qs((issuer.asked[-1].body or b"").decode())
+    assert (form["client_id"], form["client_secret"]) == (["mcp:server"], [SECRET])
+    assert "authorization" not in issuer.asked[-1].headers
+    signing = ClientInformation(client_id="mcp", private_key=KEY.to_pem())
+    await introspection(issuer, client=signing)(TOKEN)
+    form = parse_qs((issuer.asked[-1].body or b"").decode())
+    claims = KEY.public.verify(form["client_assertion"][0], ["ES256"]).claims
+    assert (claims["sub"], claims["aud"], form["token"]) == ("mcp", ISSUER, [TOKEN])
 
 
 async def test_the_endpoint_is_that_of_the_metadata_unless_it_is_given() -> None:
@@ -154,12 +171,13 @@ async def test_only_so_many_tokens_are_asked_about_at_a_time() -> None:
 
 
 async def test_an_authorization_server_that_fails_makes_no_token_wrong() -> None:
-    for failure in (
+    failures: list[Fetched | Exception] = [
         Unreachable("away"),
         UnsafeUrl("not public"),
         *(document({"active": True}, status=status) for status in (401, 403, 429, 500, 302)),
         *(Fetched(status=200, body=body) for body in (b"", b"[]", b"<html>", b"true")),
-    ):
+    ]
+    for failure in failures:
         with case(failure):
             issuer = knowing()
             verify = introspection(issuer, endpoint=ENDPOINT)
@@ -205,6 +223,38 @@ async def test_a_token_that_is_too_long_is_not_asked_about() -> None:
 
 def test_the_secret_is_not_shown() -> None:
     assert SECRET not in repr(introspection(Issuer()))
+
+
+async def test_tokens_for_which_nobody_waits_any_more_are_in_nobodys_way() -> None:
+    issuer = knowing()
+    issuer.gate = asyncio.Event()
+    verify = introspection(issuer, endpoint=ENDPOINT, max_requests=1, timeout=0.01)
+    asking = [verify(f"token {number}") for number in range(21)]
+    outcomes = await asyncio.gather(*asking, return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} == {VerifierUnavailable}
+    issuer.gate.set()
+    assert (await verify(TOKEN)).id == f"{ISSUER}|ada"
+    assert len(asyncio.all_tasks()) == 1
+
+
+def test_tokens_can_be_asked_about_in_one_loop_after_another() -> None:
+    issuer = Issuer()
+    verify = introspection(issuer, endpoint=ENDPOINT, max_requests=1, cache=TokenCache(lifetime=0))
+    known = ["one", "two", "three"]
+    issuer.known = {token: {**ACTIVE} for token in known}
+
+    async def several() -> None:
+        assert len(await asyncio.gather(*map(verify, known))) == 3
+
+    for _ in range(2):
+        asyncio.run(several())
+
+
+def test_the_server_has_to_show_who_it_is() -> None:
+    with pytest.raises(ValueError, match="metadata"):
+        introspection(Issuer(), issuer="login")
+    with pytest.raises(ValueError, match="secret"):
+        introspection(Issuer(), client=ClientInformation(client_id="mcp"))
 
 
 def test_limits_are_more_than_nothing() -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from mcp_protogen.runtime.auth.client.values import ClientInformation
 from mcp_protogen.runtime.auth.server.introspection import Introspection
 from mcp_protogen.runtime.auth.server.issuers import Issuers
 from mcp_protogen.runtime.auth.server.jwt import JwtVerifier
@@ -56,6 +57,7 @@ async def test_a_token_of_nobody_who_is_known_is_refused_without_asking() -> Non
         issuer.token(iss=[ISSUER]),
         *("opaque", "", "..", "a.b.c", f"a.{'A' * 100_000}.c", "a.ü.c"),
         forged({}, {}).replace("e30", "W10"),
+        forged({}, {"iss": ISSUER, "more": "a" * 100_000}),
     ):
         with case(token[:50]), pytest.raises(TokenRefused, match="issuer that is not accepted"):
             await verify(token)
@@ -65,9 +67,8 @@ async def test_a_token_of_nobody_who_is_known_is_refused_without_asking() -> Non
 async def test_other_tokens_can_be_asked_about() -> None:
     one, two = Issuer(), Issuer(OTHER)
     two.known["opaque"] = {"active": True, "sub": "ada", "aud": RESOURCE}
-    introspection = Introspection(
-        issuer=OTHER, audience=RESOURCE, client_id="a", client_secret="b", fetch=two.fetch
-    )
+    client = ClientInformation(client_id="a", client_secret="b")
+    introspection = Introspection(issuer=OTHER, audience=RESOURCE, client=client, fetch=two.fetch)
     verify: Any = Issuers(jwt_verifier(one), opaque=introspection)
     assert (await verify("opaque")).id == f"{OTHER}|ada"
     assert (await verify(one.token())).id == f"{ISSUER}|ada"

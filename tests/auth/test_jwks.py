@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.auth.client.steps import Fetched
 from mcp_protogen.runtime.auth.errors import Unreachable
-from mcp_protogen.runtime.auth.server.discovery import metadata_urls
+from mcp_protogen.runtime.auth.server import keys as keys_module
 from mcp_protogen.runtime.auth.server.keys import JwksUri, keys_of
 from mcp_protogen.runtime.auth.signing import PrivateKey
+from mcp_protogen.runtime.auth.urls import server_metadata_urls
 from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from support.auth.issuing import ISSUER, KEY, Clock, Issuer
 from support.auth.playing import document
@@ -63,16 +64,43 @@ async def test_keys_are_found_by_the_metadata_of_the_issuer() -> None:
 
 async def test_metadata_is_looked_for_where_it_may_be() -> None:
     a, b = "oauth-authorization-server", "openid-configuration"
-    for issuer, expected in (
+    table: list[tuple[str, list[str]]] = [
+        ("a.example", []),
+        ("https://a.example?b=c", []),
+        ("https://a.example#", []),
         ("https://a.example", [f"/.well-known/{a}", f"/.well-known/{b}"]),
         ("https://a.example/", [f"/.well-known/{a}", f"/.well-known/{b}"]),
         (
             "https://a.example/x/y",
             [f"/.well-known/{a}/x/y", f"/.well-known/{b}/x/y", f"/x/y/.well-known/{b}"],
         ),
-    ):
+    ]
+    for issuer, expected in table:
         with case(issuer):
-            assert [*metadata_urls(issuer)] == [f"https://a.example{path}" for path in expected]
+            assert [*server_metadata_urls(issuer)] == [
+                f"https://a.example{path}" for path in expected
+            ]
+
+
+async def test_a_page_for_people_is_no_metadata() -> None:
+    issuer = Issuer()
+    page = Fetched(status=200, headers={"content-type": "text/html; charset=utf-8"}, body=b"Hello")
+    issuer.answers[f"{ISSUER}{WELL_KNOWN}"] = page
+    openid = f"{ISSUER}/.well-known/openid-configuration"
+    issuer.answers[openid] = document({"issuer": ISSUER, "jwks_uri": JWKS})
+    keys = JwksUri.of_issuer(ISSUER, fetch=issuer.fetch, clock=issuer.clock)
+    assert await kids(keys) == ["first"]
+
+
+async def test_a_request_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    issuer = Issuer(gate=asyncio.Event())
+    monkeypatch.setattr(keys_module, "_PATIENCE", 0.01)
+    keys = keys_at(issuer)
+    with pytest.raises(VerifierUnavailable):
+        await kids(keys)
+    issuer.gate = None
+    issuer.clock.now += 5
+    assert await kids(keys) == ["first"]
 
 
 async def test_metadata_of_another_issuer_is_not_used(caplog: pytest.LogCaptureFixture) -> None:

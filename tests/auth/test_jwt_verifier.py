@@ -226,14 +226,16 @@ async def test_keys_can_be_given() -> None:
     jwk = {**KEY.public.jwk, "kid": "first"}
     for keys in (StaticKeys(jwk), StaticKeys(OTHER.public.jwk, KEY.public.jwk)):
         for kid in ("first", None):
-            verify = verifier(issuer, keys=keys)
+            verify = verifier(issuer, keys=keys, fetch=None)
             assert (await verify(issuer.token(kid))).id == f"{ISSUER}|ada"
-    other = verifier(issuer, keys=StaticKeys(OTHER.public.jwk))
+    other = verifier(issuer, keys=StaticKeys(OTHER.public.jwk), fetch=None)
     assert await refusal(other, issuer.token()) == "The signature of the token is not valid"
     assert not issuer.asked
 
 
 def test_keys_for_verifying_are_public() -> None:
+    with pytest.raises(ValueError, match="needed"):
+        StaticKeys()
     with pytest.raises(InvalidKey, match="private"):
         StaticKeys(KEY.to_pem())
 
@@ -253,6 +255,9 @@ def test_options_that_are_not_safe_are_refused() -> None:
         ({"algorithms": "ES256"}, "algorithms"),
         ({"scope_claims": "scope"}, "scope_claims"),
         ({"types": "at+jwt"}, "types"),
+        ({"issuer": "login"}, "metadata"),
+        ({"issuer": "https://a?b"}, "metadata"),
+        ({"keys": StaticKeys(KEY.public.jwk), "fetch": Issuer().fetch}, "fetch"),
         ({"leeway": -1}, "leeway"),
         ({"leeway": 301}, "leeway"),
     ]

@@ -12,8 +12,8 @@ from mcp_protogen.runtime.auth.server.replays import MemoryReplays, SharedReplay
 from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from mcp_protogen.runtime.sharing.engine import Engine
 from mcp_protogen.runtime.sharing.memory import MemoryEngine
-from mcp_protogen.runtime.sharing.postgres import PostgresEngine
-from mcp_protogen.runtime.sharing.redis import RedisEngine
+from mcp_protogen.runtime.sharing.postgres.engine import PostgresEngine
+from mcp_protogen.runtime.sharing.redis.engine import RedisEngine
 from support.auth.issuing import Clock
 
 _places = count()

@@ -67,7 +67,7 @@ def test_a_public_client_shows_its_id_only() -> None:
     assert "client_id" not in form_sent(sent(client=None))
 
 
-def test_basic_encodes_both_parts_as_a_form_and_leaves_them_out_of_the_body() -> None:
+def test_basic_encodes_both_parts_as_a_form_and_leaves_the_secret_out_of_the_body() -> None:
     colon = ClientInformation(client_id="https://a.example/c?d", client_secret="ü+ %&=")
     shown = {"the+client:the+secret%3A+1%2F2": SECRET}
     shown["https%3A%2F%2Fa.example%2Fc%3Fd:%C3%BC%2B+%25%26%3D"] = colon
@@ -75,7 +75,9 @@ def test_basic_encodes_both_parts_as_a_form_and_leaves_them_out_of_the_body() ->
         with case(text):
             request = sent(client=client)
             assert basic_of(request) == text
-            assert form_sent(request).keys() == {*GRANT, "resource"}
+            form = form_sent(request)
+            assert form.keys() == {*GRANT, "resource", "client_id"}
+            assert form["client_id"] == client.client_id
 
 
 def test_a_secret_is_posted_where_the_client_says_so() -> None:

@@ -93,16 +93,3 @@ def test_options_that_the_page_names_exist(package: Any) -> None:
     named -= {"auth", "http", "port", "reconnection"}
     assert named
     assert named <= options, named - options
-
-
-def test_a_verifier_of_the_page_is_one(package: Any) -> None:
-    found = re.search(r"### Who calls\n\n```python\n(.*?)```", PAGE, re.S)
-    assert found is not None
-    program: dict[str, Any] = {}
-    exec(found[1], program)
-
-    async def no_claims(token: str) -> None:
-        return None
-
-    program["check_signature_expiry_and_audience"] = no_claims
-    assert asyncio.run(program["http"].authentication.verify("x")) is None

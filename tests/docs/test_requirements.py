@@ -1,56 +1,129 @@
-"""The list of requirements says what the tests say, and leaves out none."""
+"""The lists of requirements say what the tests say, and leave out none."""
 
 import ast
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
+import pytest
 from support import missing
 from support.folders import ROOT
+from support.tables import case
 
-TESTS = ROOT / "tests"
-PAGE = ROOT / "docs" / "requirements.md"
-ROW = re.compile(r"\| (S\d-\d\d) \| ([A-Za-z ]+) \| ([^|]+) \| ([^|]+) \|")
-DUTY = "the application's duty"
+TESTS: Final = ROOT / "tests"
 
-
-def rows() -> dict[str, tuple[str, str]]:
-    """By row: its level, and what the last column says."""
-    found = ROW.findall(PAGE.read_text(encoding="utf-8"))
-    listed = {id: (level, where) for id, level, _, where in found}
-    assert len(listed) == len(found)
-    return listed
+APPLICATION: Final = "the application's duty"
+DUTIES: Final = (
+    APPLICATION,
+    "the authorization server's duty",
+    "the identity provider's duty",
+)
+"""Who has to see to a row that no test shows."""
 
 
-def marked() -> Iterator[tuple[str, str]]:
-    """Rows, each with a test that is marked to show it."""
+class Page(NamedTuple):
+    """A page with a list: its file, how the ids of its rows look, and whose duties it has."""
+
+    file: str
+    ids: str
+    duties: tuple[str, ...]
+
+
+class Row(NamedTuple):
+    """A row of a list; `where` is a test in code quotes, or a duty."""
+
+    level: str
+    cells: tuple[str, ...]
+    where: str
+
+
+PROTOCOL: Final = Page("requirements.md", r"S\d-\d\d", (APPLICATION,))
+AUTHORIZATION: Final = Page("requirements-authorization.md", r"[A-Z]{2}-\d\d", DUTIES)
+PAGES: Final = (PROTOCOL, AUTHORIZATION)
+
+LEVEL: Final = re.compile(r"(MUST|SHOULD)( NOT)?|\w+")
+
+
+def text_of(page: Page) -> str:
+    return (ROOT / "docs" / page.file).read_text(encoding="utf-8")
+
+
+def rows(page: Page) -> Mapping[str, Row]:
+    """Return the rows of a page by id."""
+    found: dict[str, Row] = {}
+    for line in re.findall(rf"^\| ({page.ids} \| .+) \|$", text_of(page), re.MULTILINE):
+        id, level, *cells, where = line.split(" | ")
+        assert id not in found
+        found[id] = Row(level, tuple(cells), where)
+    return found
+
+
+def marked(page: Page) -> Mapping[str, set[str]]:
+    """Return the tests that are marked to show a row, by its id."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for ids, test in marks():
+        for id in re.findall(page.ids, ids):
+            found[id].add(test)
+    return found
+
+
+def marks() -> Iterator[tuple[str, str]]:
+    """Yield each mark `shows` as it is written, and the test that has it."""
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 for mark in map(ast.unparse, node.decorator_list):
                     if mark.startswith("pytest.mark.shows("):
-                        for row in re.findall(r"S\d-\d\d", mark):
-                            yield row, f"`{path.relative_to(TESTS).as_posix()}::{node.name}`"
+                        yield mark, f"`{path.relative_to(TESTS).as_posix()}::{node.name}`"
 
 
-def test_each_row_is_shown_by_the_test_that_says_so_or_is_a_duty() -> None:
-    shown = {row: where for row, (_, where) in rows().items() if where.startswith("`")}
-    assert shown == dict(marked())
-    others = {where for _, where in rows().values() if not where.startswith("`")}
-    assert others == {DUTY}
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.file)
+def test_each_row_is_shown_by_a_test_that_says_so_or_is_a_duty(page: Page) -> None:
+    showing = marked(page)
+    shown = {id: row.where for id, row in rows(page).items() if row.where.startswith("`")}
+    assert set(shown) == set(showing)
+    for id, test in shown.items():
+        with case(id):
+            assert test in showing[id]
+    others = {row.where for row in rows(page).values() if not row.where.startswith("`")}
+    assert others == set(page.duties)
 
 
-def test_the_sums_are_right() -> None:
-    kinds = Counter(
-        "shown" if where.startswith("`") else where.split(":")[0] for _, where in rows().values()
-    )
-    sums = f"Shown by a test: {kinds['shown']}. The application's duty: {kinds[DUTY]}."
-    assert sums in PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.file)
+def test_the_sums_are_right(page: Page) -> None:
+    places = Counter(row.where for row in rows(page).values())
+    tests = sum(number for where, number in places.items() if where.startswith("`"))
+    duties = [f"{duty[0].upper()}{duty[1:]}: {places[duty]}." for duty in page.duties]
+    assert " ".join([f"Shown by a test: {tests}.", *duties]) in text_of(page)
 
 
 def test_every_requirement_is_listed_with_its_level() -> None:
     file = missing.reference("spec/seed-requirements.json", "that no requirement is forgotten")
     reference = json.loads(file.read_bytes())
     wanted = {row["id"]: row["level"] for row in reference["requirements"]}
-    assert {row: level for row, (level, _) in rows().items()} == wanted
+    assert {id: row.level for id, row in rows(PROTOCOL).items()} == wanted
+
+
+def test_every_row_of_authorization_is_listed_with_level_and_revisions() -> None:
+    file = missing.reference("spec/authorization.json", "that no row is forgotten")
+    reference = json.loads(file.read_bytes())
+    wanted = {row["id"]: (level_of(row), revisions_of(row)) for row in reference["rows"]}
+    listed = {id: (row.level, row.cells[0]) for id, row in rows(AUTHORIZATION).items()}
+    assert listed == wanted
+
+
+def level_of(row: Mapping[str, Any]) -> str:
+    """Return the level of a row without the remarks on it."""
+    found = LEVEL.match(row["level"])
+    assert found is not None
+    return found[0]
+
+
+def revisions_of(row: Mapping[str, Any]) -> str:
+    """Return the revisions of a row in the words of the page."""
+    first, *later = row["revisions"]
+    if later:
+        return f"{first} on"
+    return {"extension": "–", "2026-07-28": first}.get(first, f"{first} only")

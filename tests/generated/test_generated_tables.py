@@ -262,7 +262,7 @@ PUBLIC: dict[str, set[str]] = {
     | {"prompts_list_changed", "resource_updated", "resources_list_changed", "tools_list_changed"},
     "Session": _OF_BOTH_SIDES
     | {"client_capabilities", "client_info", "close_stream", "inputs", "log", "once", "principal"}
-    | {"from_thread", "http_request", "progress", "request_id", "state"},
+    | {"from_thread", "http_request", "progress", "request_id", "require_scopes", "state"},
 }
 IN_RESULTS: dict[str, set[str]] = {"Client": {"answer"}, "Server": set(), "Session": {"ask"}}
 TOOLKIT = {"disable", "enable", "max_threads", "mount", "page_size", "tool_schemas"} | {

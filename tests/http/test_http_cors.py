@@ -21,8 +21,8 @@ PAGE, EVIL = "https://app.example.com", "https://evil.example"
 ALLOW = "access-control-allow-origin"
 TOKEN = "t" * 16
 EVERY_FIELD = (
-    "accept, authorization, content-type, last-event-id, mcp-method, mcp-name, mcp-param-region, "
-    "mcp-protocol-version, mcp-session-id"
+    "accept, authorization, content-type, dpop, last-event-id, mcp-method, mcp-name, "
+    "mcp-param-region, mcp-protocol-version, mcp-session-id"
 )
 
 
@@ -206,7 +206,8 @@ def assert_readable(answer: Any) -> None:
     assert fields.get_list(ALLOW) == [PAGE]
     assert fields["vary"] == "origin"
     assert names(fields["access-control-expose-headers"]) == {
-        *("mcp-protocol-version", "mcp-session-id", "retry-after", "www-authenticate"),
+        *("dpop-nonce", "mcp-protocol-version", "mcp-session-id", "retry-after"),
+        "www-authenticate",
     }
 
 
@@ -248,7 +249,7 @@ async def test_where_to_get_a_token_pages_of_all_origins_may_read() -> None:
     for cors in (None, Cors()):
         async with crossing(authentication=tokens, cors=cors) as site:
             asked = await preflight(site, path, "GET", EVIL, "mcp-protocol-version")
-            assert asked.status_code == 200
+            assert asked.status_code == 204
             assert asked.headers["access-control-allow-headers"] == "*"
             assert asked.headers.get_list(ALLOW) == ["*"]
 

@@ -1,17 +1,15 @@
 """HTTP with SSE, the transport of 2024-11-05, for clients that know no other."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import EVENTS, JSON, Events, Site, booted, calling, serving, text_in
+from support.http.old_sse import REVISION, opened, shaken
+from support.http.serving import EVENTS, JSON, booted, calling, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
-    INITIALIZED,
     hello,
     models,
     notification,
@@ -23,7 +21,6 @@ from support.sessions.talking import (
 )
 from support.tables import case
 
-REVISION = "2024-11-05"
 CHANGED = "notifications/tools/list_changed"
 TOLD = frozenset({CHANGED, "notifications/message"})
 
@@ -39,49 +36,6 @@ async def call(session: Session, params: CallToolRequestParams) -> str:
 
 def ours(revision: str = REVISION) -> Any:
     return tools(revision, call, SENDS=TOLD)
-
-
-class Client:
-    """A client of the old transport."""
-
-    def __init__(self, site: Site, events: Events, where: str, fields: Mapping[str, str]) -> None:
-        self.site = site
-        self.events = events
-        self.where = where
-        self.fields = fields
-
-    async def post(self, message: object, **fields: str) -> Any:
-        """Post a message to where the server said."""
-        headers = {"content-type": JSON, **self.fields, **fields}
-        return await self.site.http.post(self.where, headers=headers, json=message)
-
-    async def ask(self, method: str, id: Any = 1, **params: object) -> Any:
-        """Send a request, and take the next message."""
-        assert (await self.post(request(method, id, **params))).status_code == 202
-        return await self.events.take()
-
-
-@asynccontextmanager
-async def opened(site: Site, path: str = "/sse", **fields: str) -> AsyncGenerator[Client, None]:
-    """A connection, before anything was said."""
-    async with site.get(fields, path) as events:
-        assert events.response.status_code == 200
-        first = await events.event()
-        assert first is not None
-        assert first.event == "endpoint"
-        yield Client(site, events, first.data, fields)
-
-
-@asynccontextmanager
-async def shaken(
-    site: Site, revision: str = REVISION, path: str = "/sse", **fields: str
-) -> AsyncGenerator[Client, None]:
-    """The same after a handshake."""
-    async with opened(site, path, **fields) as client:
-        await client.post(hello(revision, roots={}))
-        assert (await client.events.take())["result"]["protocolVersion"] == revision
-        await client.post(INITIALIZED)
-        yield client
 
 
 @pytest.mark.shows("S0-40")

@@ -83,22 +83,28 @@ async def test_CN06_a_client_refuses_a_mode_it_did_not_declare() -> None:
     assert heard[0]["error"]["code"] == -32602
 
 
+async def extensions(
+    session: stateless.Session, params: stateless.models.CallToolRequestParams
+) -> str:
+    """A tool that says which extensions the client declares."""
+    return str(session.client_capabilities.extensions)
+
+
+async def test_no_extension_is_on_unless_a_side_declares_it() -> None:
+    theirs = cast(stateless.Client, client(STATELESS))
+    async with pkg.connect_in_memory(theirs, tools(STATELESS, extensions)) as one:
+        assert one.server_capabilities.extensions is None
+        assert content_of(await one.call_tool("x"))[0].text == "None"
+
+
+@pytest.mark.shows("EX-01")
 async def test_CN07_extensions_of_both_sides_are_known_to_both() -> None:
-    m = models(STATELESS)
     ours: Any = {"com.example/ours": {"depth": 3}}
-
-    async def told(
-        session: stateless.Session, params: stateless.models.CallToolRequestParams
-    ) -> str:
-        return str(session.client_capabilities.extensions)
-
-    server = tools(STATELESS, told, DECLARES={"extensions": {"com.example/theirs": {}}})
+    server = tools(STATELESS, extensions, DECLARES={"extensions": {"com.example/theirs": {}}})
     theirs = cast(stateless.Client, client(STATELESS, DECLARES={"extensions": ours}))
     async with pkg.connect_in_memory(theirs, server) as one:
         assert one.server_capabilities.extensions == {"com.example/theirs": {}}
-        assert content_of(await one.call_tool(m.CallToolRequestParams(name="x")))[0].text == str(
-            ours
-        )
+        assert content_of(await one.call_tool("x"))[0].text == str(ours)
 
 
 async def test_a_handler_left_alone_is_not_declared_and_not_found() -> None:

@@ -12,7 +12,8 @@ from typing import Any
 import psycopg
 import pytest
 from mcp_protogen.runtime.sharing.engine import Change, EngineUnavailable, Event, Events, Letter
-from mcp_protogen.runtime.sharing.postgres import PostgresConnection, PostgresEngine
+from mcp_protogen.runtime.sharing.postgres.engine import PostgresConnection, PostgresEngine
+from mcp_protogen.runtime.sharing.postgres.statements import Schema
 from support import tables
 from support.engines import PostgresServer, SlowProxy
 from support.sharing.workers import Worker, until, working
@@ -30,6 +31,10 @@ def schema() -> str:
     return f'a "b" %s {{c}} {next(_numbers)}'
 
 
+def quoted(engine: PostgresEngine) -> str:
+    return Schema(engine.schema).quoted
+
+
 @pytest.fixture
 def make(postgres_server: PostgresServer, schema: str) -> Make:
     def engine(**options: Any) -> PostgresEngine:
@@ -41,7 +46,7 @@ def make(postgres_server: PostgresServer, schema: str) -> Make:
 @pytest.fixture
 def sql(postgres_server: PostgresServer, make: Make) -> Callable[[str], list[Any]]:
     """Runs a statement in the schema, as somebody else."""
-    return lambda text: postgres_server.run(f"set search_path to {make().quoted}; {text}")
+    return lambda text: postgres_server.run(f"set search_path to {quoted(make())}; {text}")
 
 
 @asynccontextmanager
@@ -50,7 +55,7 @@ async def transaction(
 ) -> AsyncGenerator[psycopg.AsyncConnection[Any], None]:
     """A transaction of somebody who takes long; it is committed at the end."""
     async with await psycopg.AsyncConnection[Any].connect(server.url) as connection:
-        await connection.execute(f"set local search_path to {engine.quoted}".encode())
+        await connection.execute(f"set local search_path to {quoted(engine)}".encode())
         yield connection
 
 
@@ -88,9 +93,9 @@ async def test_a_role_that_may_not_make_tables_needs_them_made(
         assert "schema_sql" in caplog.text
         for _ in range(2):
             postgres_server.run(make().schema_sql())
-        quoted = make().quoted
-        sql(f"grant usage on schema {quoted} to {role}")
-        sql(f"grant select, insert, update, delete on all tables in schema {quoted} to {role}")
+        schema = quoted(make())
+        sql(f"grant usage on schema {schema} to {role}")
+        sql(f"grant select, insert, update, delete on all tables in schema {schema} to {role}")
         await until(lambda: a.connection.current)
         await begun(a)
         await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
@@ -118,7 +123,7 @@ async def test_tables_that_were_dropped_are_made_again_which_is_a_gap(
 ) -> None:
     async with working(make(), "a", lease=0.6) as a:
         await begun(a)
-        sql(f"drop schema {make().quoted} cascade")
+        sql(f"drop schema {quoted(make())} cascade")
         await until(lambda: a.gaps and a.connection.current)
         assert await a.connection.sessions.open("key", "a") is None
         await begun(a)
@@ -382,11 +387,11 @@ async def test_a_server_that_takes_no_more_connections_is_not_asked_for_one_by_e
 ) -> None:
     proxy = SlowProxy(postgres_server.url)
     async with proxy.running(), working(make(), "first"):
-        quoted = make().quoted
+        schema = quoted(make())
         postgres_server.run(
             "create role few login connection limit 1;"
-            f" grant usage on schema {quoted} to few;"
-            f" grant all on all tables in schema {quoted} to few"
+            f" grant usage on schema {schema} to few;"
+            f" grant all on all tables in schema {schema} to few"
         )
         url = proxy.url.replace("postgres:secret", "few")
         async with working(PostgresEngine(url, schema=make().schema), "a") as a:

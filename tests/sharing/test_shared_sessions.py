@@ -74,6 +74,14 @@ async def known(session: http.Session, *sites: Site) -> list[http.Session]:
     return sessions
 
 
+@asynccontextmanager
+async def asking(site: Site) -> AsyncGenerator[tuple[http.Session, http.Events, Any], None]:
+    """A new session whose client was asked something during a call, and the question."""
+    session = await site.initialize(sampling={})
+    async with session.calling("asks") as events:
+        yield session, events, await events.take()
+
+
 class Tools:
     """Tools that ask, log, tell, or wait until the test lets them go on."""
 
@@ -188,68 +196,68 @@ class TestAnswers:
 
     async def test_progress_is_reported_to_who_asked(self) -> None:
         call = Tools()
-        async with workers(ours(call), ours()) as (one, two):
-            first = await one.initialize(sampling={})
-            async with first.calling("asks") as events:
-                question = await events.take()
-                token = question["params"]["_meta"]["progressToken"]
-                report = notification("notifications/progress", progressToken=token, progress=0.5)
-                assert await posted(at(first, two), report) == 202
-                assert call.progress == [0.5]
-                assert await posted(at(first, two), answered(question, "yes")) == 202
-                await events.all()
+        async with (
+            workers(ours(call), ours()) as (one, two),
+            asking(one) as (first, events, question),
+        ):
+            token = question["params"]["_meta"]["progressToken"]
+            report = notification("notifications/progress", progressToken=token, progress=0.5)
+            assert await posted(at(first, two), report) == 202
+            assert call.progress == [0.5]
+            assert await posted(at(first, two), answered(question, "yes")) == 202
+            await events.all()
 
     async def test_one_for_a_worker_that_is_gone_is_dropped(self) -> None:
         engine = Engine()
-        async with workers(ours(), ours(), engine=engine) as (one, two):
-            first = await one.initialize(sampling={})
-            async with first.calling("asks") as events:
-                question = await events.take()
-                engine.workers[0].kill()
-                assert await posted(at(first, two), answered(question, "yes")) == 202
+        async with (
+            workers(ours(), ours(), engine=engine) as (one, two),
+            asking(one) as (first, _, question),
+        ):
+            engine.workers[0].kill()
+            assert await posted(at(first, two), answered(question, "yes")) == 202
 
     async def test_one_for_a_worker_that_only_seems_gone_is_there_when_it_is_back(self) -> None:
         engine = Engine()
-        async with workers(ours(), ours(), engine=engine) as (one, two):
-            first = await one.initialize(sampling={})
-            async with first.calling("asks") as events:
-                question = await events.take()
-                engine.workers[0].kill()
-                assert await posted(at(first, two), answered(question, "yes")) == 202
-                assert await posted(at(first, two), answered(question, "again")) == 202
-                # What it finds cannot be read at first.
-                engine.failing.add("events.read")
-                engine.workers[0].revive()
-                await until(lambda: "events.read" in engine.calls)
-                engine.failing.clear()
-                assert said_in(await events.take()) == "asks: yes"
+        async with (
+            workers(ours(), ours(), engine=engine) as (one, two),
+            asking(one) as (first, events, question),
+        ):
+            engine.workers[0].kill()
+            assert await posted(at(first, two), answered(question, "yes")) == 202
+            assert await posted(at(first, two), answered(question, "again")) == 202
+            # What it finds cannot be read at first.
+            engine.failing.add("events.read")
+            engine.workers[0].revive()
+            await until(lambda: "events.read" in engine.calls)
+            engine.failing.clear()
+            assert said_in(await events.take()) == "asks: yes"
 
     async def test_one_that_is_not_taken_in_can_be_posted_again(self) -> None:
         engine = Engine()
-        async with workers(ours(), ours(), engine=engine, lease=0.1) as (one, two):
-            first = await one.initialize(sampling={})
-            async with first.calling("asks") as events:
-                question = await events.take()
-                engine.workers[0].deaf = True
-                refused = await at(first, two).post(answered(question, "yes"))
-                assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-                engine.workers[0].deaf = False
-                assert await posted(at(first, two), answered(question, "yes")) == 202
-                assert said_in(await events.take()) == "asks: yes"
+        async with (
+            workers(ours(), ours(), engine=engine, lease=0.1) as (one, two),
+            asking(one) as (first, events, question),
+        ):
+            engine.workers[0].deaf = True
+            refused = await at(first, two).post(answered(question, "yes"))
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+            engine.workers[0].deaf = False
+            assert await posted(at(first, two), answered(question, "yes")) == 202
+            assert said_in(await events.take()) == "asks: yes"
 
     async def test_a_letter_that_is_lost_is_sent_once_more(self) -> None:
         engine = Engine()
-        async with workers(ours(), ours(), engine=engine, lease=0.2) as (one, two):
-            first = await one.initialize(sampling={})
-            async with first.calling("asks") as events:
-                question = await events.take()
-                engine.workers[0].deaf = True
-                sent = len(engine.mailed)
-                answering = asyncio.create_task(posted(at(first, two), answered(question, "yes")))
-                await until(lambda: len(engine.mailed) > sent)
-                engine.workers[0].deaf = False
-                assert await answering == 202
-                assert said_in(await events.take()) == "asks: yes"
+        async with (
+            workers(ours(), ours(), engine=engine, lease=0.2) as (one, two),
+            asking(one) as (first, events, question),
+        ):
+            engine.workers[0].deaf = True
+            sent = len(engine.mailed)
+            answering = asyncio.create_task(posted(at(first, two), answered(question, "yes")))
+            await until(lambda: len(engine.mailed) > sent)
+            engine.workers[0].deaf = False
+            assert await answering == 202
+            assert said_in(await events.take()) == "asks: yes"
 
     async def test_one_of_another_session_is_dropped(self) -> None:
         async with workers(ours(), ours()) as (one, two):
@@ -263,21 +271,19 @@ class TestAnswers:
 
     async def test_one_of_another_client_is_dropped_whoever_sends_it_on(self) -> None:
         engine = Engine()
-        async with workers(ours(), engine=engine) as (one,):
-            first = await one.initialize(sampling={})
-            async with first.calling("asks") as events:
-                question = await events.take()
-                text = json.dumps(answered(question, "forged"))
-                key, name = peers.key_of(first.id), engine.workers[0].name
-                forged = (key, "eve"), ("x" * 43, None)
-                for number, (session, id) in enumerate(forged):
-                    letter = peers.Answered(session=session, principal_id=id, message=text)
-                    content = json.dumps(
-                        {"sender": "seve", "letter": asdict(letter), "number": number}
-                    )
-                    await engine.workers[0].mail.send([(name, content.encode())])
-                assert await posted(first, answered(question, "yes")) == 202
-                assert said_in(await events.take()) == "asks: yes"
+        async with (
+            workers(ours(), engine=engine) as (one,),
+            asking(one) as (first, events, question),
+        ):
+            text = json.dumps(answered(question, "forged"))
+            key, name = peers.key_of(first.id), engine.workers[0].name
+            forged = (key, "eve"), ("x" * 43, None)
+            for number, (session, id) in enumerate(forged):
+                letter = peers.Answered(session=session, principal_id=id, message=text)
+                content = json.dumps({"sender": "seve", "letter": asdict(letter), "number": number})
+                await engine.workers[0].mail.send([(name, content.encode())])
+            assert await posted(first, answered(question, "yes")) == 202
+            assert said_in(await events.take()) == "asks: yes"
 
     async def test_letters_that_make_no_sense_change_nothing(self) -> None:
         engine = Engine()

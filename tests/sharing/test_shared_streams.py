@@ -96,6 +96,20 @@ class Workers:
         """The same session, at another worker."""
         return Session(self.sites[worker], session.revision, session.id, session.headers)
 
+    @asynccontextmanager
+    async def calling(self) -> AsyncGenerator[tuple[Session, Events, Event], None]:
+        """A call in a new session of the first worker, which has said one thing."""
+        session = await self.sites[0].initialize()
+        self.tools[0].go()
+        async with session.calling("a", 5) as events:
+            first, _ = await next_of(events)
+            yield session, events, first
+
+    async def broken_off(self) -> tuple[Session, Event]:
+        """Return the session of such a call, and what was said, once its client has gone."""
+        async with self.calling() as (session, _, first):
+            return session, first
+
     async def says(self, session: Session, worker: int) -> mcp.Session:
         """What says something at a worker that belongs to no request."""
         assert outcome(await self.at(session, worker).call("plain", "p")) == (200, None)
@@ -318,10 +332,7 @@ class TestStoredFirst:
             with case(made):
                 async with workers() as these:
                     engine = these.engine
-                    session = await these.sites[0].initialize()
-                    these.tools[0].go()
-                    async with session.calling("a", 5) as events:
-                        first, _ = await next_of(events)
+                    async with these.calling() as (session, events, first):
                         engine.leases_hold = True
                         may = engine.hold("events.append")
                         engine.away = not made
@@ -401,10 +412,7 @@ class TestTakingOver:
         for when in ("before", "meanwhile"):
             with case(when):
                 async with workers(lease=SHORT) as these:
-                    session = await these.sites[0].initialize()
-                    these.tools[0].go()
-                    async with session.calling("a", 5) as events:
-                        last, _ = await next_of(events)
+                    session, last = await these.broken_off()
                     if when == "before":
                         these.engine.workers[0].kill()
                     async with these.at(session, 1).get(last.id) as events:
@@ -433,11 +441,8 @@ class TestTakingOver:
 
     async def test_who_was_only_slow_is_refused(self, caplog: pytest.LogCaptureFixture) -> None:
         async with workers(lease=SHORT) as these:
-            session = await these.sites[0].initialize()
-            these.tools[0].go()
             slow = these.engine.workers[0]
-            async with session.calling("a", 5) as old:
-                last, _ = await next_of(old)
+            async with these.calling() as (session, old, last):
                 slow.kill()
                 async with these.at(session, 1).get(last.id) as events:
                     assert (await events.take())["error"]["code"] == -32603
@@ -452,11 +457,8 @@ class TestTakingOver:
 
     async def test_who_was_only_slow_has_no_stream_that_others_ended(self) -> None:
         async with workers(lease=SHORT) as these:
-            session = await these.sites[0].initialize()
-            these.tools[0].go()
             slow = these.engine.workers[0]
-            async with session.calling("a", 5) as old:
-                last, _ = await next_of(old)
+            session, last = await these.broken_off()
             slow.kill()
             async with these.at(session, 1).get(last.id) as events:
                 answer = await events.take()
@@ -482,10 +484,7 @@ class TestTakingOver:
 
     async def test_a_request_that_broke_off_is_answered_with_an_error(self) -> None:
         async with workers() as these:
-            session = await these.sites[0].initialize()
-            these.tools[0].go()
-            async with session.calling("a", 5) as events:
-                last, _ = await next_of(events)
+            session, last = await these.broken_off()
             async with these.at(session, 1).get(last.id) as events:
                 these.tools[0].breaks = True
                 these.tools[0].go()

@@ -26,6 +26,10 @@ from support.ports import free_port
 
 _PATIENCE: Final = 30.0
 
+# Programs, and where they are besides.
+_REDIS: Final = "redis-server", "/nowhere"
+_POSTGRES: Final = "postgres", "/usr/lib/postgresql/*/bin"
+
 
 class EngineServer(Protocol):
     """A server that engines connect to; each method returns when it has taken effect."""
@@ -54,17 +58,30 @@ class EngineServer(Protocol):
         ...
 
 
-def program(name: str, places: str = "/nowhere") -> str:
-    """Return the path of a program, by default or in `places`; skip, saying so, if it is missing.
+def redis_is_installed() -> bool:
+    return _found(*_REDIS) is not None
 
-    Waits for `.ci/run`, which may be installing it.
+
+def postgres_is_installed() -> bool:
+    return _found(*_POSTGRES) is not None
+
+
+def program(name: str, places: str = "/nowhere") -> str:
+    """Return the path of a program; skip, saying so, if it is missing."""
+    return _found(name, places) or untested(name, "workers that share it as an engine")
+
+
+def _found(name: str, places: str) -> str | None:
+    """Return the path of a program, where the shell or `places` have it; None if none has.
+
+    Wait for `.ci/run`, which may be installing it.
     """
     installing = ROOT / "build" / "engines.lock"
     if installing.exists():
         with installing.open() as lock:
             flock(lock, LOCK_SH)
     path = os.pathsep.join([os.environ.get("PATH", ""), *sorted(glob(places), reverse=True)])
-    return shutil.which(name, path=path) or untested(name, "workers that share it as an engine")
+    return shutil.which(name, path=path)
 
 
 def ending_with_us(*command: str) -> list[str]:
@@ -101,7 +118,7 @@ class RedisServer:
         if self._process is not None:
             return
         options = [*("--port", str(self.port)), *("--bind", "127.0.0.1"), *("--save", "")]
-        server = ending_with_us(program("redis-server"), *options, *self.options)
+        server = ending_with_us(program(*_REDIS), *options, *self.options)
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(server, cwd=self.folder, stdout=log, stderr=log)
         wait_until_listening(self.port, self._process)
@@ -305,7 +322,7 @@ class PostgresServer:
             return [] if cursor.description is None else cursor.fetchall()
 
     def _as_user(self, name: str) -> list[str]:
-        command = ending_with_us(program(name, "/usr/lib/postgresql/*/bin"))
+        command = ending_with_us(program(name, _POSTGRES[1]))
         if os.getuid() == 0:
             user = ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
             command[1:1] = user

@@ -62,7 +62,8 @@ _RESERVED_STUBS = frozenset(
     {"answer", "around", "ask", "cache", "capabilities", "client_capabilities", "client_info"}
     | {"close_stream", "from_thread", "http_request", "info", "inputs", "instructions", "log"}
     | {"middleware", "negotiated", "notify", "once", "principal", "progress", "request"}
-    | {"request_id", "revision", "server_capabilities", "server_info", "state"}
+    | {"request_id", "require_scopes", "revision", "server_capabilities", "server_info"}
+    | {"state"}
 )
 
 # ASCII only: Python folds other letters (NFKC), so two different wire names could meet.

@@ -89,7 +89,7 @@ class Host:
 
 
 class SignIn:
-    """What an OAuth provider of the official SDK wants: a storage, and a user who agrees at once."""
+    """What an OAuth provider of the official SDK wants: storage, and a user who agrees at once."""
 
     def __init__(self) -> None:
         self.tokens: Any = None

@@ -1,64 +1,69 @@
 """A server over HTTP that wants tokens, on the port that is its first argument.
 
-What follows is the issuer of the tokens, and the algorithms that proofs of keys may have, if they
-are wanted.
+What follows is the issuer of the tokens, and the number of times that each is good for.
 """
 
 import sys
+from collections import Counter
 
-import httpx2
-from joserfc import jwt
-from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
 from mcp_revisions import (
     REVISIONS,
     Authentication,
+    DPoPProofs,
     HttpOptions,
+    JwtVerifier,
     Principal,
     ProtectedResource,
+    TokenRefused,
     run_http,
 )
-from mcp_revisions import v2025_11_25 as mcp
+from mcp_revisions import v2026_07_28 as mcp
+
+app = mcp.App("guarded", version="1")
 
 
-def app() -> mcp.App:
-    """What is to be protected."""
-    made = mcp.App("guarded", version="1")
-
-    @made.tool
-    def whoami(session: mcp.Session) -> str:
-        """Tell who calls."""
-        assert session.principal is not None
-        return session.principal.id
-
-    @made.tool
-    def change(session: mcp.Session) -> str:
-        """Do what needs a scope of its own."""
-        return "changed"
-
-    return made
+@app.tool
+def whoami(session: mcp.Session) -> str:
+    """Tell who calls."""
+    assert session.principal is not None
+    return str(session.principal.claims["sub"])
 
 
-def authentication(port: int, issuer: str) -> Authentication:
-    """Check tokens by the keys of their issuer."""
+@app.tool(scopes={"write"})
+def change() -> str:
+    """Do what needs a scope of its own."""
+    return "changed"
+
+
+class Worn:
+    """Tokens that end after so many requests."""
+
+    def __init__(self, verify: JwtVerifier, times: int) -> None:
+        self.verify = verify
+        self.times = times
+        self.used: Counter[str] = Counter()
+
+    async def __call__(self, token: str) -> Principal:
+        self.used[token] += 1
+        if self.used[token] > self.times:
+            raise TokenRefused("invalid_token", "The token has ended")
+        return await self.verify(token)
+
+
+def authentication(port: int, issuer: str, times: int) -> Authentication:
+    """Return who may call."""
     url = f"http://127.0.0.1:{port}/mcp"
-
-    async def verify(token: str) -> Principal | None:
-        async with httpx2.AsyncClient() as client:
-            found = (await client.get(f"{issuer}/jwks")).json()
-        try:
-            claims = jwt.decode(token, KeySet.import_key_set(found), algorithms=["ES256"]).claims
-        except (JoseError, ValueError):
-            return None
-        if (claims["iss"], claims["aud"]) != (issuer, url):
-            return None
-        return Principal(claims["sub"], frozenset(claims["scope"].split()))
-
     resource = ProtectedResource(url=url, authorization_servers=(issuer,), scopes=("read",))
-    return Authentication(verify=verify, scopes=frozenset({"read"}), resource=resource)
+    verify = Worn(JwtVerifier(issuer=issuer, audience=url), times)
+    return Authentication(
+        verify=verify,
+        scopes={"read"},
+        resource=resource,
+        proofs=DPoPProofs(),
+    )
 
 
 if __name__ == "__main__":
-    port = int(sys.argv[1])
-    http = HttpOptions(authentication=authentication(port, sys.argv[2]))
-    run_http(app(), port=port, revisions=REVISIONS, http=http)
+    port, issuer, times = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    http = HttpOptions(authentication=authentication(port, issuer, times))
+    run_http(app, port=port, revisions=REVISIONS, http=http)

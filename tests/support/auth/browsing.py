@@ -4,6 +4,7 @@ As a program, which `BROWSER` in the environment can name, it opens the page of 
 It needs the standard library alone, so any interpreter runs it.
 """
 
+import asyncio
 import re
 import sys
 import time
@@ -69,7 +70,7 @@ class Browser:
         except HTTPError as refused:
             response = refused
         with response:
-            page = Page(url, response.status, response.read().decode(errors="replace"))
+            page = Page(url, int(response.status or 0), response.read().decode(errors="replace"))
             return page, response.headers["location"]
 
     def _opened(self, request: Request) -> Any:
@@ -97,6 +98,20 @@ class Browser:
         return urljoin(page.url, unescape(form[1])), {
             name: value or known.get(name, "") for name, value in fields.items()
         }
+
+
+class User:
+    """Somebody at a browser, who keeps it open; `pages` has the URLs that a program opened."""
+
+    def __init__(self, name: str = "ada", *, agrees: bool = True) -> None:
+        self.browser = Browser(name, agrees=agrees)
+        self.pages: list[str] = []
+
+    async def open(self, url: str) -> bool:
+        """Open a page for a program that listens, as `LoopbackReceiver` wants it."""
+        self.pages.append(url)
+        await asyncio.to_thread(self.browser.open, url)
+        return True
 
 
 class _Unfollowed(HTTPRedirectHandler):

@@ -49,7 +49,7 @@ class Clients:
         self._numbers = count(1)
         self._assertions: set[str] = set()
 
-    def register(self, wanted: Mapping[str, Any], auth_method: str | None, odd: str) -> Client:
+    def register(self, wanted: Mapping[str, Any], auth_method: str | None, odd: str = "") -> Client:
         """Register a client dynamically; raise `Fault` (RFC 7591, section 3.2.2).
 
         `odd` is a part of its id and its secret.

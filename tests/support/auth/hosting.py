@@ -2,26 +2,36 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.messages import Request, Response
-from support.auth.resource import Resource
 from support.http.serving import booted
 
 Asgi = dict[str, Any]
+
+
+class Part(Protocol):
+    """What answers requests: an authorization server, a resource, or something that attacks."""
+
+    def answer(self, request: Request) -> Response: ...
+
+    def stalls(self, request: Request) -> bool: ...
 
 
 class Hosted:
     """Authorization servers and resources as one ASGI application; the first to know answers."""
 
     def __init__(self) -> None:
-        self.parts: list[AuthorizationServer | Resource] = []
+        self.parts: list[Part] = []
         self.origin = ""
+        self.requests: list[Request] = []
+        """All that came, whoever has answered it."""
 
     async def __call__(self, scope: Asgi, receive: Any, send: Any) -> None:
         assert scope["type"] == "http"
         request = await self._request(scope, receive)
+        self.requests.append(request)
         if any(part.stalls(request) for part in self.parts):
             # Until the client has had enough.
             while (await receive())["type"] != "http.disconnect":

@@ -58,6 +58,10 @@ class Resource:
         self.needed = frozenset(self.setup.scopes)
         """The scopes that a request needs now; may be changed at any time."""
 
+    def change(self, **changes: Any) -> None:
+        """Behave otherwise from now on."""
+        self.setup = replace(self.setup, **changes)
+
     @property
     def url(self) -> str:
         return self.setup.url

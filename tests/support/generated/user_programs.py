@@ -220,11 +220,14 @@ from mcp_revisions import (
     HttpApp,
     HttpOptions,
     MemoryEngine,
+    MetadataApp,
     Principal,
+    ProtectedResource,
     Reconnection,
     Shared,
     connect_http,
     http_app,
+    metadata_app,
     static_tokens,
     open_http,
     open_stdio,
@@ -243,12 +246,22 @@ class Slow(mcp.Server):
         return m.CallToolResult(content=[m.TextContent(text=who)])
 
 
+RESOURCE = ProtectedResource(
+    url="https://mcp.example.com/mcp", authorization_servers=["https://login.example.com"]
+)
 OPTIONS = HttpOptions(
     allowed_hosts=["mcp.example.com"],
     shared=Shared(engine=MemoryEngine(max_events=10)),
-    authentication=Authentication(verify=static_tokens({"t" * 16: Principal("ada")})),
+    authentication=Authentication(
+        verify=static_tokens({"t" * 16: Principal("ada", frozenset({"read"}), {"org": 1}, 1.0)}),
+        scopes={"read"},
+        method_scopes={"tools/call": {"call"}},
+        expand_scopes=lambda scopes: {"call"} if "read" in scopes else (),
+        resource=RESOURCE,
+    ),
 )
 app = http_app(Slow, revisions=REVISIONS, http=OPTIONS)
+assert_type(metadata_app(RESOURCE), MetadataApp)
 assert_type(app, HttpApp)
 
 
@@ -887,7 +900,7 @@ def wrong(x: str) -> str:
 MOUNTING = """
 from typing import assert_type
 
-from mcp_revisions import Toolkit, open_http, prompt, resource, tool
+from mcp_revisions import InsufficientScope, Principal, Toolkit, open_http, prompt, resource, tool
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions import v2026_07_28 as new
 
@@ -901,9 +914,14 @@ class Weather(Toolkit, new.Server):
     def read(self, x: str) -> str:
         return x
 
-    @prompt(tags=["t"])
+    @prompt(tags=["t"], scopes=["ask"])
     def ask(self) -> str:
         return ""
+
+    @tool(scopes={"write"})
+    def write(self, session: new.Session) -> None:
+        session.require_scopes("write", "all")
+        raise InsufficientScope({"all"}, "not everything")
 
 
 async def is_admin(session: mcp.Session) -> bool:

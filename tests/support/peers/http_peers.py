@@ -48,13 +48,15 @@ class Served:
 
 
 @asynccontextmanager
-async def served(*command: str | Path, behind: str = "") -> AsyncGenerator[Served, None]:
+async def served(
+    *command: str | Path, behind: str = "", port: int | None = None
+) -> AsyncGenerator[Served, None]:
     """Run a server, or several `behind` a forwarder with that policy.
 
-    `PORT` in its arguments, and in the environment, is its port. All of them can write into the
-    folder `MARKS` in the environment.
+    `PORT` in its arguments, and in the environment, is its port: the given one, or any. All of
+    them can write into the folder `MARKS` in the environment.
     """
-    ports = [free_port() for _ in range(NUMBER if behind else 1)]
+    ports = [port or free_port() for _ in range(NUMBER if behind else 1)]
     one = Served(ports[0])
     async with AsyncExitStack() as stack:
         marks = stack.enter_context(TemporaryDirectory(prefix="marks-"))

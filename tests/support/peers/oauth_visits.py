@@ -5,17 +5,20 @@ server that keeps every rule.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
+from support.auth import browsing
 from support.auth.authorization_server import AuthorizationServer
-from support.auth.behaviour import GOOD
 from support.auth.hosting import authorization_server
 from support.json_types import JsonObject
 from support.peers.http_peers import Served, with_packages
-from support.peers.places import PROGRAMS
+from support.peers.places import PROGRAMS, node_modules
 from support.peers.visits import Peers, Step
+from support.sessions.talking import pkg
 
 REDIRECT: Final = "http://127.0.0.1:29999/callback"
 """Nobody listens there: those who want to know where they are redirected look at the response."""
@@ -36,11 +39,12 @@ class Guarded:
         return f"http://127.0.0.1:{self.server.port}/mcp"
 
 
-async def guarded(peers: Peers, *arguments: str) -> Guarded:
-    """Start both, until the tests of a module are over."""
-    issuer = await peers.hold(authorization_server())
+async def guarded(peers: Peers, times: int = 1000) -> Guarded:
+    """Start both, until the tests of a module are over; a token is good for so many requests."""
+    documents = {DOCUMENT: {"client_id": DOCUMENT, "redirect_uris": [REDIRECT]}}
+    issuer = await peers.hold(authorization_server(documents=documents))
     program = PROGRAMS / "http_guarded_server.py"
-    command = (*with_packages(), sys.executable, program, "PORT", issuer.issuer, *arguments)
+    command = (*with_packages(), sys.executable, program, "PORT", issuer.issuer, str(times))
     return Guarded(issuer, await peers.server(*command))
 
 
@@ -52,5 +56,21 @@ async def seen_by(
     known = {"redirect_uri": REDIRECT, **oauth}
     visitor = await peers.visitor(client)
     seen, _ = await visitor.visit(site.url, steps, oauth=known)
-    site.issuer.behave(**{name: getattr(GOOD, name) for name in GOOD.__slots__})
     return seen
+
+
+@asynccontextmanager
+async def through_remote(site: Guarded, folder: Path) -> AsyncGenerator[Any, None]:
+    """Connect a client of ours by stdio to mcp-remote, which signs in at a server over HTTP.
+
+    It keeps in the folder what it is told.
+    """
+    # It waits for the browser before it says anything.
+    browser = browsing.COMMAND.removesuffix(" &")
+    program = node_modules() / "mcp-remote" / "dist" / "proxy.js"
+    told = {"BROWSER": browser, "MCP_REMOTE_CONFIG_DIR": str(folder)}
+    site.issuer.requests.clear()
+    command = ("node", program, site.url)
+    opener = pkg.stdio_client(command, env=told, inherit=True, stderr=str)
+    async with pkg.connect(opener) as client:
+        yield client

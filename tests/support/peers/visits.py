@@ -134,11 +134,13 @@ class Peers:
             self._visitors[name] = await self._open.enter_async_context(running)
         return self._visitors[name]
 
-    async def server(self, *command: str | Path, behind: str = "") -> Served:
+    async def server(
+        self, *command: str | Path, behind: str = "", port: int | None = None
+    ) -> Served:
         """A server over HTTP; the arguments are those of `served`."""
         key = behind, *command
         if key not in self._servers:
-            running = served(*command, behind=behind)
+            running = served(*command, behind=behind, port=port)
             self._servers[key] = await self._open.enter_async_context(running)
         return self._servers[key]
 

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from support.sessions.talking import pkg, runtime
+from support.sharing.parts import Part
 
 sharing = runtime("sharing.engine")
 
@@ -80,10 +81,10 @@ class Connection:
         """Whether nothing that is sent to it arrives."""
         self.lapsed = False
         self.killed = False
-        self.sessions = _Part(self, "sessions")
-        self.events = _Part(self, "events")
-        self.mail = _Part(self, "mail")
-        self.bus = _Part(self, "bus")
+        self.sessions = Part(self, "sessions")
+        self.events = Part(self, "events")
+        self.mail = Part(self, "mail")
+        self.bus = Part(self, "bus")
 
     @property
     def current(self) -> bool:
@@ -123,15 +124,3 @@ class Connection:
     def _check(self, name: str) -> None:
         if self._engine.away or self.killed or name in self._engine.failing:
             raise pkg.EngineUnavailable
-
-
-class _Part:
-    def __init__(self, connection: Connection, name: str) -> None:
-        self._connection = connection
-        self._name = name
-
-    def __getattr__(self, method: str) -> Any:
-        def call(*given: Any, **named: Any) -> Any:
-            return self._connection.call(self._name, method, given, named)
-
-        return call

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from support.sessions.talking import pkg, runtime
+from support.sharing.parts import Part
 from support.sharing.scripted import Hooks, app_of
 from support.sharing.witness import Witness
 
@@ -123,9 +124,9 @@ class Connection:
         self._line = asyncio.Lock()
         self.before: Callable[[str], None] = lambda _: None
         self.after: Callable[[str], None] = lambda _: None
-        self.sessions = _Part(self, "sessions")
-        self.events = _Part(self, "events")
-        self.mail = self.bus = _Part(self, "mail")
+        self.sessions = Part(self, "sessions")
+        self.events = Part(self, "events")
+        self.mail = self.bus = Part(self, "mail")
 
     @property
     def current(self) -> bool:
@@ -203,18 +204,6 @@ class Connection:
         outcome = await getattr(getattr(memory, part), method)(*given, **named)
         self.after(method)
         return gone if method == "send" else outcome
-
-
-class _Part:
-    def __init__(self, connection: Connection, name: str) -> None:
-        self._connection = connection
-        self._name = name
-
-    def __getattr__(self, method: str) -> Any:
-        def call(*given: Any, **named: Any) -> Any:
-            return self._connection.call(self._name, method, given, named)
-
-        return call
 
 
 class Reply:

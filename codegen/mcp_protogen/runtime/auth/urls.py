@@ -11,6 +11,10 @@ from urllib.parse import SplitResult, urlsplit
 # As in RFC 3986, without whitespace and controls, which `urlsplit` would leave out, and without the
 # letters beyond ASCII that `IGNORECASE` takes for such of ASCII.
 _CHARACTERS: Final = re.compile(r"https?://[!#-;=?-\[\]_a-z~]+", re.IGNORECASE | re.ASCII)
+SERVER_METADATA: Final = "/.well-known/oauth-authorization-server"
+"""Where the metadata of an authorization server is, before the path of its issuer (RFC 8414)."""
+_OPENID: Final = "/.well-known/openid-configuration"
+
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 _DOTS: Final = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 
@@ -31,6 +35,20 @@ def origin(parts: SplitResult) -> tuple[str, str, int]:
     """Return the scheme, the host and the port of a URL, for comparisons (RFC 6454, section 4)."""
     scheme = parts.scheme.lower()
     return scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS[scheme]
+
+
+def server_metadata_urls(issuer: str) -> tuple[str, ...]:
+    """Return where the metadata of an authorization server may be, in the order to look there.
+
+    2025-11-25 and 2026-07-28, basic/authorization/authorization-server-discovery. There is no place
+    for what is no issuer, which has neither a query nor a fragment (RFC 8414, section 2).
+    """
+    parts = split_url(issuer)
+    if parts is None or "?" in issuer or "#" in issuer:
+        return ()
+    root, path = f"{parts.scheme}://{parts.netloc}", parts.path.removesuffix("/")
+    places = (f"{root}{SERVER_METADATA}{path}", f"{root}{_OPENID}{path}", f"{root}{path}{_OPENID}")
+    return tuple(dict.fromkeys(places))
 
 
 def is_metadata_document(client_id: str) -> bool:

@@ -215,16 +215,19 @@ class Endpoint:
 
     # What comes, where every message brings a way for its answer along.
 
-    def attend(self, message: Parsed | Batch, reply: Reply) -> Work:
+    def attend(self, message: Parsed | Batch, reply: Reply, before: Work | None = None) -> Work:
         """Take in a message, and return what answers it; the members of a batch all at once.
 
-        That raises `RemoteError` if there may be no such batch.
+        That raises `RemoteError` if there may be no such batch, and what comes `before` a request
+        that is one message raises.
         """
         if isinstance(message, Batch):
             return self._attend_batch(message, reply)
         event = self.connection.take(message, self.jobs.loop.time())
         if isinstance(event, Request):
-            return self.jobs.run(Job(event, reply))
+            return self.jobs.run(Job(event, reply), before)
+        if before is not None:
+            before.close()
         data = self._take_note(event)
         return deliver(reply, data, event.error if isinstance(event, Refusal) else None)
 

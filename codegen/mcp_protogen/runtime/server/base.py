@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar, cast, overload
 from ..core.connection_errors import Disconnected
 from ..core.errors import LocalError, RequestId
 from ..core.http_request import HttpRequest, Principal
+from ..core.oauth_scopes import NO_SCOPES
 from ..core.revision import Revision
 from ..core.spec import Role
 from ..core.subscriptions import Level, PublishedChange
@@ -17,7 +18,7 @@ from ..core.tasks import call_in
 from ..rpc.peer import Peer
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from .asked_forms import check_forms
-from .context import OpenConnection, Relay, RequestContext, Switched
+from .context import OpenConnection, Relay, RequestContext, SessionSwitches
 from .lifespan import Lifespan
 from .rounds import Inputs
 
@@ -41,7 +42,18 @@ class ServerRuntime(HandlerSet):
         self.lifespan: Lifespan | None = None
         self.routes: list[Any] | tuple[Any, ...] = []
         """What is served beside the endpoint over HTTP; a tuple once it is."""
+        self.wants_scopes = False
+        """Whether something that it offers needs scopes."""
         self._warned: set[str] = set()
+
+    async def scopes_of(
+        self, method: str, params: Mapping[str, Any], session: "SessionBase"
+    ) -> frozenset[str]:
+        """Return the scopes that a request needs for what it is about, if the session has that.
+
+        `params` are as they came.
+        """
+        return NO_SCOPES
 
     @property
     def state(self) -> Any:
@@ -62,11 +74,11 @@ class ServerRuntime(HandlerSet):
     def disconnected(self, connection: OpenConnection) -> None:
         self.connections.pop(connection, None)
 
-    def switched(self, connection: OpenConnection) -> Switched:
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
         """Return what was switched for the session of a connection."""
         return ()
 
-    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         """Switch for a session what another process has, in place of all that was before."""
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
@@ -241,6 +253,14 @@ class SessionBase(Peer):
     def http_request(self) -> HttpRequest | None:
         """The HTTP request of the request that is handled; None over HTTP+SSE, and without HTTP."""
         return self._context.http_request
+
+    def require_scopes(self, *scopes: str) -> None:
+        """Raise `InsufficientScope` if the token of the request does not allow all of `scopes`.
+
+        Over HTTP, an answer that has not begun then has the status 403 and names them, so that the
+        client can get such a token. Over other transports, which have no tokens, all is allowed.
+        """
+        self._context.require_scopes(scopes)
 
     @property
     def state(self) -> Any:

@@ -37,6 +37,7 @@ class Toolkit:
     max_threads: ClassVar[int] = 32
     """The number of plain functions that run at the same time, each in a thread."""
     __mcp_reads_marks__: ClassVar[bool] = True
+    __mcp_wants_scopes__: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""
@@ -46,6 +47,7 @@ class Toolkit:
         if issubclass(cls, Handlers) and servers and order.index(servers[0]) < order.index(Toolkit):
             after = servers[0].__name__
             raise TypeError(f"class {cls.__name__}: Toolkit has to come before {after}")
+        cls.__mcp_wants_scopes__ = False
         for marked in marked_in(cls):
             name = marked.attribute
             apps = [base for base in order if "IMPLEMENTATION" in base.__dict__]
@@ -53,6 +55,7 @@ class Toolkit:
                 advice = f'rename the method, and decorate it with name="{name}"'
                 raise TypeError(f"{cls.__name__}.{name} hides a member of the runtime: {advice}")
             check(marked)
+            cls.__mcp_wants_scopes__ |= bool(marked.mark.options.get("scopes"))
 
     # Type checkers take the parameters from the __init__ of a subclass.
     if not TYPE_CHECKING:

@@ -57,7 +57,9 @@ def _none(client: ClientInformation, _server: ServerMetadata, _now: float) -> Cr
 def _basic(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
     # Both are encoded as in a form, so that an id may have a colon (RFC 6749, section 2.3.1).
     pair = f"{quote_plus(client.client_id)}:{quote_plus(_secret(client))}"
-    return Credentials(headers={"authorization": f"Basic {b64encode(pair.encode()).decode()}"})
+    basic = f"Basic {b64encode(pair.encode()).decode()}"
+    # The id may be in the form as well (section 3.2.1), and some servers look for it only there.
+    return Credentials(headers={"authorization": basic}, form={"client_id": client.client_id})
 
 
 def _post(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from ...http.headers import media_type
 from ..challenge import token_param
 from ..errors import InvalidMetadata, Unreachable
-from ..urls import covers, same_identifier, split_url
+from ..urls import SERVER_METADATA, covers, same_identifier, server_metadata_urls, split_url
 from .documents import resource_metadata, server_metadata, shown
 from .steps import Fetch, Fetched, Flow, fetch
 from .values import Refusal, ResourceMetadata, ServerMetadata
@@ -18,8 +18,6 @@ from .values import Refusal, ResourceMetadata, ServerMetadata
 T = TypeVar("T")
 
 _RESOURCE: Final = "/.well-known/oauth-protected-resource"
-_SERVER: Final = "/.well-known/oauth-authorization-server"
-_OPENID: Final = "/.well-known/openid-configuration"
 
 _HEADERS: Final = {"accept": "application/json"}
 _OF_SERVERS_THAT_ISSUE_TOKENS: Final = {**_HEADERS, "mcp-protocol-version": "2025-03-26"}
@@ -58,11 +56,10 @@ def find_server(issuer: str, *, root_slash: bool = False) -> Flow[ServerMetadata
     for a document of another issuer, which must not be used (RFC 8414, section 3.3; OpenID Connect
     Discovery, section 4.3). Raises `Unreachable` if there is no document.
     """
-    root, path = _split(issuer, "issuer")
-    if "?" in issuer or "#" in issuer:
+    _split(issuer, "issuer")
+    places = server_metadata_urls(issuer)
+    if not places:
         raise InvalidMetadata("An issuer has no query and no fragment")
-    path = path.removesuffix("/")
-    places = [f"{root}{_SERVER}{path}", f"{root}{_OPENID}{path}", f"{root}{path}{_OPENID}"]
     found = yield from _first(places, server_metadata)
     if isinstance(found, _Missing):
         raise Unreachable(f"There is no metadata of the authorization server: {found}")
@@ -77,7 +74,7 @@ def default_server(url: str, *, root_slash: bool = False) -> Flow[ServerMetadata
     """
     root, _ = _split(url, "URL of the server")
     headers = _OF_SERVERS_THAT_ISSUE_TOKENS
-    found = yield from _first([f"{root}{_SERVER}"], server_metadata, headers)
+    found = yield from _first([f"{root}{SERVER_METADATA}"], server_metadata, headers)
     if not isinstance(found, _Missing):
         return _of_issuer(found, root, root_slash)
     if not found.everywhere:

@@ -79,7 +79,6 @@ class TokenCache:
         `until` is when it ends, in seconds of the epoch; by default that is in a day.
         """
         now, key = self._clock(), sha256(token.encode()).digest()
-        self._verified.remove(key)
         self._revoked.put(key, True, now + _DAY if until is None else until, now)
 
     def clear(self) -> None:

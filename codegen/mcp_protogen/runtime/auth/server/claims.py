@@ -63,7 +63,8 @@ class ClaimRules:
     def _scopes(self, claims: Mapping[str, Any]) -> Iterable[str]:
         for name in self.scope_claims:
             for text in _texts(claims, name):
-                yield from text.split()
+                # RFC 6749, section 3.3
+                yield from filter(None, text.split(" "))
 
 
 def numeric_date(value: object) -> float | None:

@@ -5,13 +5,14 @@ RFC 8414, section 3; OpenID Connect Discovery 1.0, section 4.
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
-from urllib.parse import urlsplit
 
 from pydantic_core import from_json
 
 from ...core.json import is_object
+from ...http.headers import media_type
 from ..client.steps import Fetch, Fetched
 from ..errors import InvalidMetadata
+from ..urls import server_metadata_urls
 
 Fetching: TypeAlias = Callable[[Fetch], Awaitable[Fetched]]
 """Makes a request, such as a `Fetcher`; raises `AuthorizationError`."""
@@ -24,9 +25,11 @@ async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
 
     Raise `InvalidMetadata` if there is none, or it is that of another one, and what `fetch` raises.
     """
-    for url in metadata_urls(issuer):
+    for url in server_metadata_urls(issuer):
         answer = await fetch(Fetch(url=url, headers=_JSON))
-        if answer.status == 200:
+        # Some sites answer everything with a page.
+        page = media_type(answer.headers.get("content-type")) == "text/html"
+        if answer.status == 200 and not page:
             document = read_object(answer)
             # Without normalising (RFC 8414, section 3.3).
             if document.get("issuer") != issuer:
@@ -52,14 +55,3 @@ def read_object(answer: Fetched) -> dict[str, Any]:
     if answer.status != 200 or not is_object(value):
         raise InvalidMetadata(f"an answer with status {answer.status} is no JSON object")
     return value
-
-
-def metadata_urls(issuer: str) -> tuple[str, ...]:
-    """Return where the metadata of an authorization server may be, in the order to look there."""
-    parts = urlsplit(issuer)
-    origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
-    inserted = (
-        f"{origin}/.well-known/oauth-authorization-server{path}",
-        f"{origin}/.well-known/openid-configuration{path}",
-    )
-    return (*inserted, f"{origin}{path}/.well-known/openid-configuration") if path else inserted

@@ -4,16 +4,15 @@ import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
-from hmac import compare_digest
 from time import time
 from typing import Any, Final, NoReturn
-from urllib.parse import urlsplit
 
 from ...core.errors import InvalidParams
 from ...core.json import is_object
 from ...http.server.authentication import ProofRequest, TokenRefused
 from ...server.sealed_state import StateSeal
-from ..signing import ALGORITHMS, InvalidJwt, InvalidKey, Jwt, PublicKey, public_key, read_header
+from ..signing import ALGORITHMS, InvalidJwt, InvalidKey, public_key, read_header
+from ..urls import origin, split_url
 from .claims import numeric_date
 from .replays import Replays
 
@@ -25,7 +24,6 @@ _LONGEST_ID: Final = 256
 _BOUND: Final = b"dpop-nonce"
 """What nonces are bound to: no other sealed value passes for one."""
 
-_PORTS: Final = {"http": 80, "https": 443}
 _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 # RFC 3986, section 2.3
 _UNRESERVED: Final = re.compile(r"[A-Za-z0-9\-._~]")
@@ -79,17 +77,15 @@ class DPoPProofs:
         Raise `VerifierUnavailable` while it is not known whether the proof was seen before.
         """
         thumbprint = _bound_to(request.principal.claims)
-        key, proof = self._signed(request.proofs)
-        id = self._check_claims(proof.claims, request)
-        if not compare_digest(key.thumbprint.encode(), thumbprint.encode()):
-            raise TokenRefused("invalid_token", "The token is bound to another key")
+        claims = self._signed(request.proofs, thumbprint)
+        id = self._check_claims(claims, request)
         if self._replays is not None:
             seen = sha256(f"{thumbprint} {id}".encode()).digest()
             # No proof is valid for longer: from `max_age` before its time until as long after it.
             if not await self._replays.first(seen, 2 * self._max_age):
                 _refuse("The proof was used before")
 
-    def _signed(self, proofs: Sequence[str]) -> tuple[PublicKey, Jwt]:
+    def _signed(self, proofs: Sequence[str], thumbprint: str) -> Mapping[str, Any]:
         if len(proofs) != 1:
             _refuse("A request needs one header field DPoP")
         if len(proofs[0]) > _LONGEST_PROOF:
@@ -102,7 +98,10 @@ class DPoPProofs:
             if header["alg"] not in self.algorithms:
                 _refuse("The algorithm of the proof is not accepted")
             key = public_key(jwk)
-            return key, key.verify(proofs[0], self.algorithms)
+            # Only then the signature: to check one may be costly with a key that somebody chose.
+            if key.thumbprint != thumbprint:
+                raise TokenRefused("invalid_token", "The token is bound to another key")
+            return key.verify(proofs[0], self.algorithms).claims
         except (InvalidJwt, InvalidKey):
             _refuse("The proof is malformed, or not signed with its key")
 
@@ -146,18 +145,10 @@ def target(url: object) -> tuple[str, str, int, str] | None:
     Query and fragment do not count, nor does how the same thing is written: case, default ports and
     escapes that are not needed (RFC 3986, sections 6.2.2 and 6.2.3). Return None if it is no URL.
     """
-    if not isinstance(url, str):
+    parts = split_url(url) if isinstance(url, str) else None
+    if parts is None:
         return None
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return None
-    if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None:
-        return None
-    path = _ESCAPE.sub(_unescaped, parts.path) or "/"
-    port = _PORTS[parts.scheme] if port is None else port
-    return parts.scheme, parts.hostname, port, path
+    return *origin(parts), _ESCAPE.sub(_unescaped, parts.path) or "/"
 
 
 def _unescaped(escape: re.Match[str]) -> str:

@@ -46,8 +46,5 @@ class ExpiringCache(Generic[V]):
         _, (_, expires) = self._entries.popitem(last=False)
         return expires > now
 
-    def remove(self, key: bytes) -> None:
-        self._entries.pop(key, None)
-
     def clear(self) -> None:
         self._entries.clear()

@@ -1,6 +1,6 @@
 """Requests to others that several wait for: each is made once, and only so many at a time."""
 
-from asyncio import AbstractEventLoop, Semaphore, Task, get_running_loop, shield
+from asyncio import AbstractEventLoop, Semaphore, Task, get_running_loop, shield, timeout
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Generic, TypeVar
 
@@ -12,14 +12,17 @@ T = TypeVar("T")
 class Flights(Generic[T]):
     """Work by key, of which `most` run and `waiting` more wait to be run.
 
-    It goes on when those are cancelled that wait for its outcome, since others may.
+    It goes on when those are cancelled that wait for its outcome, since others may; but not for
+    more than `patience` seconds, with the time that it waited to be run. Then it raises
+    `TimeoutError`.
     """
 
-    __slots__ = ("_loop", "_most", "_room", "_running", "_waiting")
+    __slots__ = ("_loop", "_most", "_patience", "_room", "_running", "_waiting")
 
-    def __init__(self, most: int, waiting: int = 0) -> None:
+    def __init__(self, most: int, waiting: int = 0, *, patience: float) -> None:
         self._most: Final = most
         self._waiting: Final = waiting
+        self._patience: Final = patience
         self._loop: AbstractEventLoop | None = None
         self._room = Semaphore(most)
         self._running: dict[bytes, Task[T]] = {}
@@ -53,7 +56,7 @@ class Flights(Generic[T]):
         work: Callable[[], Coroutine[Any, Any, T]],
     ) -> T:
         try:
-            async with self._room:
+            async with timeout(self._patience), self._room:
                 return await work()
         finally:
             del running[key]

@@ -1,21 +1,23 @@
 """Access tokens about which the authorization server is asked (RFC 7662)."""
 
-import asyncio
-from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from logging import getLogger
 from time import time
 from typing import Any, Final
-from urllib.parse import quote_plus, urlencode
+from urllib.parse import urlencode
 
 from ...core.http_request import Principal
+from ...core.json import is_array
 from ...core.throttle import Throttle
 from ...http.server.authentication import TokenRefused, VerifierUnavailable
+from ..client.client_authentication import credentials
 from ..client.steps import Fetch
+from ..client.values import ClientInformation, ServerMetadata
 from ..errors import AuthorizationError
 from ..fetching import Fetcher
+from ..urls import server_metadata_urls
 from .cache import TokenCache
 from .claims import ClaimRules
 from .discovery import Fetching, endpoint, read_object, server_metadata
@@ -28,7 +30,10 @@ _log: Final = Throttle(getLogger(__name__))
 _ENDPOINT: Final = b"introspection_endpoint"
 _FOUND_FOR: Final = 3600.0
 
-_FORM: Final = "application/x-www-form-urlencoded"
+_HEADERS: Final = {
+    "accept": "application/json",
+    "content-type": "application/x-www-form-urlencoded",
+}
 
 # That many tokens wait for each that is being asked about.
 _WAITING: Final = 20
@@ -46,10 +51,9 @@ def _short_cache() -> TokenCache:
 class Introspection:
     """The `verify` of an `Authentication` for tokens that only their issuer can read.
 
-    The server asks as the client `client_id`, with its secret. What it learns about a token is kept
-    in `cache`, by default for a minute: a token that is revoked may be accepted for so long. About
-    a token that several requests have, it asks once. Verifying raises `TokenRefused` and
-    `VerifierUnavailable`, and needs httpx2.
+    The server asks as `client`. What it learns about a token is kept in `cache`, by default for a
+    minute: a token that is revoked may be accepted for so long. About a token that several requests
+    have, it asks once. Verifying raises `TokenRefused` and `VerifierUnavailable`, and needs httpx2.
 
     Raise `ValueError` for options that do not go together.
     """
@@ -58,10 +62,10 @@ class Introspection:
     """The authorization server, character by character."""
     audience: str | Collection[str] | None
     """What `aud` of the answer has to have: the URL of the endpoint, as clients know it; of several
-    one. None where the authorization server calls a token active only if it is for `client_id`
+    one. None where the authorization server calls a token active only if it is for `client`
     (RFC 7662, section 4)."""
-    client_id: str
-    client_secret: str = field(repr=False)
+    client: ClientInformation
+    """What this server is to the authorization server, with a secret or a private key."""
     endpoint: str | None = None
     """The URL to ask at; by default the one that the metadata of the issuer names."""
     scope_claims: Collection[str] = ("scope", "scp")
@@ -81,27 +85,32 @@ class Introspection:
     _rules: ClaimRules = field(init=False, repr=False)
     _fetch: Fetching = field(init=False, repr=False)
     _flights: Flights[Mapping[str, Any]] = field(init=False, repr=False)
-    _discoveries: Flights[str] = field(init=False, repr=False)
-    _found: ExpiringCache[str] = field(init=False, repr=False)
+    _discoveries: Flights[ServerMetadata] = field(init=False, repr=False)
+    _found: ExpiringCache[ServerMetadata] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         given = [self.audience] if isinstance(self.audience, str) else self.audience
         if given is not None and (not given or "" in given):
             raise ValueError("audience has to be that of this server, or None")
+        if self.client.client_secret is None and self.client.private_key is None:
+            raise ValueError("the client needs a secret or a private key to ask about tokens")
         if self.max_requests <= 0 or self.timeout <= 0:
             raise ValueError("max_requests and timeout have to be more than 0")
+        if self.endpoint is None and not server_metadata_urls(self.issuer):
+            raise ValueError(f"the metadata of {self.issuer!r:.100} cannot be found: say endpoint")
         rules = ClaimRules(
             issuer=self.issuer,
             audiences=frozenset(given or ()),
             scope_claims=tuple(self.scope_claims),
             leeway=self.leeway,
         )
+        waiting = self.max_requests * _WAITING
         derived: dict[str, object] = {
             "_rules": rules,
             "_fetch": self.fetch or Fetcher(),
-            "_flights": Flights[Any](self.max_requests, self.max_requests * _WAITING),
-            "_discoveries": Flights[str](1),
-            "_found": ExpiringCache[str](1),
+            "_flights": Flights[Any](self.max_requests, waiting, patience=self.timeout),
+            "_discoveries": Flights[ServerMetadata](1, patience=self.timeout),
+            "_found": ExpiringCache[ServerMetadata](1),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)
@@ -115,8 +124,7 @@ class Introspection:
             raise TokenRefused("invalid_token", "The token is too long")
         key = sha256(token.encode()).digest()
         try:
-            async with asyncio.timeout(self.timeout):
-                answer = await self._flights.join(key, lambda: self._ask(token))
+            answer = await self._flights.join(key, lambda: self._ask(token))
         except (AuthorizationError, TimeoutError) as error:
             why = f"{type(error).__name__}: {error}"
             _log.warning("an authorization server cannot be asked about a token: %s", why)
@@ -124,29 +132,29 @@ class Introspection:
         return self._judged(answer)
 
     async def _ask(self, token: str) -> Mapping[str, Any]:
-        url = self.endpoint or await self._discovered()
-        # RFC 6749, section 2.3.1
-        pair = f"{quote_plus(self.client_id)}:{quote_plus(self.client_secret)}"
-        headers = {
-            "accept": "application/json",
-            "authorization": f"Basic {b64encode(pair.encode()).decode()}",
-            "content-type": _FORM,
-        }
-        form = urlencode({"token": token, "token_type_hint": "access_token"})
-        body = form.encode()
+        server, now = await self._server(), self.clock()
+        shown = credentials(self.client, server, now)
+        headers = {**_HEADERS, **shown.headers}
+        form = urlencode({**shown.form, "token": token, "token_type_hint": "access_token"})
+        body, url = form.encode(), server.token_endpoint
         answer = await self._fetch(Fetch(method="POST", url=url, headers=headers, body=body))
         return read_object(answer)
 
-    async def _discovered(self) -> str:
-        url = self._found.get(_ENDPOINT, self.clock())
-        return url or await self._discoveries.join(_ENDPOINT, self._discover)
+    async def _server(self) -> ServerMetadata:
+        """Return how to ask: what is said of the token endpoint is that of this endpoint."""
+        if self.endpoint is not None:
+            return _asked_at(self.issuer, self.endpoint)
+        found = self._found.get(_ENDPOINT, self.clock())
+        return found or await self._discoveries.join(_ENDPOINT, self._discover)
 
-    async def _discover(self) -> str:
+    async def _discover(self) -> ServerMetadata:
         document = await server_metadata(self.issuer, self._fetch)
-        url = endpoint(document, _ENDPOINT.decode())
+        methods = document.get("introspection_endpoint_auth_methods_supported")
+        supported = tuple(methods) if is_array(methods) else None
+        found = _asked_at(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
         now = self.clock()
-        self._found.put(_ENDPOINT, url, now + _FOUND_FOR, now)
-        return url
+        self._found.put(_ENDPOINT, found, now + _FOUND_FOR, now)
+        return found
 
     def _judged(self, answer: Mapping[str, Any]) -> Principal:
         if answer.get("active") is not True:
@@ -155,3 +163,12 @@ class Introspection:
             raise TokenRefused("invalid_token", "The token is of another issuer")
         self._rules.check_audience(answer)
         return self._rules.principal(answer, self._rules.check_times(answer, self.clock()))
+
+
+def _asked_at(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:
+    return ServerMetadata(
+        issuer=issuer,
+        authorization_endpoint=None,
+        token_endpoint=endpoint,
+        token_endpoint_auth_methods_supported=methods,
+    )

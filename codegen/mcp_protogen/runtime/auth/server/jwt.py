@@ -68,8 +68,14 @@ class JwtVerifier:
             scope_claims=tuple(self.scope_claims),
             leeway=self.leeway,
         )
+        if self.keys is not None and self.fetch is not None:
+            raise ValueError(
+                "fetch is for the keys of the issuer: give it to keys, or leave it out"
+            )
         object.__setattr__(self, "_rules", rules)
-        keys = self.keys or JwksUri.of_issuer(self.issuer, fetch=self.fetch)
+        keys = self.keys
+        if keys is None:
+            keys = JwksUri.of_issuer(self.issuer, fetch=self.fetch)
         object.__setattr__(self, "_keys", keys)
 
     async def __call__(self, token: str) -> Principal:

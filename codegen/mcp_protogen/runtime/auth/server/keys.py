@@ -4,6 +4,7 @@ A key is chosen by its id among those of the set. Nothing in a token says where 
 `x5u` and `jwk` of its header are not read.
 """
 
+from asyncio import timeout
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from logging import getLogger
 from math import inf
@@ -17,6 +18,7 @@ from ..client.steps import Fetch
 from ..errors import InvalidMetadata
 from ..fetching import Fetcher
 from ..signing import InvalidKey, PublicKey, public_key
+from ..urls import server_metadata_urls
 from .discovery import Fetching, endpoint, read_object, server_metadata
 from .flights import Flights
 
@@ -26,7 +28,8 @@ _log: Final = Throttle(getLogger(__name__))
 _MOST_KEYS: Final = 100
 _MOST_TRIED: Final = 4
 
-# The seconds until the next attempt, if one has failed.
+# The seconds that an attempt may take, and those until the next one, if it has failed.
+_PATIENCE: Final = 20.0
 _PAUSE: Final = 5.0
 
 _SET: Final = b""
@@ -46,12 +49,14 @@ class Keys(Protocol):
 class StaticKeys:
     """Keys that are known beforehand and do not change: JWKs, text in PEM, or both.
 
-    Raise `ValueError` for a key that is private, weak, or cannot be read.
+    Raise `ValueError` for no key, and for one that is private, weak, or cannot be read.
     """
 
     __slots__ = ("_keys",)
 
     def __init__(self, *keys: Mapping[str, Any] | str) -> None:
+        if not keys:
+            raise ValueError("what is needed is a key")
         self._keys = tuple(map(public_key, keys))
 
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
@@ -86,15 +91,20 @@ class JwksUri:
         self._min_interval = min_interval
         self._clock = clock
         self._log = Throttle(getLogger(__name__))
-        self._flights = Flights[None](1)
+        self._flights = Flights[None](1, patience=2 * _PATIENCE)
         self._keys: Sequence[PublicKey] = ()
         self._read_at = -inf
         self._next_attempt = -inf
 
     @classmethod
     def of_issuer(cls, issuer: str, *, fetch: Fetching | None = None, **options: Any) -> "JwksUri":
-        """Return the set that the metadata of an issuer names; the options are the same."""
+        """Return the set that the metadata of an issuer names; the options are the same.
+
+        Raise `ValueError` for an issuer whose metadata could be nowhere.
+        """
         fetching: Fetching = fetch or Fetcher()
+        if not server_metadata_urls(issuer):
+            raise ValueError(f"the metadata of {issuer!r:.100} cannot be found: say keys")
 
         async def locate() -> str:
             return endpoint(await server_metadata(issuer, fetching), "jwks_uri")
@@ -125,8 +135,9 @@ class JwksUri:
 
     async def _read(self) -> None:
         try:
-            url = self._url if isinstance(self._url, str) else await self._url()
-            document = read_object(await self._fetch(Fetch(url=url)))
+            async with timeout(_PATIENCE):
+                url = self._url if isinstance(self._url, str) else await self._url()
+                document = read_object(await self._fetch(Fetch(url=url)))
             keys = keys_of(document)
         except Exception as error:
             # Whatever it is, not each token may cause another attempt.

@@ -25,6 +25,7 @@ from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_post
 from .cors import CrossOrigin
 from .legacy_sse import LegacySse
 from .options import HttpOptions
+from .resource_metadata import tell_anybody
 from .routes import Route, RouteResponse, Routes
 from .sessions.servers import cannot_begin
 from .state import HttpState
@@ -38,12 +39,6 @@ _USUAL_HTTP: Final = HttpOptions()
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _ANY: Final = "*"
-
-# Pages of any origin may read where to get a token.
-_ANYBODY: Final = tuple(
-    (b"access-control-allow-" + what, value)
-    for what, value in ((b"origin", b"*"), (b"methods", b"GET"), (b"headers", b"*"))
-)
 
 _KNOWN: Final = 1000
 _LONGEST: Final = 300
@@ -77,10 +72,25 @@ def http_app(
     all_spoken = revisions_spoken(given, revisions)
     spoken = None if all_spoken is None else tuple(all_spoken)
     beside = [*routes, *_routes_of(given)]
-    for route in beside:
-        if route.authenticated and http.authentication is None:
-            raise ValueError(f"{route} wants a token: give HttpOptions(authentication=...)")
+    if http.authentication is None:
+        _check_no_tokens(given, beside)
     return HttpApp(given, spoken, options, http, beside)
+
+
+def _check_no_tokens(servers: Iterable[Server], routes: Iterable[Route]) -> None:
+    """Raise `ValueError` for what wants a token, which nobody checks."""
+    advice = "give HttpOptions(authentication=...)"
+    for route in routes:
+        if route.authenticated:
+            raise ValueError(f"{route} wants a token: {advice}")
+    for server in servers:
+        if isinstance(server, type):
+            # Each session is to get an object of it.
+            name, wants = server.__name__, server.__mcp_wants_scopes__
+        else:
+            name, wants = type(server).__name__, server.__mcp_runtime__.wants_scopes
+        if wants:
+            raise ValueError(f"{name} has what needs scopes of a token: {advice}")
 
 
 def _routes_of(servers: Iterable[Server]) -> Iterator[Route]:
@@ -111,7 +121,7 @@ class HttpApp:
         self._unchecked: dict[str, _Handler] = {}
         """What is said to everybody, by path: where to get a token, and whether this works."""
         if http.authentication is not None and (resource := http.authentication.resource):
-            metadata = partial(_tell_anybody, resource.to_json())
+            metadata = partial(tell_anybody, resource.to_json())
             self._unchecked = dict.fromkeys(resource.paths, metadata)
         self._cross_origin: CrossOrigin | None = None
         if http.cors is not None:
@@ -142,8 +152,8 @@ class HttpApp:
             else:
                 handle = self._handler(exchange)
                 if self.http.authentication is not None and not self._is_open(exchange):
-                    token = exchange.field(b"authorization")
-                    exchange.principal = await self.http.authentication.principal(token)
+                    check = self.http.authentication.authenticate
+                    exchange.principal = await check(exchange, self.http.path)
                 await handle(exchange)
         except (HttpRefusal, RemoteError) as error:
             error.__traceback__ = None  # which holds on to this frame
@@ -368,10 +378,6 @@ async def _connected(state: HttpState) -> None:
     except Exception as error:
         why = f"what workers share cannot be used: {type(error).__name__}: {error}"
         raise LifespanError(why) from error
-
-
-def _tell_anybody(metadata: bytes, exchange: HttpExchange) -> Awaitable[None]:
-    return exchange.respond(200, metadata, _ANYBODY)
 
 
 async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> None:

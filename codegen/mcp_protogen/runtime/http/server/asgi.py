@@ -161,6 +161,17 @@ class HttpExchange:
         if self._watch is not None:
             self._watch.cancel()
 
+    def add(self, fields: Iterable[Field]) -> None:
+        """Add header fields to the response, whatever that is."""
+        more, send = tuple(fields), self._send
+
+        def sending(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *more]}
+            return send(message)
+
+        self._send = sending
+
     def respond(self, status: int, body: bytes = b"", fields: Iterable[Field] = ()) -> Work:
         """Return what sends a whole response; its body is JSON."""
         # RFC 9110, section 8.6: 204 has no length.

@@ -1,42 +1,63 @@
-"""Who may call: bearer tokens and what they allow.
+"""Who may call: access tokens, and what they allow.
 
 The server is a resource server in the sense of OAuth 2.1: it issues no tokens. How they are
 verified is the business of `verify` (2025-11-25 and 2026-07-28, basic/authorization).
 """
 
 import hmac
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
-from urllib.parse import urlsplit
-
-from pydantic_core import to_json
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from logging import getLogger
+from time import time
+from typing import Final, Protocol, TypeAlias
+from urllib.parse import quote, urlsplit
 
 from ...core.http_request import Principal
-from .asgi import Field, HttpRefusal
+from ...core.oauth_scopes import NO_SCOPES, checked_scopes, written_scopes
+from .asgi import Field, HttpExchange, HttpRefusal, fields_of
+from .challenge import BEARER, DPOP, challenge, described, is_quotable
+from .protected_resource import ProtectedResource
 
-_METADATA: Final = "/.well-known/oauth-protected-resource"
-"""Where the metadata of a protected resource is, before the path of the resource (RFC 9728)."""
-
+_log: Final = getLogger(__name__)
 
 Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
-"""Judges a bearer token: whose it is, or None. It has to see to the audience (RFC 8707), too."""
+"""Judges an access token: whose it is, or None. It has to see to the audience (RFC 8707), too."""
+ExpandScopes: TypeAlias = Callable[[frozenset[str]], Collection[str]]
+"""Returns what the scopes of a token imply, such as `read` for `write`."""
+
+_TOKEN: Final = re.compile(r"[!#-+\--~]+")
+"""Visible ASCII without quotes and commas, which is more than RFC 6750, section 2.1, allows."""
+_SCHEMES: Final = {BEARER.lower(): BEARER, DPOP.lower(): DPOP}
+
+_STATUSES: Final = {"invalid_request": 400, "insufficient_scope": 403}
+"""The status for a code of RFC 6750, section 3.1, where it is not 401."""
 
 
 class TokenRefused(Exception):
     """A token or a proof of it is refused: `error` is a code of RFC 6750 or RFC 9449.
 
-    `description` goes to the client; it is ASCII without quotes and backslashes, and no secret.
+    `description` goes to the client, so it has no secret; characters that cannot stand in a header
+    field are replaced. Raise `ValueError` for a code that cannot.
     """
 
     def __init__(self, error: str, description: str) -> None:
+        if not error or not is_quotable(error):
+            raise ValueError(f"{error!r:.100} is no code of an error")
         super().__init__(description)
         self.error: Final = error
         self.description: Final = description
 
 
 class VerifierUnavailable(Exception):
-    """Tokens cannot be verified for now, such as when an identity provider does not answer."""
+    """Tokens cannot be verified for now, such as when an identity provider does not answer.
+
+    The client is told to come back after `retry_after` seconds; the text goes to the log.
+    """
+
+    def __init__(self, reason: str = "", *, retry_after: int = 5) -> None:
+        super().__init__(reason)
+        self.retry_after: Final = retry_after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +69,7 @@ class ProofRequest:
     method: str
     url: str
     """The URL of the request, as clients know it, without query and fragment."""
-    token: str
+    token: str = field(repr=False)
     principal: Principal
 
 
@@ -70,83 +91,181 @@ class Proofs(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProtectedResource:
-    """What a client has to know to get a token: the metadata of RFC 9728.
+class Authentication:
+    """Who may call: those whose token `verify` accepts, and who have all of `scopes`.
 
-    `url` is that of the endpoint, as clients know it.
+    Refusals are those of RFC 6750, section 3.1: 400 for credentials that are malformed, 401 without
+    a token or with one that is not good, and 403 for one that does not allow enough. A token counts
+    in `Authorization` alone, and never in a query (2026-07-28, basic/authorization, "Token
+    Requirements"). Raise `TypeError` or `ValueError` for what are no scopes.
     """
 
-    url: str
-    authorization_servers: tuple[str, ...]
-    scopes: tuple[str, ...] = ()
-    name: str | None = None
-    documentation: str | None = None
-
-    def to_json(self) -> bytes:
-        members: dict[str, Any] = {
-            "resource": self.url,
-            "authorization_servers": self.authorization_servers,
-            "bearer_methods_supported": ["header"],
-            "scopes_supported": self.scopes,
-            "resource_name": self.name,
-            "resource_documentation": self.documentation,
-        }
-        # What has no value has no member (RFC 9728, section 3.2).
-        return to_json({name: value for name, value in members.items() if value})
-
-    @property
-    def paths(self) -> frozenset[str]:
-        """The paths of the document: for this resource, and for the whole host."""
-        return frozenset({urlsplit(self.metadata_url).path, _METADATA})
-
-    @property
-    def metadata_url(self) -> str:
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}{_METADATA}{parts.path.rstrip('/')}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Authentication:
-    """Who may call: those whose token `verify` accepts, and who have all of `scopes`."""
-
-    verify: Verify
-    scopes: frozenset[str] = frozenset()
+    verify: Verify = field(repr=False)
+    scopes: Collection[str] = NO_SCOPES
+    """What every request needs."""
     resource: ProtectedResource | None = None
+    """Where clients get tokens; its metadata is served, and challenges name it."""
+    method_scopes: Mapping[str, Collection[str]] = field(default_factory=dict[str, Collection[str]])
+    """What messages need beside that, by method: `{"tools/call": {"write"}}`."""
+    expand_scopes: ExpandScopes | None = None
+    """What scopes imply, where some include others; a token has its own as well."""
+    proofs: Proofs | None = field(default=None, repr=False)
+    """The check of tokens that are bound to a key, in the scheme DPoP; without it, none count."""
+    require_proofs: bool = False
+    """Whether tokens count that are bound to a key, and no others."""
 
-    async def principal(self, authorization: str | None) -> Principal:
-        """Return the sender of a request with this `Authorization`; raise `HttpRefusal`."""
-        scheme, _, token = (authorization or "").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            raise self._refusal(401, "A bearer token is needed")
-        principal = await self.verify(token.strip())
-        if principal is None:
-            raise self._refusal(401, "The token is not valid", error="invalid_token")
-        if not self.scopes <= principal.scopes:
+    needed: frozenset[str] = field(init=False, repr=False)
+    """The `scopes` as a set."""
+    needed_by: Mapping[str, frozenset[str]] = field(init=False, repr=False)
+    """The `method_scopes` as sets; a method that is not there needs nothing more."""
+
+    def __post_init__(self) -> None:
+        where = type(self).__name__
+        needed = {
+            method: checked_scopes(some, f"{where}, {method}")
+            for method, some in self.method_scopes.items()
+        }
+        object.__setattr__(self, "needed", checked_scopes(self.scopes, where))
+        object.__setattr__(self, "needed_by", {one: some for one, some in needed.items() if some})
+        proofs, resource = self.proofs, self.resource
+        if proofs is None:
+            if self.require_proofs:
+                raise ValueError(f"{where}: require_proofs needs proofs, which check them")
+        elif resource is not None:
+            bound, algorithms = self.require_proofs, proofs.algorithms
+            told = replace(resource, dpop_algorithms=algorithms, dpop_required=bound)
+            object.__setattr__(self, "resource", told)
+
+    async def authenticate(self, exchange: HttpExchange, endpoint: str) -> Principal:
+        """Return the sender of a request; raise `HttpRefusal`. `endpoint` is the path of that."""
+        scheme, token = self._credentials(exchange)
+        if scheme == DPOP and self.proofs is not None and (nonce := self.proofs.nonce()):
+            # With any answer, so that the next proof has it (RFC 9449, section 8.2).
+            exchange.add(fields_of({"dpop-nonce": nonce}))
+        try:
+            principal = await self._verified(token)
+            await self._check_key(scheme, token, principal, exchange, endpoint)
+        except TokenRefused as error:
+            refused = {"error": error.error, "error_description": error.description}
+            status = _STATUSES.get(error.error, 401)
+            raise self._refusal(status, str(error), scheme, **refused) from None
+        except VerifierUnavailable as error:
+            _log.warning("a token cannot be verified: %s", error)
+            why = "Tokens cannot be verified now"
+            raise HttpRefusal.for_now(why, error.retry_after) from None
+        if self.expand_scopes is not None:
+            implied = frozenset(self.expand_scopes(principal.scopes))
+            principal = replace(principal, scopes=principal.scopes | implied)
+        if not self.needed <= principal.scopes:
             text = "The token does not reach that far"
-            raise self._refusal(403, text, error="insufficient_scope")
+            raise HttpRefusal(403, text, fields=self.insufficient(exchange, self.needed, text))
         return principal
 
-    def _refusal(self, status: int, reason: str, **params: str) -> HttpRefusal:
-        """Return a refusal with the header field that tells a client how to get a token.
+    def _credentials(self, exchange: HttpExchange) -> tuple[str, str]:
+        """Return the scheme and the token; raise `HttpRefusal`."""
+        written, _, rest = (exchange.field(b"authorization") or "").partition(" ")
+        scheme, token = _SCHEMES.get(written.lower()), rest.strip(" ")
+        if scheme is None or scheme not in self._schemes:
+            # Whoever has shown nothing is told of no error (RFC 6750, section 3.1).
+            raise self._refusal(401, "An access token is needed", None)
+        if not _TOKEN.fullmatch(token):
+            text = "The credentials are malformed"
+            refused = {"error": "invalid_request", "error_description": text}
+            raise self._refusal(400, text, scheme, **refused)
+        return scheme, token
 
-        RFC 6750, section 3; RFC 9728, section 5.1.
-        """
-        if self.scopes:
-            params["scope"] = " ".join(sorted(self.scopes))
+    async def _verified(self, token: str) -> Principal:
+        principal = await self.verify(token)
+        if principal is None:
+            raise TokenRefused("invalid_token", "The token is not valid")
+        if principal.expires_at is not None and principal.expires_at <= time():
+            raise TokenRefused("invalid_token", "The token has expired")
+        return principal
+
+    async def _check_key(
+        self, scheme: str, token: str, principal: Principal, exchange: HttpExchange, endpoint: str
+    ) -> None:
+        """Raise `TokenRefused` for a token whose key its sender does not show to have."""
+        confirmed = principal.claims.get("cnf")
+        is_bound = isinstance(confirmed, Mapping) and "jkt" in confirmed
+        if scheme != DPOP or self.proofs is None:
+            if is_bound:
+                # Somebody else could have taken it (RFC 9449, section 7.2).
+                raise TokenRefused("invalid_token", "The token is bound to a key: use DPoP")
+            return
+        if not is_bound:
+            raise TokenRefused("invalid_token", "The token is not bound to a key")
+        given = [value for name, value in exchange.scope["headers"] if name.lower() == b"dpop"]
+        await self.proofs.check(
+            ProofRequest(
+                proofs=tuple(value.decode("latin-1").strip(" \t") for value in given),
+                method=exchange.scope["method"],
+                url=self._url(exchange, endpoint),
+                token=token,
+                principal=principal,
+            )
+        )
+
+    def _url(self, exchange: HttpExchange, endpoint: str) -> str:
+        """Return the URL of a request as its client knows it, behind whatever proxies."""
+        scope, path = exchange.scope, quote(exchange.path, safe="/:@!$&'()*+,;=~")
+        if self.resource is None:
+            root = scope.get("root_path", "")
+            return f"{scope.get('scheme', 'http')}://{exchange.field(b'host')}{root}{path}"
+        known = urlsplit(self.resource.url)
+        if exchange.path == endpoint:
+            path = known.path
+        elif known.path.endswith(endpoint):
+            path = known.path.removesuffix(endpoint) + path
+        return f"{known.scheme}://{known.netloc}{path}"
+
+    # Challenges.
+
+    @property
+    def _schemes(self) -> tuple[str, ...]:
+        bearer = () if self.require_proofs else (BEARER,)
+        return bearer if self.proofs is None else (*bearer, DPOP)
+
+    def insufficient(
+        self, exchange: HttpExchange, scopes: frozenset[str], text: str
+    ) -> tuple[Field, ...]:
+        """Return the challenge for a request that needs `scopes`, all of which it names."""
+        written = (exchange.field(b"authorization") or "").partition(" ")[0]
+        params = {"error": "insufficient_scope", "error_description": text}
+        scheme = _SCHEMES.get(written.lower(), BEARER)
+        return (self._challenge(scheme, self.needed | scopes, params),)
+
+    def _refusal(self, status: int, reason: str, scheme: str | None, **params: str) -> HttpRefusal:
+        """Return a refusal that challenges in each scheme, and says in one what is wrong."""
+        fields = [
+            self._challenge(one, self.needed, params if one == scheme else {})
+            for one in self._schemes
+        ]
+        return HttpRefusal(status, reason, fields=fields)
+
+    def _challenge(self, scheme: str, scopes: frozenset[str], params: Mapping[str, str]) -> Field:
+        listed = dict(params)
+        if "error_description" in listed:
+            listed["error_description"] = described(listed["error_description"])
+        if scheme == DPOP and self.proofs is not None:
+            listed["algs"] = " ".join(self.proofs.algorithms)
+        if scopes:
+            listed["scope"] = written_scopes(scopes)
         if self.resource is not None:
-            params["resource_metadata"] = self.resource.metadata_url
-        challenge = ", ".join(f'{name}="{value}"' for name, value in params.items())
-        field: Field = b"www-authenticate", f"Bearer {challenge}".strip().encode()
-        return HttpRefusal(status, reason, fields=[field])
+            listed["resource_metadata"] = self.resource.metadata_url
+        return challenge(scheme, listed)
 
 
 def static_tokens(principals: Mapping[str, Principal]) -> Verify:
     """Return what accepts these tokens and no others; for tests, and for a few trusted clients.
 
-    Raise `ValueError` for a token of less than 16 characters.
+    Raise `ValueError` for a token of less than 16 characters, or with one that no token has.
     """
-    if any(len(token) < 16 for token in principals):
-        raise ValueError("a token needs at least 16 characters")
+    for token in principals:
+        if len(token) < 16:
+            raise ValueError("a token needs at least 16 characters")
+        if not _TOKEN.fullmatch(token):
+            raise ValueError("a token has visible ASCII characters, and no quotes and commas")
     known = [(token.encode(), principal) for token, principal in principals.items()]
 
     async def verify(token: str) -> Principal | None:

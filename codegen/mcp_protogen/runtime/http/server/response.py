@@ -13,6 +13,7 @@ from typing import Any, Final
 from ...core import errors
 from ...core.connection_errors import StatusError
 from ...core.http_request import HttpRequest, Principal
+from ...core.oauth_scopes import InsufficientScope
 from ...core.tasks import resumed
 from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rpc.endpoint import Endpoint
@@ -150,6 +151,8 @@ class HttpResponse(StreamSink):
         status, fields = self._statuses.get(error.code, 200), list[Field]()
         if isinstance(error, StatusError):
             status, fields = error.status, fields_of(error.headers)
+        if isinstance(error, InsufficientScope):
+            fields += self._state.scopes.challenge(self.exchange, error)
         return self.exchange.respond(status, data, fields)
 
     async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:

@@ -30,6 +30,7 @@ from ....core.json import JSONObject
 from ....core.tasks import Tasks
 from ....core.throttle import Throttle
 from ....sharing.engine import (
+    DEFAULT_LEASE,
     GAP,
     Appended,
     Change,
@@ -163,7 +164,7 @@ def _envelopes() -> TypeAdapter[_Envelope]:
     return TypeAdapter(_Envelope)
 
 
-def _left_for(worker: str) -> str:
+def _stream_for(worker: str) -> str:
     """Return the name of a stream with letters for a worker, which no client can ask for."""
     return f"{worker}?"
 
@@ -195,7 +196,7 @@ class Peers:
         self.name: Final = name
         """The name of this worker."""
         self.shared: Final = shared is not None
-        self.lease: Final = Shared(engine=MemoryEngine()).lease if shared is None else shared.lease
+        self.lease: Final = DEFAULT_LEASE if shared is None else shared.lease
         self.gaps = 0
         """The number of times that letters may have been lost, or the lease has lapsed."""
         self._options = shared
@@ -358,7 +359,9 @@ class Peers:
             del self._sent[number]
         return sent.answers
 
-    async def hand(self, workers: Collection[str], letter: Answered | Notified) -> Collection[str]:
+    async def tell_or_store(
+        self, workers: Collection[str], letter: Answered | Notified
+    ) -> Collection[str]:
         """Do as `tell`, and store the letter for who seems to be gone, which may only be late.
 
         Return those that are there, and do not acknowledge it. Raise `EngineUnavailable`.
@@ -367,24 +370,24 @@ class Peers:
         late = set(workers) - {self.name} - (await self.tell(workers, letter, number)).keys()
         for worker in sorted(late):
             envelope = _Envelope(sender=self.name, letter=letter, number=number)
-            await self._leave(worker, letter.session, _envelopes().dump_json(envelope))
+            await self._store(worker, letter.session, _envelopes().dump_json(envelope))
         # Who is back already may have looked before there was anything.
         back = [worker for worker in late if not await self.is_gone(worker)]
         return set(back) - (await self.tell(back, letter, number)).keys()
 
-    async def _leave(self, worker: str, key: str, content: bytes) -> None:
+    async def _store(self, worker: str, key: str, content: bytes) -> None:
         number, refused = 1, True
         while refused:
-            appended = await self.append(key, _left_for(worker), number, [content])
+            appended = await self.append(key, _stream_for(worker), number, [content])
             refused = not (appended.accepted or appended.ended)
             number = appended.last + 1
 
-    async def read_left(self, key: str) -> None:
+    async def read_stored(self, key: str) -> None:
         """Deal with what was stored about a session for this worker, which was late.
 
         Raise `EngineUnavailable`.
         """
-        stored = await self.engine.events.read(key, _left_for(self.name), 0)
+        stored = await self.engine.events.read(key, _stream_for(self.name), 0)
         for event in () if stored is None else stored.events:
             self._receive(Delivered(event.message))
 

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from ....core.json import JSONObject
 from ....core.subscriptions import Level
-from ....server.context import Switched
+from ....server.context import SessionSwitches
 
 CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
 """The requests by which a client chooses."""
@@ -29,7 +29,7 @@ class Choices(NamedTuple):
     """The level of the least severe log entries that it wants."""
     subscriptions: frozenset[str]
     """The resources that it subscribed to."""
-    switched: Switched = ()
+    switched: SessionSwitches = ()
     """What the server has switched on and off for it."""
 
     def onto(self, base: "Choices", stored: "Choices") -> "Choices":
@@ -42,7 +42,7 @@ class Choices(NamedTuple):
             self._switched_onto(base.switched, stored.switched),
         )
 
-    def _switched_onto(self, base: Switched, stored: Switched) -> Switched:
+    def _switched_onto(self, base: SessionSwitches, stored: SessionSwitches) -> SessionSwitches:
         if self.switched == base:
             return stored
         known = takewhile(lambda pair: pair[0] == pair[1], zip(self.switched, base, strict=False))
@@ -65,7 +65,7 @@ class SessionRecord:
     confirmed: bool
     level: Level
     subscriptions: frozenset[str]
-    switched: Switched = ()
+    switched: SessionSwitches = ()
 
     @property
     def choices(self) -> Choices:
@@ -98,16 +98,16 @@ class SessionCopy:
     """The number of gaps there had been when it was read."""
     used: bool = True
     """Whether its lifetime has to begin anew."""
-    untold: bool = False
+    unannounced: bool = False
     """Whether others may have a copy of what was stored before."""
-    hearsay: bool = False
+    written_elsewhere: bool = False
     """Whether another worker has written it, which may have failed before all others knew."""
     changing: Lock = field(default_factory=Lock)
     """Held until the other workers know of a change."""
 
-    def note_choice(self) -> None:
+    def require_announcement(self) -> None:
         """Have all others know of what a client chooses, also if it is nothing new here.
 
         A client that chooses again was not answered: not all may know of it then.
         """
-        self.untold |= self.hearsay
+        self.unannounced |= self.written_elsewhere

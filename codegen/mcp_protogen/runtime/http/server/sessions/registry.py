@@ -75,8 +75,8 @@ class HttpSession:
         """Return whether something was chosen that is not stored, or that others do not know."""
         copy, choices = self.copy, self.choices
         if copy is None or choices == copy.choices:
-            return copy is not None and copy.untold
-        return copy.untold or choices.onto(copy.choices, copy.choices) != copy.choices
+            return copy is not None and copy.unannounced
+        return copy.unannounced or choices.onto(copy.choices, copy.choices) != copy.choices
 
     @property
     def unsaved(self) -> bool:

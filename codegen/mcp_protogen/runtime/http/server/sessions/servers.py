@@ -41,7 +41,7 @@ class HttpServers:
     ) -> None:
         self._servers = servers
         self._revisions = revisions
-        self.of_each: Final = any(isinstance(server, type) for server in servers)
+        self.per_session: Final = any(isinstance(server, type) for server in servers)
         """Whether a session may have a server of its own."""
         self.http = http
         self.options = options
@@ -57,7 +57,7 @@ class HttpServers:
         if http.shared is not None:
             self.relay = self.shared.relay = ChangeRelay(self.peers, http.shared.engine, self.tasks)
         # Without a stateless revision, there may be nothing outside of sessions.
-        alone = not self.of_each or views.offer.stateless or not http.sessions
+        alone = not self.per_session or views.offer.stateless or not http.sessions
         self.shared_servers = tuple(views.handlers) if alone else ()
 
     def _new_views(self) -> RevisionViews[ServerBase[Any]]:
@@ -65,13 +65,13 @@ class HttpServers:
 
     def bound_server(self, revision: str, *, own: bool = False) -> BoundServer:
         """Return the server of a revision; with `own`, that of one session alone."""
-        if own and self.of_each:
+        if own and self.per_session:
             return BoundServer(self._new_views()[revision])
         return self.shared.bound_server(revision)
 
     async def held(self, bound_server: BoundServer) -> AsyncExitStack | None:
         """Enter the lifespan of the server of one session alone; raise `HttpRefusal`."""
-        if not self.of_each:
+        if not self.per_session:
             # A stack takes more memory than anything else that a session has.
             return None
         held = AsyncExitStack()

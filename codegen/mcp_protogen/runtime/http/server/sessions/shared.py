@@ -44,8 +44,8 @@ _AT_ONCE: Final = 100
 # Records live a little longer than sessions, which are refreshed each quarter of their time.
 _LONGER: Final = 1.25
 
-# In the place of the number of gaps: read it again.
-_UNSURE: Final = -1
+# In the place of the number of gaps: the copy has to be read again.
+_READ_AGAIN: Final = -1
 
 
 class SharedSessions(SessionRegistry):
@@ -53,7 +53,7 @@ class SharedSessions(SessionRegistry):
 
     def __init__(self, servers: HttpServers) -> None:
         super().__init__(servers)
-        self.get = self._sure
+        self.get = self._valid
         self._peers = peers = servers.peers
         self._by_key: dict[str, HttpSession] = {}
         # Who reads what is stored, or writes it, is alone with the session here.
@@ -70,7 +70,7 @@ class SharedSessions(SessionRegistry):
 
     # What is known.
 
-    def _sure(self, id: str) -> HttpSession | None:
+    def _valid(self, id: str) -> HttpSession | None:
         session = self._sessions.get(id)
         if session is None or not self._peers.current:
             return None
@@ -81,7 +81,7 @@ class SharedSessions(SessionRegistry):
             # An engine is not asked for anything else.
             return None
         async with self._lock(key_of(id)):
-            return self._sure(id) or await self._read(id, begins=True)
+            return self._valid(id) or await self._read(id, begins=True)
 
     def _lock(self, key: str) -> Lock:
         return self._locks.setdefault(key, Lock())
@@ -113,7 +113,7 @@ class SharedSessions(SessionRegistry):
             self._throttled.warning("a session that is stored is not served: %s", error)
             await self.remove(session)
             return None
-        copy.hearsay |= copy.version != stored.version
+        copy.written_elsewhere |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
         session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
         return session
@@ -148,7 +148,7 @@ class SharedSessions(SessionRegistry):
         standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
         self._by_key[key] = session
         connection.settle = partial(self._settle, session)
-        if self._servers.of_each and self._servers.relay is not None:
+        if self._servers.per_session and self._servers.relay is not None:
             self._servers.relay.add(session.connection.server, key)
 
     def _found(self, key: str) -> HttpSession | None:
@@ -171,10 +171,10 @@ class SharedSessions(SessionRegistry):
                     is_old = changed or copy.as_of != self._peers.gaps
                     if is_old and self._found(copy.key) is session:
                         await self._read(session.id)
-                await self._peers.read_left(copy.key)
+                await self._peers.read_stored(copy.key)
                 return
             except EngineUnavailable:
-                copy.as_of = _UNSURE
+                copy.as_of = _READ_AGAIN
                 await self._streams.pause()
 
     # How they begin and end.
@@ -222,7 +222,7 @@ class SharedSessions(SessionRegistry):
 
     def _forget(self, key: str) -> None:
         self._by_key.pop(key, None)
-        if self._servers.of_each and self._servers.relay is not None:
+        if self._servers.per_session and self._servers.relay is not None:
             self._servers.relay.remove(key)
 
     async def delete(self, session: HttpSession) -> None:
@@ -232,7 +232,7 @@ class SharedSessions(SessionRegistry):
             try:
                 others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
             except BaseException:
-                session.ended, copy.as_of = False, _UNSURE
+                session.ended, copy.as_of = False, _READ_AGAIN
                 self._servers.tasks.start(self._end_again(copy.key))
                 raise
             await self.remove(self._found(copy.key) or session)
@@ -333,11 +333,11 @@ class SharedSessions(SessionRegistry):
                         raise _ended()
             except EngineUnavailable:
                 # It may have been written, and is not known to others then.
-                copy.as_of, copy.untold = _UNSURE, True
+                copy.as_of, copy.unannounced = _READ_AGAIN, True
                 raise
-        if copy.untold:
+        if copy.unannounced:
             await self._peers.tell(saved.others, Changed(session=copy.key))
-            copy.untold = copy.hearsay = False
+            copy.unannounced = copy.written_elsewhere = False
         return saved.others
 
     async def _saved(
@@ -352,7 +352,7 @@ class SharedSessions(SessionRegistry):
             copy.key, self._peers.name, record, version=version, lifetime=lifetime
         )
         if saved is not None:
-            copy.untold |= copy.hearsay or choices != copy.choices
+            copy.unannounced |= copy.written_elsewhere or choices != copy.choices
             copy.choices, copy.version = choices, saved.version
         return saved
 
@@ -377,7 +377,7 @@ class SharedSessions(SessionRegistry):
     async def _share(self, session: HttpSession, message: Parsed) -> bool:
         """Do as `share` for one message; raise `HttpRefusal` if who asked does not take it in."""
         if isinstance(message, Call) and message.method in CHOICES:
-            _copy_of(session).note_choice()
+            _copy_of(session).require_announcement()
         if isinstance(message, Call) and message.id is None and message.method != PROGRESS:
             await self._tell_of(session, message)
             return False
@@ -388,7 +388,7 @@ class SharedSessions(SessionRegistry):
         key, worker = _copy_of(session).key, named[1]
         text, fault = _written(message)
         letter = Answered(session=key, principal_id=session.principal_id, message=text, fault=fault)
-        if await self._peers.hand([worker], letter):
+        if await self._peers.tell_or_store([worker], letter):
             raise HttpRefusal.for_now("Who has asked does not take in the answer")
         return True
 
@@ -413,7 +413,7 @@ class SharedSessions(SessionRegistry):
             # Who has a copy at this moment is said where a record is written.
             others = await self._write(session)
         # Answers do not wait until all know of it, as they do for what was chosen.
-        await self._peers.hand(others, letter)
+        await self._peers.tell_or_store(others, letter)
 
     async def _on_notified(self, letter: Notified) -> None:
         self._take_in(letter.session, letter.principal_id, jsonrpc.read(letter.message))

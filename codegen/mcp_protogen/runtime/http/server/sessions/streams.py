@@ -64,7 +64,7 @@ class _Listening:
     """The number of the last event that the engine knows was sent."""
     noted_at: float = 0.0
 
-    def is_sure(self, context: StreamContext) -> bool:
+    def is_owner(self, context: StreamContext) -> bool:
         """Return whether this worker is known to be the owner still."""
         return context.peers.current and context.peers.gaps == self.gaps
 
@@ -280,7 +280,7 @@ class StandaloneStream(StreamSink):
                 start = priming - 1
         if self._listening is not listening:
             return
-        allowed = partial(listening.is_sure, self._context) if self._context.peers.shared else None
+        allowed = partial(listening.is_owner, self._context) if self._context.peers.shared else None
         delivery = Delivery(log, listening.response, start, None, allowed)
         listening.delivery, listening.noted = delivery, start
         if priming is None:

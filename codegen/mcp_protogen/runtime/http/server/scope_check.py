@@ -1,0 +1,91 @@
+"""What calls need of their tokens beside what every request needs: scopes of methods and of items.
+
+All is asked before anything is done, so that the answer can still be a challenge, which names the
+scopes of all calls in a request (2026-07-28, basic/authorization, "Runtime Insufficient Scope
+Errors").
+"""
+
+from collections.abc import Iterable, Mapping
+from logging import getLogger
+
+from ...core.errors import RequestId
+from ...core.oauth_scopes import NO_SCOPES, InsufficientScope
+from ...core.throttle import Throttle
+from ...messages.jsonrpc import Call
+from ...rpc.jobs import Reply
+from ...server.connection import ServerConnection
+from ...server.context import RequestContext
+from .asgi import Field, HttpExchange, HttpRefusal
+from .authentication import Authentication
+
+
+class ScopeCheck:
+    """The check of the scopes that calls need; without `authentication` nobody has any."""
+
+    def __init__(self, authentication: Authentication | None) -> None:
+        self._authentication = authentication
+        self._by_method: Mapping[str, frozenset[str]] = {}
+        if authentication is not None:
+            self._by_method = authentication.needed_by
+        self._has_methods = bool(self._by_method)
+        self._log = Throttle(getLogger(__name__))
+
+    def asks(self, connection: ServerConnection) -> bool:
+        """Return whether anything on a connection may need scopes, as it mostly does not."""
+        return connection.bound_server.runtime.wants_scopes or self._has_methods
+
+    async def check(
+        self,
+        connection: ServerConnection,
+        calls: Iterable[Call],
+        exchange: HttpExchange,
+        reply: Reply | None,
+    ) -> None:
+        """Raise `HttpRefusal` if the token of a request does not allow all of its calls.
+
+        What a client cannot see needs nothing, so that no answer tells that it is there.
+        """
+        calls, runtime = list(calls), connection.bound_server.runtime
+        needed = self._needed_by_methods(calls)
+        for call in calls if runtime.wants_scopes else ():
+            context = RequestContext(connection, None, reply, call.meta)
+            needed |= await runtime.scopes_of(call.method, call.params, context.session())
+        self._refuse_without(needed, calls, exchange)
+
+    def check_methods(self, calls: Iterable[Call], exchange: HttpExchange) -> None:
+        """Do as `check` for calls that are about no item."""
+        if self._has_methods:
+            calls = list(calls)
+            self._refuse_without(self._needed_by_methods(calls), calls, exchange)
+
+    def _needed_by_methods(self, calls: Iterable[Call]) -> frozenset[str]:
+        return NO_SCOPES.union(*(self._by_method.get(call.method, ()) for call in calls))
+
+    def _refuse_without(
+        self, needed: frozenset[str], calls: list[Call], exchange: HttpExchange
+    ) -> None:
+        principal = exchange.principal
+        if not needed or (principal is not None and needed <= principal.scopes):
+            return
+        if self._authentication is not None:
+            needed |= self._authentication.needed
+        raise self.refusal(exchange, InsufficientScope(needed), _id_of(calls))
+
+    def refusal(
+        self, exchange: HttpExchange, error: InsufficientScope, id: RequestId | None = None
+    ) -> HttpRefusal:
+        fields = self.challenge(exchange, error)
+        text, code = error.message, error.code
+        return HttpRefusal(error.status, text, code=code, id=id, data=error.data, fields=fields)
+
+    def challenge(self, exchange: HttpExchange, error: InsufficientScope) -> tuple[Field, ...]:
+        """Return the challenge that says what a token needs, if there is one to get."""
+        if self._authentication is None:
+            advice = "give HttpOptions(authentication=...)"
+            self._log.warning("something needs scopes, and nobody checks tokens: %s", advice)
+            return ()
+        return self._authentication.insufficient(exchange, error.scopes, error.message)
+
+
+def _id_of(calls: list[Call]) -> RequestId | None:
+    return calls[0].id if len(calls) == 1 else None

@@ -1,0 +1,83 @@
+"""Keeps notes of users who log in at an identity provider, each of whom sees their own.
+
+    mcp-gen --revision all --with all --out examples/authorization/pkg    # what it imports
+    cd examples/authorization
+    npm install && node identity_provider.mjs 9000 http://127.0.0.1:8000/mcp
+    python notes_server.py http://127.0.0.1:9000 --http 8000
+
+The first argument is the issuer of the tokens. `--url` is the URL of the endpoint as clients know
+it, where a proxy has another one; the provider has to issue tokens for exactly that resource.
+With `--secret`, the server asks the provider about each token, as the client `notes-server`,
+instead of verifying it by itself. It needs joserfc and httpx2.
+"""
+
+from argparse import ArgumentParser
+from collections import defaultdict
+from urllib.parse import urlsplit
+
+from pkg import (
+    REVISIONS,
+    Authentication,
+    DPoPProofs,
+    HttpOptions,
+    Introspection,
+    JwtVerifier,
+    ProtectedResource,
+    run_http,
+)
+from pkg import v2026_07_28 as mcp
+
+READ, WRITE = "notes:read", "notes:write"
+
+app = mcp.App("notes", version="1.0.0")
+# By the id of a principal, which is that of its issuer and of the user there.
+notes: defaultdict[str, list[str]] = defaultdict(list)
+
+
+def owner(session: mcp.Session) -> str:
+    """Return the id of who calls, or nobody's where there is no HTTP."""
+    return session.principal.id if session.principal else ""
+
+
+@app.tool
+def list_notes(session: mcp.Session) -> list[str]:
+    """List the notes of the user."""
+    return notes[owner(session)]
+
+
+@app.tool(scopes={WRITE})
+def add_note(text: str, session: mcp.Session) -> str:
+    """Add a note; the user is asked for leave to write when this is called first."""
+    notes[owner(session)].append(text)
+    return f"This is note {len(notes[owner(session)])}."
+
+
+def authentication(issuer: str, url: str, secret: str | None) -> Authentication:
+    """Return who may call: whoever has a token of the issuer that is for this URL."""
+    if secret is None:
+        verify: JwtVerifier | Introspection = JwtVerifier(issuer=issuer, audience=url)
+    else:
+        verify = Introspection(
+            issuer=issuer, audience=url, client_id="notes-server", client_secret=secret
+        )
+    resource = ProtectedResource(
+        url=url, authorization_servers=(issuer,), scopes=(READ, WRITE), name="Notes"
+    )
+    return Authentication(
+        verify=verify, scopes=frozenset({READ}), resource=resource, proofs=DPoPProofs()
+    )
+
+
+if __name__ == "__main__":
+    parser = ArgumentParser(description="keep notes of users who log in")
+    parser.add_argument("issuer", help="the issuer of the tokens")
+    parser.add_argument("--http", type=int, default=8000, metavar="PORT", help="the port")
+    parser.add_argument("--url", help="the URL of the endpoint, as clients know it")
+    parser.add_argument("--secret", help="ask the provider about tokens, with this secret")
+    chosen = parser.parse_args()
+    url = chosen.url or f"http://127.0.0.1:{chosen.http}/mcp"
+    http = HttpOptions(
+        authentication=authentication(chosen.issuer, url, chosen.secret),
+        allowed_hosts=[urlsplit(url).hostname or "", "127.0.0.1"],
+    )
+    run_http(app, port=chosen.http, revisions=REVISIONS, http=http)

@@ -1,0 +1,163 @@
+"""Tokens that are bound to a key: the scheme and proof that a server wants (RFC 9449)."""
+
+from typing import Any
+
+import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.auth.guarding import BOUND, METADATA, READING, RESOURCE, bearing, challenged, guarded
+from support.http.serving import posted, serving
+from support.revisions import STATELESS
+from support.sessions.talking import hello, pkg, runtime, tools
+from support.tables import case
+
+HELD = f'resource_metadata="{METADATA}"'
+ALGORITHMS = 'algs="ES256 EdDSA"'
+PROOF = {"dpop": "a.proof"}
+
+
+class Proving:
+    """Proofs that are one text, and what was checked."""
+
+    algorithms = ("ES256", "EdDSA")
+
+    def __init__(self, nonce: str | None = None) -> None:
+        self._nonce = nonce
+        self.checked: list[Any] = []
+
+    def nonce(self) -> str | None:
+        return self._nonce
+
+    async def check(self, request: Any) -> None:
+        self.checked.append(request)
+        if request.proofs == ("stale.proof",):
+            raise pkg.TokenRefused("use_dpop_nonce", "A nonce is needed")
+        if request.proofs != ("a.proof",):
+            raise pkg.TokenRefused("invalid_dpop_proof", "One proof is needed")
+
+
+async def echo(session: Session, params: CallToolRequestParams) -> str:
+    return str(params.name)
+
+
+def site_of(proofs: Proving, **chosen: Any) -> Any:
+    guard = guarded(**{"resource": RESOURCE, "proofs": proofs, **chosen})
+    return serving(tools(STATELESS, echo), pkg.REVISIONS, authentication=guard, old_sse=True)
+
+
+def told(error: str, text: str) -> str:
+    return f'error="{error}", error_description="{text}", '
+
+
+async def test_a_token_needs_the_scheme_and_the_proof_of_its_kind() -> None:
+    bound, unbound = told("invalid_token", "The token is bound to a key: use DPoP"), told(
+        "invalid_token", "The token is not bound to a key"
+    )
+    bad = told("invalid_dpop_proof", "One proof is needed")
+    rows: list[tuple[str, dict[str, str], int, str, str]] = [
+        ("no token", {}, 401, "", ""),
+        ("bearer", bearing(READING), 200, "", ""),
+        ("a bound token as bearer", bearing(BOUND), 401, bound, ""),
+        ("even with a proof", {**bearing(BOUND), **PROOF}, 401, bound, ""),
+        ("a bound token with a proof", {**bearing(BOUND, "DPoP"), **PROOF}, 200, "", ""),
+        ("in any case", {**bearing(BOUND, "dpop"), **PROOF}, 200, "", ""),
+        ("without a proof", bearing(BOUND, "DPoP"), 401, "", bad),
+        ("another proof", {**bearing(BOUND, "DPoP"), "dpop": "b"}, 401, "", bad),
+        ("an unbound token with a proof", {**bearing(READING, "DPoP"), **PROOF}, 401, "", unbound),
+    ]
+    async with site_of(Proving()) as site:
+        for name, fields, status, of_bearer, of_dpop in rows:
+            with case(name):
+                answer = await site.post(hello(), fields)
+                assert answer.status_code == status
+                assert "dpop-nonce" not in answer.headers
+                if status == 401:
+                    dpop = f"DPoP {of_dpop}{ALGORITHMS}, {HELD}"
+                    assert challenged(answer) == [f"Bearer {of_bearer}{HELD}", dpop]
+
+
+@pytest.mark.shows("DP-04")
+async def test_a_server_may_take_nothing_but_bound_tokens() -> None:
+    async with site_of(Proving(), require_proofs=True, scopes={"read"}) as site:
+        for fields in ({}, bearing(READING), bearing(BOUND)):
+            refused = await site.post(hello(), fields)
+            wanted = [f'DPoP {ALGORITHMS}, scope="read", {HELD}']
+            assert (refused.status_code, challenged(refused)) == (401, wanted)
+        assert (await site.post(hello(), {**bearing(BOUND, "DPoP"), **PROOF})).status_code == 200
+    with pytest.raises(ValueError, match="needs proofs"):
+        guarded(require_proofs=True)
+
+
+async def test_too_few_scopes_are_challenged_in_the_scheme_that_was_used() -> None:
+    async with site_of(Proving(), scopes={"write"}) as site:
+        refused = await site.post(hello(), {**bearing(BOUND, "DPoP"), **PROOF})
+        assert refused.status_code == 403
+        why = told("insufficient_scope", "The token does not reach that far")
+        assert challenged(refused) == [f'DPoP {why}{ALGORITHMS}, scope="write", {HELD}']
+
+
+async def test_a_nonce_comes_with_every_answer_to_a_proof() -> None:
+    fields = {**bearing(BOUND, "DPoP"), **PROOF}
+    async with site_of(Proving("n0nce")) as site:
+        session = await site.initialize(headers=fields)
+        answers = [await session.call("x"), await site.post(hello(), {**fields, "dpop": "b"})]
+        answers.append(await site.post(b"{", fields))
+        answers.append(await site.modern("tools/call", name="x", headers=fields))
+        async with session.get() as events:
+            answers.append(events.response)
+        stale = await site.post(hello(), {**fields, "dpop": "stale.proof"})
+        assert 'error="use_dpop_nonce"' in challenged(stale)[1]
+        for answer in [*answers, stale]:
+            assert answer.headers.get_list("dpop-nonce") == ["n0nce"]
+        assert [one.status_code for one in answers] == [200, 401, 400, 200, 200]
+        # Who shows no proof needs none.
+        assert "dpop-nonce" not in (await site.post(hello(), bearing(READING))).headers
+
+
+async def test_a_proof_is_checked_for_the_method_and_the_url_that_clients_know() -> None:
+    fields = {**bearing(BOUND, "DPoP"), **PROOF}
+    proving = Proving()
+    async with site_of(proving) as site:
+        await site.http.post("/mcp?a=b", **posted(hello(), fields))
+        async with site.get(fields, "/sse?x=y"):
+            pass
+        twice = [("authorization", f"DPoP {BOUND}"), ("dpop", "one"), ("dpop", "two")]
+        await site.http.post(site.path, headers=twice, json=hello())
+    made = [(one.method, one.url, one.proofs, one.token) for one in proving.checked]
+    assert made == [
+        ("POST", "https://mcp.example.com/mcp", ("a.proof",), BOUND),
+        ("GET", "https://mcp.example.com/sse", ("a.proof",), BOUND),
+        ("POST", "https://mcp.example.com/mcp", ("one", "two"), BOUND),
+    ]
+    assert BOUND not in repr(proving.checked)
+
+
+def test_the_url_of_a_request_is_that_of_the_resource_wherever_it_is_mounted() -> None:
+    authentication = runtime("http.server.authentication")
+    url = "https://mcp.example.com"
+    for resource, root, path, expected in (
+        (f"{url}/mcp", "", "/mcp", f"{url}/mcp"),
+        (f"{url}/mcp?tenant=1", "", "/mcp", f"{url}/mcp"),
+        (f"{url}/a/mcp", "/a", "/mcp", f"{url}/a/mcp"),
+        # A proxy has taken a part of the path away, or given another one.
+        (f"{url}/a/mcp", "", "/messages", f"{url}/a/messages"),
+        (f"{url}/public", "", "/mcp", f"{url}/public"),
+        (f"{url}/public", "", "/other", f"{url}/other"),
+        (f"{url}/mcp", "", "/é b", f"{url}/%C3%A9%20b"),
+        (None, "", "/mcp", "http://localhost:1/mcp"),
+        (None, "/a", "/mcp", "http://localhost:1/a/mcp"),
+    ):
+        with case((resource, root, path)):
+            known = resource and pkg.ProtectedResource(
+                url=resource, authorization_servers=("https://login.example.com",)
+            )
+            guard = guarded(resource=known)
+            scope = {
+                "type": "http",
+                "path": root + path,
+                "root_path": root,
+                "headers": [(b"host", b"localhost:1")],
+            }
+            exchange = runtime("http.server.asgi").HttpExchange(scope, None, None, 1.0, None)
+            exchange.read_head(1000)
+            assert authentication.Authentication._url(guard, exchange, "/mcp") == expected

@@ -1,0 +1,212 @@
+"""What a server answers whose token is missing, malformed, bad or bound to a key."""
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.auth.guarding import (
+    BOUND,
+    METADATA,
+    READING,
+    RESOURCE,
+    TOKENS,
+    WRITING,
+    bearing,
+    challenged,
+    guarded,
+)
+from support.http.serving import serving
+from support.revisions import OLD, REVISIONS, STATELESS
+from support.sessions.talking import hello, pkg, tools
+from support.tables import case
+
+STREAMABLE = REVISIONS[1:]
+HELD = f'resource_metadata="{METADATA}"'
+
+
+async def echo(session: Session, params: CallToolRequestParams) -> str:
+    return str(params.name)
+
+
+def ours() -> Any:
+    return tools(STATELESS, echo)
+
+
+async def answers(guard: Any, fields: Mapping[str, str | None], path: str = "") -> Any:
+    """The answer to a handshake with these fields."""
+    async with serving(ours(), pkg.REVISIONS, authentication=guard) as site:
+        site.path += path
+        return await site.post(hello(), fields)
+
+
+def told(error: str, text: str, *more: str) -> str:
+    return ", ".join([f'error="{error}"', f'error_description="{text}"', *more])
+
+
+MALFORMED = told("invalid_request", "The credentials are malformed", HELD)
+INVALID = told("invalid_token", "The token is not valid", HELD)
+
+
+@pytest.mark.shows("PR-03", "PR-04", "TK-03", "TK-11", "TK-12", "SC-01")
+async def test_what_is_wrong_with_credentials_is_in_the_status_and_the_challenge() -> None:
+    rows: list[tuple[str | None, int, str]] = [
+        (None, 401, HELD),
+        ("", 401, HELD),
+        (READING, 401, HELD),
+        (f"Basic {READING}", 401, HELD),
+        # Proofs are not checked here, so the scheme is none.
+        (f"DPoP {READING}", 401, HELD),
+        ("Bearer", 400, MALFORMED),
+        (f"Bearer {READING} {READING}", 400, MALFORMED),
+        (f"Bearer {READING}, Bearer {READING}", 400, MALFORMED),
+        (f'Bearer "{READING}"', 400, MALFORMED),
+        ("Bearer é", 400, MALFORMED),
+        (f"Bearer x{READING}", 401, INVALID),
+        ("Bearer " + "e" * 16, 401, told("invalid_token", "The token has expired", HELD)),
+        (
+            f"Bearer {BOUND}",
+            401,
+            told("invalid_token", "The token is bound to a key: use DPoP", HELD),
+        ),
+        (f"Bearer {READING}", 200, ""),
+        (f"bEARER  {READING}", 200, ""),
+    ]
+    async with serving(ours(), pkg.REVISIONS, authentication=guarded(resource=RESOURCE)) as site:
+        for (value, status, challenge), revision in product(rows, STREAMABLE):
+            with case((value, revision)):
+                given = None if value is None else value.encode("latin-1")
+                fields = {"authorization": given}
+                if revision == STATELESS:
+                    answer = await site.modern("server/discover", headers=fields)
+                else:
+                    answer = await site.post(hello(revision), fields)
+                assert answer.status_code == status, answer.text
+                wanted = [f"Bearer {challenge}"] if challenge else []
+                assert challenged(answer) == wanted
+
+
+@pytest.mark.shows("SC-05", "SC-07")
+async def test_a_token_of_too_few_scopes_is_told_of_all_that_are_needed() -> None:
+    guard = guarded(resource=RESOURCE, scopes=["write", "read"])
+    refused = await answers(guard, bearing(READING))
+    assert refused.status_code == 403
+    text = "The token does not reach that far"
+    assert challenged(refused) == [
+        "Bearer " + told("insufficient_scope", text, 'scope="read write"', HELD)
+    ]
+    # Who has no token yet is told, too, what to ask for.
+    assert challenged(await answers(guard, {})) == [f'Bearer scope="read write", {HELD}']
+    assert (await answers(guard, bearing(WRITING))).status_code == 200
+
+
+@pytest.mark.shows("TK-02")
+async def test_a_token_in_the_query_or_in_a_form_is_not_seen() -> None:
+    for query in (f"?access_token={READING}", f"?authorization=Bearer%20{READING}"):
+        refused = await answers(guarded(), {}, query)
+        assert (refused.status_code, challenged(refused)) == (401, ["Bearer"])
+    async with serving(ours(), authentication=guarded()) as site:
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        refused = await site.post(f"access_token={READING}".encode(), form)
+        assert refused.status_code == 401
+
+
+async def test_two_tokens_in_one_request_are_refused() -> None:
+    async with serving(ours(), authentication=guarded()) as site:
+        twice = [("authorization", f"Bearer {READING}")] * 2
+        answer = await site.http.post(site.path, headers=twice, json=hello())
+        assert answer.status_code == 400
+
+
+def judging(error: Exception) -> Any:
+    async def verify(token: str) -> Any:
+        raise error
+
+    return guarded(verify=verify, resource=RESOURCE)
+
+
+async def test_a_verifier_says_by_a_code_why_it_refuses_a_token() -> None:
+    for code, status in (
+        ("invalid_token", 401),
+        ("invalid_request", 400),
+        ("insufficient_scope", 403),
+        ("something_else", 401),
+    ):
+        with case(code):
+            refused = await answers(judging(pkg.TokenRefused(code, "Not for us")), bearing(READING))
+            assert refused.status_code == status
+            assert challenged(refused) == ["Bearer " + told(code, "Not for us", HELD)]
+
+
+async def test_what_a_verifier_repeats_of_a_token_breaks_no_field() -> None:
+    text = 'of "kid\\" \r\nset-cookie: a=b\0é'
+    refused = await answers(judging(pkg.TokenRefused("invalid_token", text)), bearing(READING))
+    assert refused.status_code == 401
+    shown = "of ?kid?? ??set-cookie: a=b??"
+    assert challenged(refused) == ["Bearer " + told("invalid_token", shown, HELD)]
+    assert "set-cookie" not in refused.headers
+    for code in ("", 'a"', "a\r\nb"):
+        with pytest.raises(ValueError, match="no code"):
+            pkg.TokenRefused(code, "x")
+
+
+async def test_while_tokens_cannot_be_verified_clients_are_told_when_to_come_back(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    why = pkg.VerifierUnavailable("the keys cannot be fetched", retry_after=7)
+    refused = await answers(judging(why), bearing(READING))
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "7")
+    assert challenged(refused) == [] and "keys" not in refused.text
+    assert "the keys cannot be fetched" in caplog.text and READING not in caplog.text
+
+
+@pytest.mark.shows("SC-11")
+async def test_a_scope_that_implies_others_is_enough() -> None:
+    implied = {"write": {"read", "list"}, "read": {"list"}}
+
+    def expanded(scopes: frozenset[str]) -> set[str]:
+        return {one for scope in scopes for one in implied.get(scope, ())}
+
+    seen: list[Any] = []
+
+    async def note(session: Session, params: CallToolRequestParams) -> str:
+        seen.append(session.principal)
+        return "x"
+
+    guard = guarded(scopes={"list"}, expand_scopes=expanded)
+    async with serving(tools(OLD, note), authentication=guard) as site:
+        session = await site.initialize(OLD, bearing(READING))
+        await session.call("x")
+    assert [one.scopes for one in seen] == [{"read", "list"}]
+    assert TOKENS[READING].scopes == {"read"}
+
+
+def test_what_are_no_scopes_is_refused_at_once() -> None:
+    verify = pkg.static_tokens(TOKENS)
+    for wrong, error in (
+        ("read", TypeError),
+        ([1], TypeError),
+        (['a"b'], ValueError),
+        (["a b"], ValueError),
+        (["a\r\nb"], ValueError),
+        (["é"], ValueError),
+        ([""], ValueError),
+        # What refreshes tokens is nothing that a resource needs.
+        (["offline_access"], ValueError),
+    ):
+        with case(wrong):
+            with pytest.raises(error):
+                pkg.Authentication(verify=verify, scopes=wrong)  # type: ignore[arg-type]
+            with pytest.raises(error):
+                pkg.Authentication(verify=verify, method_scopes={"tools/call": wrong})  # type: ignore[dict-item]
+            with pytest.raises(error):
+                pkg.InsufficientScope(wrong)  # type: ignore[arg-type]
+
+
+def test_no_secret_is_shown_of_what_authenticates() -> None:
+    assert READING not in repr(guarded(resource=RESOURCE))
+    for wrong in ("short", "t" * 15, "t" * 16 + '"', "t" * 16 + "é", "t" * 16 + " "):
+        with pytest.raises(ValueError, match="a token"):
+            pkg.static_tokens({wrong: pkg.Principal("x")})

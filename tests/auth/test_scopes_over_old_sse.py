@@ -1,0 +1,105 @@
+"""Tokens and scopes over HTTP with SSE, where answers come over another stream than requests."""
+
+from typing import Any
+
+import pytest
+from support.auth.guarding import METADATA, RESOURCE, allowing, challenged, telling
+from support.http.old_sse import REVISION, Client, opened, shaken
+from support.http.serving import serving
+from support.revisions import ERAS, OLD
+from support.sessions.talking import INITIALIZED, hello, pkg, request
+from support.tables import case
+from support.toolkit.mounting import app
+
+
+def shop(own: str) -> Any:
+    made = app(own)
+
+    async def put(session: Any) -> str:
+        return " ".join(sorted(session.principal.scopes))
+
+    async def asks(session: Any) -> str:
+        session.require_scopes("admin")
+        return "asked"
+
+    for function in (put, asks):
+        function.__annotations__["session"] = pkg.load(own).Session
+    made.add_tool(put, scopes={"write"})
+    made.add_tool(asks)
+    return made
+
+
+def site_of(server: Any, **chosen: Any) -> Any:
+    guard = telling(resource=RESOURCE, **chosen)
+    return serving(server, pkg.REVISIONS, authentication=guard, old_sse=True)
+
+
+def allow(client: Client, *scopes: str) -> None:
+    client.fields = {**client.fields, **allowing(*scopes)}
+
+
+async def test_a_post_needs_the_scopes_of_its_call_and_has_those_of_its_own_token() -> None:
+    for own in ERAS:
+        with case(own):
+            async with site_of(shop(own)) as site, shaken(site, **allowing()) as client:
+                call = request("tools/call", 1, name="put")
+                refused = await client.post(call)
+                assert refused.status_code == 403
+                assert f'scope="write", resource_metadata="{METADATA}"' in challenged(refused)[0]
+                allow(client, "write", "read")
+                answer = await client.ask("tools/call", 2, name="put")
+                assert answer["result"]["content"][0]["text"] == "read write"
+                allow(client)
+                assert (await client.post(call)).status_code == 403
+                # By hand it is too late for a status.
+                answer = await client.ask("tools/call", 3, name="asks")
+                assert answer["error"]["data"] == {"requiredScopes": ["admin"]}
+                allow(client, "admin")
+                answer = await client.ask("tools/call", 4, name="asks")
+                assert answer["result"]["content"][0]["text"] == "asked"
+
+
+async def test_a_batch_is_told_of_all_scopes() -> None:
+    spoken = "2025-03-26"
+    async with site_of(shop(OLD)) as site, shaken(site, spoken, **allowing()) as client:
+        batch = [request("tools/call", 1, name="put"), request("tools/call", 2, name="asks")]
+        assert (await client.post(batch)).status_code == 403
+        allow(client, "write")
+        assert (await client.post(batch)).status_code == 202
+        assert len(await client.events.take()) == 2
+
+
+async def test_nothing_goes_round_the_check_before_the_handshake() -> None:
+    guard: dict[str, Any] = {"method_scopes": {"initialize": {"begin"}}}
+    call = request("tools/call", 2, name="put")
+    async with site_of(shop(OLD), **guard) as site, opened(site, **allowing()) as client:
+        assert (await client.post(hello(REVISION))).status_code == 403
+        assert (await client.post(call)).status_code == 400
+        assert (await client.post([hello(REVISION), call])).status_code in (400, 403)
+        allow(client, "begin")
+        assert (await client.post(hello(REVISION))).status_code == 202
+        assert (await client.events.take())["result"]["protocolVersion"] == REVISION
+        assert (await client.post(INITIALIZED)).status_code == 202
+        assert (await client.post(call)).status_code == 403
+
+
+async def test_what_is_no_message_is_answered_over_the_stream_as_ever() -> None:
+    async with site_of(shop(OLD)) as site, shaken(site, **allowing()) as client:
+        answer = await site.http.post(
+            client.where, headers={"content-type": "application/json", **allowing()}, content="{"
+        )
+        assert answer.status_code == 202
+        assert (await client.events.take())["error"]["code"] == -32700
+
+
+@pytest.mark.shows("TK-03")
+async def test_a_token_is_wanted_for_the_stream_and_for_each_post() -> None:
+    async with site_of(shop(OLD)) as site:
+        async with site.get({}, "/sse") as events:
+            assert events.response.status_code == 401
+            assert METADATA in challenged(events.response)[0]
+        async with shaken(site, **allowing()) as client:
+            client.fields = {}
+            assert (await client.post(request("ping"))).status_code == 401
+            client.fields = {"authorization": "Bearer eve"}
+            assert (await client.post(request("ping"))).status_code == 404

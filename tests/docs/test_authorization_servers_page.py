@@ -1,0 +1,85 @@
+"""The page on servers that want tokens: its programs run, and its tables are those of the code."""
+
+import re
+import sys
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+import mcp_revisions as package
+import pytest
+from support.auth.guarding import bearing, challenged
+from support.docs.pages import page
+from support.http.serving import booted, calling, text_in
+
+NAME = "authorization-servers.md"
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs an example of the page, and gives its names."""
+    monkeypatch.setitem(sys.modules, "pkg", package)
+    monkeypatch.setitem(sys.modules, "pkg.v2026_07_28", import_module("mcp_revisions.v2026_07_28"))
+
+    def run(name: str) -> dict[str, Any]:
+        found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)```", page(NAME), re.S)
+        assert found is not None, name
+        program: dict[str, Any] = {}
+        exec(found[1], program)
+        return program
+
+    return run
+
+
+async def test_the_server_lets_in_who_may_call_and_challenges_others(shown: Any) -> None:
+    program = shown("server")
+    known = {
+        "reader": {"sub": "ada", "scope": "notes", "exp": 4e9},
+        "writer": {"sub": "ben", "scope": "notes notes:write", "exp": 4e9},
+        "expired": {"sub": "eve", "scope": "notes notes:write", "exp": 1},
+    }
+
+    async def check(token: str) -> Any:
+        return known.get(token)
+
+    program["check_signature_issuer_audience_and_expiry"] = check
+    async with booted(program["asgi"]) as port, calling(port) as site:
+
+        async def call(token: str, tool: str, **arguments: str) -> Any:
+            fields = {"host": "mcp.example.com", **bearing(token)}
+            return await site.modern("tools/call", name=tool, arguments=arguments, headers=fields)
+
+        assert text_in(await call("reader", "count")) == "0"
+        refused = await call("reader", "add", text="x")
+        assert refused.status_code == 403
+        assert 'scope="notes notes:write"' in challenged(refused)[0]
+        assert text_in(await call("writer", "add", text="x")) == "ben"
+        for token in ("expired", "unknown"):
+            assert (await call(token, "count")).status_code == 401
+
+
+async def test_the_server_below_a_path_says_where_to_get_a_token(shown: Any) -> None:
+    async with booted(shown("mounted")["site"]) as port, calling(port, "/notes/mcp") as site:
+        refused = await site.modern("tools/list")
+        found = re.search(r'resource_metadata="https://example\.com([^"]+)"', str(refused.headers))
+        assert (refused.status_code, found is not None) == (401, True)
+        assert found is not None
+        document = (await site.http.get(found[1])).json()
+        assert document["resource"] == "https://example.com/notes/mcp"
+
+
+def table(heading: str) -> set[str]:
+    """The names in the first column of the table below a heading."""
+    section = re.search(rf"\n## {heading}\n(.*?)(\n## |\Z)", page(NAME), re.S)
+    assert section is not None
+    rows = re.findall(r"^\| ([^|]+) \|", section[1], re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+
+
+def test_the_tables_name_what_there_is() -> None:
+    resource = {field.name for field in fields(package.ProtectedResource)}
+    assert table("Where to get a token") == resource
+    assert table("Who calls") == {field.name for field in fields(package.Principal)}
+    guard = {field.name for field in fields(package.Authentication) if field.init}
+    missing = {name for name in guard if f"{name}" not in page(NAME)}
+    assert missing == set()

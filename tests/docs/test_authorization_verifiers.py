@@ -1,0 +1,86 @@
+"""The page on verifying tokens: its programs run, and its tables have the options of the code."""
+
+import inspect
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from support.docs.pages import page, renamed
+from support.http.serving import booted, calling
+from support.sessions.talking import hello, pkg
+from support.tables import case
+
+NAME = "authorization-verifiers.md"
+
+
+def shown(name: str) -> dict[str, Any]:
+    """The names of an example, which was run."""
+    found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)```", renamed(page(NAME)), re.S)
+    assert found is not None
+    program: dict[str, Any] = {}
+    exec(found[1], program)
+    return program
+
+
+def options(cls: str) -> dict[str, str]:
+    """The options of a class in a table of the page, with what stands beside them."""
+    table = page(NAME).split(f"| option of `{cls}` |")[1].split("\n\n")[0]
+    rows = [line.split("|") for line in table.splitlines()[2:]]
+    cells = [(row[1], row[2].strip()) for row in rows if len(row) > 2]
+    return {
+        name: value for cell, value in cells for name in re.findall(r"`(\w+)(?:=[^`]*)?`", cell)
+    }
+
+
+async def test_the_server_of_the_page_asks_for_tokens_and_says_where_they_are() -> None:
+    async with booted(shown("jwt")["asgi"]) as port, calling(port) as site:
+        refused = await site.post(hello(), {"host": "mcp.example.com"})
+        assert refused.status_code == 401
+        where = "/.well-known/oauth-protected-resource/mcp"
+        challenge = refused.headers["www-authenticate"]
+        assert f'resource_metadata="https://mcp.example.com{where}"' in challenge
+        document = await site.http.get(where, headers={"host": "mcp.example.com"})
+        assert document.json()["authorization_servers"] == ["https://login.example.com"]
+
+
+def test_the_other_programs_of_the_page_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOTES_SECRET", "a secret")
+    for name in re.findall(r"<!-- example: (\w+) -->", page(NAME)):
+        with case(name):
+            assert shown(name)
+    assert shown("dpop")["authentication"].proofs.algorithms
+
+
+async def test_the_memory_of_proofs_is_connected_in_the_lifespan() -> None:
+    program = shown("replays")
+    async with program["connected"](program["app"]):
+        assert await program["replays"].first(b"a", 60)
+        assert not await program["replays"].first(b"a", 60)
+
+
+def test_the_tables_have_the_options_and_their_defaults() -> None:
+    listed = {field.name for field in fields(pkg.JwtVerifier) if field.init}
+    assert options("JwtVerifier").keys() == listed
+    verifier = pkg.JwtVerifier(issuer="https://a.example", audience="b")
+    table = options("JwtVerifier")
+    assert table["algorithms"].split(", ") == [*verifier.algorithms]
+    assert re.findall(r"`(.*?)`", table["scope_claims"]) == [*verifier.scope_claims]
+    assert re.findall(r"`(.*?)`", table["types"]) == [*verifier.types]
+    assert float(table["leeway"]) == verifier.leeway
+    cache = inspect.signature(pkg.TokenCache).parameters
+    assert options("TokenCache").keys() == cache.keys()
+    for name in cache.keys() - {"clock"}:
+        assert float(options("TokenCache")[name].replace(",", "")) == cache[name].default
+    proofs = inspect.signature(pkg.DPoPProofs).parameters
+    assert options("DPoPProofs").keys() == proofs.keys() - {"max_age", "clock"}
+
+
+def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
+    said = page(NAME)
+    for name, default in inspect.signature(pkg.JwksUri).parameters.items():
+        if name in ("lifetime", "min_interval"):
+            assert f"`{name}` ({default.default:.0f} s)" in said
+    for field in fields(pkg.Introspection):
+        if field.name in ("max_requests", "timeout"):
+            assert re.search(rf"`{field.name}` (seconds )?\({field.default:.0f}\)", said)

@@ -1,0 +1,52 @@
+"""Servers that want tokens, for tests: the tokens, and who has them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from support.sessions.talking import pkg
+
+READING, WRITING, OTHER, BOUND = "r" * 16, "w" * 16, "o" * 16, "b" * 16
+KEY = {"cnf": {"jkt": "k" * 43}}
+TOKENS: Mapping[str, pkg.Principal] = {
+    READING: pkg.Principal("ada", frozenset({"read"}), {"tenant": "one"}, 4e9),
+    WRITING: pkg.Principal("ada", frozenset({"read", "write"}), {"tenant": "two"}),
+    OTHER: pkg.Principal("ben", frozenset({"read", "write"})),
+    BOUND: pkg.Principal("ada", frozenset({"read"}), KEY),
+    "e" * 16: pkg.Principal("eve", frozenset({"read"}), expires_at=1.0),
+}
+RESOURCE = pkg.ProtectedResource(
+    url="https://mcp.example.com/mcp", authorization_servers=["https://login.example.com"]
+)
+METADATA = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
+
+
+def bearing(token: str, scheme: str = "Bearer") -> dict[str, str]:
+    """The header field that shows a token."""
+    return {"authorization": f"{scheme} {token}"}
+
+
+def guarded(**chosen: Any) -> pkg.Authentication:
+    """An authentication that knows the tokens."""
+    given: dict[str, Any] = {"verify": pkg.static_tokens(TOKENS), **chosen}
+    return pkg.Authentication(**given)
+
+
+def challenged(response: Any) -> list[str]:
+    """The challenges of a response, each a header field."""
+    found: list[str] = response.headers.get_list("www-authenticate")
+    return found
+
+
+def allowing(*scopes: str) -> dict[str, str]:
+    """The header field with a token that allows these, for `telling`."""
+    return bearing(".".join(("ada", *scopes)))
+
+
+def telling(**chosen: Any) -> pkg.Authentication:
+    """An authentication whose tokens say themselves what they allow."""
+
+    async def verify(token: str) -> pkg.Principal:
+        id, *scopes = token.split(".")
+        return pkg.Principal(id, frozenset(scopes))
+
+    return guarded(verify=verify, **chosen)

@@ -1,0 +1,74 @@
+"""A resource, an authorization server and others on real sockets, and a client that visits them."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx2
+import pytest
+
+from support.auth.authorization_server import AuthorizationServer
+from support.auth.behaviour import Behaviour
+from support.auth.browsing import User
+from support.auth.clients import Client
+from support.auth.hosting import Hosted, hosted
+from support.auth.messages import Request
+from support.auth.resource import Resource
+from support.sessions.talking import pkg
+
+APP: Final = Client(client_id="app", redirect_uris=("http://127.0.0.1/callback",))
+
+
+@dataclass
+class Town:
+    """A resource, an authorization server, and an inner service that nobody should reach."""
+
+    resource: Resource
+    server: AuthorizationServer
+    inner: Hosted
+    user: User = field(default_factory=User)
+
+    @property
+    def reached(self) -> list[Request]:
+        """What the inner service was asked."""
+        return self.inner.requests
+
+    async def post(self, **chosen: Any) -> httpx2.Response:
+        """Post to the resource with a client that has no token yet."""
+        agent = pkg.LoopbackReceiver(open=self.user.open, timeout=10)
+        oauth = pkg.OAuth(user_agent=agent, **chosen)
+        async with httpx2.AsyncClient(
+            auth=oauth.httpx_auth(self.resource.url), trust_env=False, verify=False
+        ) as client:
+            return await client.post(self.resource.url, json={})
+
+    async def refused(self, **chosen: Any) -> Exception:
+        """Post likewise; the error in which it has to end."""
+        with pytest.raises(pkg.AuthorizationError) as refused:
+            await self.post(**chosen)
+        return refused.value
+
+
+@asynccontextmanager
+async def town(
+    behaviour: Mapping[str, Any] | None = None,
+    host: str = "127.0.0.1",
+    scopes: Sequence[str] = ("read", "write", "offline_access"),
+    **resource: Any,
+) -> AsyncGenerator[Town, None]:
+    """Each on a port of its own; `host` is how the first two are named."""
+    async with AsyncExitStack() as stack:
+        hosts = [await stack.enter_async_context(hosted()) for _ in range(3)]
+        for one in hosts[:2]:
+            one.origin = one.origin.replace("127.0.0.1", host)
+        server = AuthorizationServer(
+            issuer=hosts[0].origin,
+            clients=(APP,),
+            behaviour=Behaviour(**(behaviour or {})),
+            scopes=tuple(scopes),
+        )
+        found = Resource([server], url=f"{hosts[1].origin}/mcp", **resource)
+        hosts[0].parts.append(server)
+        hosts[1].parts.append(found)
+        yield Town(found, server, hosts[2])
