@@ -9,7 +9,7 @@ import gc
 import json
 import sys
 from base64 import urlsafe_b64encode
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from time import process_time, time
 from typing import Any, Final
@@ -113,21 +113,23 @@ async def calls() -> dict[str, Call]:
     return found
 
 
-def actions(runner: asyncio.Runner) -> Iterator[tuple[str, Action]]:
+def actions(runner: asyncio.Runner) -> dict[str, Action]:
     """The calls, so many in one go that the start of the loop vanishes."""
-    for name, one in runner.run(calls()).items():
 
-        async def run(one: Call = one) -> None:
+    def several(one: Call) -> Action:
+        async def run() -> None:
             for _ in range(_AT_ONCE):
                 await one()
 
-        yield name, lambda run=run: runner.run(run())
+        return lambda: runner.run(run())
+
+    return {name: several(one) for name, one in runner.run(calls()).items()}
 
 
 def main(rounds: int) -> None:
     """Measure and print."""
     with asyncio.Runner() as runner:
-        measured = dict(actions(runner))
+        measured = actions(runner)
         for action in measured.values():
             action()
         gc.collect()

@@ -67,7 +67,7 @@ async def two_servers(**lies: Any) -> AsyncGenerator[tuple[Town, AuthorizationSe
             yield at, honest
 
 
-@pytest.mark.shows("IS-02", "IS-04")
+@pytest.mark.shows("IS-02", "IS-04", "GE-06")
 async def test_a_code_of_an_honest_server_does_not_go_to_an_evil_one() -> None:
     for advertised in (True, None):
         with case(advertised):
@@ -98,7 +98,7 @@ async def test_a_server_cannot_get_tokens_for_another_one() -> None:
         assert not at.server.requests
 
 
-@pytest.mark.shows("PK-02")
+@pytest.mark.shows("PK-02", "GE-06")
 async def test_a_code_that_somebody_else_got_is_of_no_use() -> None:
     async with town() as at:
         # The attacker has a code of their own, for the client of the one who is attacked.

@@ -102,7 +102,7 @@ def with_secret(secret: bytes, header: Mapping[str, Any], claims: Mapping[str, A
     return f"{signed}.{encoded(hmac.digest(secret, signed.encode(), sha256))}"
 
 
-@pytest.mark.shows("TK-03", "TK-04")
+@pytest.mark.shows("TK-03", "TK-04", "GE-06")
 async def test_tokens_for_others_and_of_other_times_reach_no_handler() -> None:
     issuer = present()
     now = issuer.clock()

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx2
 import pytest
 from mcp_protogen.runtime.auth.client.authorizer import ResourceAuthorizer
+from mcp_protogen.runtime.auth.client.grants import WorkloadIdentity
 from mcp_protogen.runtime.auth.client.oauth import OAuth
 from mcp_protogen.runtime.auth.client.steps import (
     AuthorizationRequest,
@@ -15,6 +17,7 @@ from mcp_protogen.runtime.auth.client.steps import (
     Fetch,
     Fetched,
 )
+from mcp_protogen.runtime.auth.client.values import ClientInformation
 from mcp_protogen.runtime.auth.dpop import DPoP
 from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.authorization_server import AuthorizationServer
@@ -22,6 +25,7 @@ from support.auth.behaviour import Behaviour
 from support.auth.resource import Resource
 from support.auth.token_requests import NOW, REDIRECT_URI
 from support.auth.world import World
+from support.tables import case
 
 URL = "https://mcp.example.com/mcp"
 
@@ -168,3 +172,35 @@ async def test_what_goes_wrong_for_one_operation_is_no_error_of_another_one() ->
     with pytest.raises(OSError, match="no browser"):
         await stepping_up
     await preparing
+
+
+@pytest.mark.shows("RE-15", "RE-16")
+def test_a_secret_is_for_one_server_unless_it_is_said_who_may_see_it() -> None:
+    client = ClientInformation(client_id="c", client_secret="s")
+    static = WorkloadIdentity(assertion="of the platform")
+    unsafe: tuple[dict[str, Any], ...] = ({"client": client}, {"grant": static})
+    for settings in unsafe:
+        with case(settings):
+            oauth = OAuth(**settings)
+            oauth.authorizer(URL)
+            oauth.authorizer("https://mcp.example.com:443/other")
+            with pytest.raises(ValueError, match="issuer"):
+                oauth.authorizer("https://evil.example/mcp")
+    safe: tuple[dict[str, Any], ...] = (
+        {},
+        {"client": replace(client, issuer="https://login.example.com")},
+        {"client": client, "issuer": "https://login.example.com"},
+        {"client": replace(client, client_secret=None)},
+        {"grant": WorkloadIdentity(assertion=lambda audience: f"for {audience}")},
+    )
+    for settings in safe:
+        with case(settings):
+            oauth = OAuth(**settings)
+            assert oauth.authorizer(URL) is oauth.authorizer(URL)
+            oauth.authorizer("https://second.example/mcp")
+
+
+async def test_a_server_that_takes_no_token_has_its_user_log_in_once() -> None:
+    site = Site(Behaviour(claims={"aud": "https://other.example"}))
+    assert await site.call() == 401
+    assert len(site.server.asked("authorize")) == 1

@@ -16,7 +16,7 @@ from mcp_protogen.runtime.auth.client.discovery import (
 from mcp_protogen.runtime.auth.client.steps import Fetched, Step
 from mcp_protogen.runtime.auth.client.values import Refusal
 from mcp_protogen.runtime.auth.errors import AuthorizationError, InvalidMetadata, Unreachable
-from mcp_protogen.runtime.auth.urls import covers
+from mcp_protogen.runtime.auth.urls import covers, split_url
 from support.auth.fuzzing import bent, bent_documents
 from support.auth.playing import NOT_FOUND, Given, document, fetches, play, urls
 from support.tables import case, count
@@ -150,6 +150,13 @@ def test_metadata_of_another_resource_is_refused() -> None:
             else:
                 with pytest.raises(InvalidMetadata, match="another resource"):
                     play(flow, answers)
+
+
+def test_letters_that_only_look_like_those_of_ascii_are_in_no_url() -> None:
+    for url in ("https://ban\u212a.example/", "https://\u017fite.example/", "http\u017f://a/"):
+        with case(url):
+            assert split_url(url) is None
+    assert not covers("https://ban\u212a.example", "https://bank.example/mcp")
 
 
 @pytest.mark.shows("PR-09")

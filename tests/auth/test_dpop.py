@@ -26,7 +26,7 @@ def read(proof: str) -> Jwt:
     return public_key(header["jwk"]).verify(proof, {header["alg"]})
 
 
-@pytest.mark.shows("DP-01")
+@pytest.mark.shows("DP-01", "DP-06")
 def test_a_proof_is_for_one_method_and_url_and_shows_the_public_key_only() -> None:
     dpop = signer()
     header, claims = read(dpop.proof("POST", f"{SERVER}?a=b#c"))

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from joserfc.jwk import KeySet
-from mcp_protogen.runtime.auth.client.flow import authorize
+from mcp_protogen.runtime.auth.client.flow import authorize, refresh
 from mcp_protogen.runtime.auth.client.grants import (
+    AuthorizationCode,
     ClientCredentials,
     EnterpriseManaged,
     WorkloadIdentity,
@@ -503,6 +504,37 @@ def test_a_program_gets_tokens_for_itself() -> None:
             guest.refresh()
             assert urls(guest.asked) == [f"{ISSUER}/token"]
             assert one.asked("token")[1].form == one.asked("token")[0].form or client.private_key
+
+
+@pytest.mark.shows("RE-16", "TK-06")
+def test_only_the_authorization_server_of_the_settings_is_shown_anything() -> None:
+    for grant, client in (
+        (AuthorizationCode(), given()),
+        (ClientCredentials(), given()),
+        (WorkloadIdentity(assertion="of the platform"), None),
+    ):
+        one = server(clients=(KNOWN,))
+        with case(grant):
+            with pytest.raises(AuthorizationError, match=f"not by {OTHER}"):
+                visit(one, grant=grant, client=client, issuer=OTHER).authorize()
+            assert [one.endpoint_of(request) for request in one.requests] == ["metadata"]
+    first, second = server(), server(issuer=OTHER)
+    Visit(first, second, Resource([first, second]), issuer=OTHER).authorize()
+    assert not first.requests
+    assert second.asked("token")
+
+
+def test_tokens_of_another_server_than_the_settings_name_are_not_refreshed() -> None:
+    known = visit(server()).authorize()
+    for issuer in (OTHER, f"{ISSUER}/"):
+        with case(issuer), pytest.raises(AuthorizationError, match="not by"):
+            next(refresh(OAuthSettings(issuer=issuer), known))
+    next(refresh(OAuthSettings(issuer=f"{ISSUER}/", root_slash=True), known))
+
+
+def test_an_audience_of_assertions_is_for_a_server_that_is_named() -> None:
+    with pytest.raises(ValueError, match="issuer"):
+        OAuthSettings(client=given(issuer=None, assertion_audience="https://x.example"))
 
 
 def test_a_program_without_a_client_is_not_registered() -> None:

@@ -248,6 +248,8 @@ def test_tokens_can_be_asked_about_in_one_loop_after_another() -> None:
     issuer.known = {token: {**ACTIVE} for token in known}
 
     async def several() -> None:
+        issuer.gate = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.001, issuer.gate.set)
         assert len(await asyncio.gather(*map(verify, known))) == 3
 
     for _ in range(2):

@@ -249,3 +249,4 @@ async def test_a_web_application_hands_each_redirect_to_who_waits_for_it() -> No
         assert (await waiting[state]).url == url
     for query in ("", "?state=s3", "?state=s1", "?state=s1&state=s2"):
         assert not web.redirected(f"https://app.example/callback{query}")
+    assert not web.redirected("http://[/callback?state=s1"), "browsers choose what Host says"

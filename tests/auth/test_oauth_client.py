@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from support.auth.signed import key_of, private_pem, public_jwk
 from support.auth.visited import Guarded, User, echo, guarded
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import client, content_of, named, pkg, tools
+from support.sessions.talking import client, content_of, named, pkg, runtime, tools
 from support.tables import case
 
 ERAS = (OLD, STATELESS)
@@ -160,6 +160,20 @@ async def test_a_token_is_used_until_shortly_before_it_expires_and_then_refreshe
             assert len(user.pages) == 1
 
 
+async def test_a_token_that_lasts_for_seconds_is_used_for_most_of_them() -> None:
+    clock = Clock()
+    setup = {"clock": clock, "behaviour": Behaviour(lifetime=20)}
+    async with guarded(STATELESS, setup) as guard:
+        oauth = oauth_of(User(), clock=clock)
+        await called(guard, STATELESS, oauth)
+        for seconds, requests in ((0, 1), (17, 1), (2, 2), (17, 2), (2, 3)):
+            clock.now += seconds
+            await called(guard, STATELESS, oauth)
+            assert asked(guard, "token") == requests
+        assert refused(guard) == 1
+
+
+@pytest.mark.shows("RF-04")
 async def test_without_a_refresh_token_the_user_logs_in_again() -> None:
     for refresh in ("never", "rotating"):
         with case(refresh):
@@ -257,14 +271,24 @@ async def test_a_token_that_another_process_has_refreshed_is_taken_over(tmp_path
 async def test_tokens_that_cannot_be_stored_are_used_all_the_same(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    class Full(pkg.MemoryStorage):
-        async def set(self, key: str, value: str) -> None:
-            raise OSError("no space left")
+    class Filling(pkg.MemoryStorage):
+        room = True
 
-    user = User()
-    async with guarded(STATELESS) as guard:
-        assert await called(guard, STATELESS, oauth_of(user, storage=Full())) == "x"
+        async def set(self, key: str, value: str) -> None:
+            if not self.room:
+                raise OSError("no space left")
+            await super().set(key, value)
+
+    user, clock, storage = User(), Clock(), Filling()
+    async with guarded(STATELESS, {"clock": clock}) as guard:
+        oauth = oauth_of(user, clock=clock, storage=storage)
+        for room in (True, False, False):
+            storage.room = room
+            assert await called(guard, STATELESS, oauth) == "x"
+            clock.now += 290
     assert "could not be stored" in caplog.text
+    # What was stored before is not taken for newer.
+    assert (len(user.pages), asked(guard, "token"), refused(guard)) == (1, 3, 1)
 
 
 @pytest.mark.shows("DP-01", "DP-02")
@@ -281,6 +305,61 @@ async def test_tokens_can_be_bound_to_a_key() -> None:
             assert all(one.headers["authorization"].startswith("DPoP ") for one in accepted)
             proofs = {one.headers["dpop"] for one in accepted}
             assert len(proofs) == len(accepted)
+
+
+async def test_the_servers_of_a_configuration_are_authorized_unless_they_have_a_header() -> None:
+    user = User()
+    async with guarded(STATELESS) as guard:
+        auth = oauth_of(user)
+        own = {"Authorization": f"Bearer {guard.server.access_token(guard.url)}"}
+        servers = {"one": {"url": guard.url}, "other": {"url": guard.url, "headers": own}}
+        for denied, names in ((False, ["one", "other"]), (True, ["other"])):
+            guard.server.behave(redirected={"error": "access_denied"} if denied else {})
+            config = {"mcpServers": servers}
+            connecting = pkg.connect_config(config, auth=auth, skip_failed=True)
+            async with connecting as several:
+                assert [*several] == names
+            await auth.forget(guard.url)
+    assert len(user.pages) == 2
+
+
+@pytest.mark.shows("DP-03")
+async def test_a_request_is_repeated_with_the_nonce_that_its_server_asks_for() -> None:
+    for revision in ERAS:
+        with case(revision):
+            async with guarded(revision, {"behaviour": Behaviour(dpop_required=True)}) as guard:
+                guard.server.proofs.nonce = "of-the-login"
+                oauth = oauth_of(User(), dpop=pkg.DPoP())
+                async with connected(guard, revision, oauth) as ours:
+                    await said(ours, revision)
+                    for nonce in ("first", "second"):
+                        before, guard.resource.proofs.nonce = refused(guard), nonce
+                        assert await said(ours, revision) == "x"
+                        assert await said(ours, revision) == "x"
+                        assert refused(guard) == before + 1
+            # Once more for the nonce, and never again.
+            assert asked(guard, "token") == 2
+
+
+@pytest.mark.shows("DP-03")
+async def test_a_server_that_always_wants_another_nonce_is_given_up() -> None:
+    exchange = runtime("http.client.authorization").Exchange
+
+    def wants(nonce: str) -> Callable[[str], list[str]]:
+        fields = {"dpop-nonce": [nonce], "www-authenticate": ['DPoP error="use_dpop_nonce"']}
+        return lambda name: fields[name]
+
+    async with guarded(STATELESS, {"behaviour": Behaviour(dpop_required=True)}) as guard:
+        oauth = oauth_of(User(), dpop=pkg.DPoP())
+        await called(guard, STATELESS, oauth)
+        authorizer = oauth.authorizer(guard.url)
+        exchanges: list[Any] = []
+        for number in range(3):
+            sent = authorizer.headers("POST", guard.url)
+            exchanges.append(exchange("POST", guard.url, sent, 401, wants(f"nonce-{number}")))
+            assert authorizer.refuses(exchanges[-1])
+            assert await authorizer.again(exchanges) is (number < 2)
+        assert asked(guard, "token") == 1
 
 
 @pytest.mark.shows("CC-02")

@@ -153,7 +153,7 @@ def test_the_document_about_a_client_has_what_servers_check() -> None:
         client_metadata_document(ABOUT, [])
 
 
-@pytest.mark.shows("RE-01", "RE-02", "RE-03", "RE-13", "RF-02")
+@pytest.mark.shows("RE-01", "RE-02", "RE-03", "RE-13", "RF-02", "RD-03")
 def test_a_client_registers_with_all_that_a_server_has_to_know() -> None:
     asked: list[Step] = []
     chosen = settings(
@@ -253,6 +253,7 @@ def test_the_answer_to_a_registration_says_how_the_client_authenticates() -> Non
         ({"token_endpoint_auth_method": basic}, None, "none"),
         ({"client_secret": "s"}, None, basic),
         ({"client_secret": "s"}, (post, "none"), post),
+        ({"client_secret": "s"}, ("none",), "none"),
         ({"client_secret": "s"}, (post, basic), basic),
         ({"client_secret": "s", "token_endpoint_auth_method": post}, (basic, post), post),
         ({"client_secret": "s", "token_endpoint_auth_method": "none"}, (basic,), "none"),

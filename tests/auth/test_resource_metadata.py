@@ -67,6 +67,7 @@ async def test_it_says_which_proofs_a_server_checks() -> None:
             assert document.get("dpop_bound_access_tokens_required", False) is required
 
 
+@pytest.mark.shows("PR-04")
 def test_its_place_follows_from_the_url_of_the_resource() -> None:
     for url, expected in (
         ("https://a.example", WELL_KNOWN),

@@ -163,6 +163,19 @@ def test_scopes_are_those_of_the_first_challenge_for_a_token_that_has_some() -> 
     assert challenged_scopes(None) == split("")
 
 
+def test_what_cannot_be_a_scope_is_not_asked_for() -> None:
+    odd = 'say" back\\slash \u00e4 a\x7f'
+    assert challenged_scopes(refused("read \u00e4 a\x7f write")) == {"read", "write"}
+    assert scopes_to_ask_for(settings(), knowing(supported=f"a {odd} b"), None) == {"a", "b"}
+
+
+def test_a_server_cannot_have_ever_more_scopes_asked_for() -> None:
+    many = " ".join(map(str, range(1000)))
+    assert len(scopes_to_ask_for(settings(), knowing(requested=many), None)) == 1000
+    with pytest.raises(AuthorizationError, match="more scopes"):
+        scopes_to_ask_for(settings(), knowing(requested=many), refused("one-more", 403))
+
+
 @pytest.mark.shows("SC-10")
 def test_one_operation_steps_up_a_few_times_only() -> None:
     known = knowing(requested="read")

@@ -15,6 +15,7 @@ from support.toolkit.kits import Toolkit, kit, mcp, tool
 from support.toolkit.mounting import app, in_memory, text_of
 
 BATCHING = "2025-03-26"
+ROOTS = "notifications/roots/list_changed"
 HELD = f'resource_metadata="{METADATA}"'
 
 
@@ -176,13 +177,13 @@ async def test_what_a_client_cannot_see_is_as_unknown_as_what_never_was() -> Non
 
 async def test_a_batch_is_told_at_once_of_the_scopes_of_all_its_members() -> None:
     seen: list[Any] = []
-    async with site_of(shop(OLD, seen), guard={"method_scopes": {"x/y": {"other"}}}) as site:
+    async with site_of(shop(OLD, seen), guard={"method_scopes": {ROOTS: {"other"}}}) as site:
         session = await site.initialize(BATCHING, allowing())
         calls = [
             request("tools/call", 1, name="put"),
             request("resources/read", 2, uri="log://all"),
             request("tools/call", 3, name="look"),
-            notification("x/y"),
+            notification(ROOTS),
         ]
         refused = await session.post(calls, allowing("write"))
         assert refused.status_code == 403
@@ -245,6 +246,18 @@ async def test_methods_may_need_scopes_whatever_they_are_about() -> None:
         refused = await site.modern("server/discover", headers=allowing())
         assert 'scope="look"' in challenged(refused)[0]
         assert (await site.modern("server/discover", headers=allowing("look"))).is_success
+
+
+def test_scopes_of_a_method_that_there_is_not_guard_nothing_and_are_refused() -> None:
+    for method in ("tool/call", "tools/Call", "tools/call "):
+        guard = pkg.HttpOptions(authentication=telling(method_scopes={method: {"call"}}))
+        for server in (shop(OLD), kit(STATELESS)):
+            with case((method, server)), pytest.raises(ValueError, match="no revision has"):
+                pkg.http_app(server, http=guard)
+    for method in ("initialize", "server/discover", "subscriptions/listen", ROOTS):
+        guard = pkg.HttpOptions(authentication=telling(method_scopes={method: {"call"}}))
+        for server in (shop(OLD), kit(STATELESS)):
+            pkg.http_app(server, http=guard)
 
 
 async def test_a_scope_that_implies_others_is_enough_for_items_too() -> None:

@@ -1,6 +1,7 @@
 """JWTs are signed and verified by the algorithms that were chosen, and keys are not shown."""
 
 import json
+import warnings
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from typing import Any
@@ -120,6 +121,28 @@ def test_keys_that_cannot_be_used_are_refused() -> None:
             public_key(key)
 
 
+@pytest.mark.filterwarnings("ignore:Key size")
+def test_a_key_of_rsa_that_is_weak_is_refused() -> None:
+    joserfc = pytest.importorskip("joserfc.jwk")
+    weak = joserfc.RSAKey.generate_key(1024)
+    for key in (weak.as_pem().decode(), weak.as_dict(private=False)):
+        with case(key), pytest.raises(InvalidKey, match="too small"):
+            public_key(key)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InvalidKey):
+            public_key(weak.as_dict(private=False))
+
+
+def test_a_key_on_a_curve_without_a_name_is_refused() -> None:
+    ec = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ec")
+    form = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+    key = ec.generate_private_key(ec.BrainpoolP256R1()).public_key()
+    pem = key.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+    with pytest.raises(InvalidKey, match="curve"):
+        public_key(pem.decode())
+
+
 def jwk_of(key: PrivateKey) -> str:
     joserfc = pytest.importorskip("joserfc.jwk")
     return json.dumps(joserfc.ECKey.import_key(key.to_pem()).as_dict(private=True))
@@ -202,6 +225,14 @@ def test_an_algorithm_that_is_not_accepted_is_refused_though_the_signature_is_ri
         KEY.public.verify(KEY.sign(CLAIMS), {"RS256"})
     with pytest.raises(InvalidJwt):
         KEY.public.verify(KEY.sign(CLAIMS), ())
+
+
+def test_a_header_is_not_read_of_what_is_too_large_or_has_other_parts() -> None:
+    header = encoded({"alg": "ES256"})
+    large = encoded({"alg": "ES256", "x": "y" * 9000})
+    for token in (header, f"{header}.a", f"{header}.a.b.c", f"{header}.a.b.c.d", f"{large}.a.b"):
+        with case(token[-20:]), pytest.raises(InvalidJwt):
+            read_header(token)
 
 
 def test_a_header_is_read_without_a_key() -> None:

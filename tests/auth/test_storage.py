@@ -218,6 +218,24 @@ async def test_the_secret_of_a_client_of_the_settings_is_not_kept(tmp_path: Path
     assert await stored.load(storage, other, URL) == Authorization(url=URL)
 
 
+@pytest.mark.shows("RE-15", "RE-16")
+async def test_a_client_that_names_its_server_by_now_is_not_shown_to_an_earlier_one() -> None:
+    storage = MemoryStorage()
+    given = replace(CLIENT, issuer=None)
+    await stored.save(storage, OAuthSettings(client=given), KNOWN)
+    for issuer, slash, is_kept in (
+        (None, False, True),
+        (ISSUER, False, True),
+        (f"{ISSUER}/", True, True),
+        (f"{ISSUER}/", False, False),
+        ("https://other.example", True, False),
+    ):
+        settings = OAuthSettings(client=replace(given, issuer=issuer), root_slash=slash)
+        with case((issuer, slash)):
+            found = await stored.load(storage, settings, URL)
+            assert found == (KNOWN if is_kept else Authorization(url=URL))
+
+
 async def test_tokens_that_are_bound_to_another_key_are_not_used() -> None:
     storage = MemoryStorage()
     assert KNOWN.tokens is not None
@@ -243,3 +261,11 @@ async def test_what_is_kept_and_makes_no_sense_is_not_used_and_not_shown(
             assert await stored.load(storage, SETTINGS, URL) == replace(KNOWN, tokens=None)
             assert "not usable" in caplog.text
             assert "secret" not in caplog.text
+
+
+async def test_the_query_of_a_url_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    storage, url = MemoryStorage(), f"{URL}?key=secret"
+    await storage.set(json.dumps(["server", url]), "[]")
+    assert await stored.load(storage, SETTINGS, url) == Authorization(url=url)
+    assert URL in caplog.text
+    assert "secret" not in caplog.text

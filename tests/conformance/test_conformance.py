@@ -1,6 +1,7 @@
 """The official conformance suite finds nothing wrong, and the README says what it found."""
 
 import asyncio
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from support import tables
 from support.conformance.kit import kit
 from support.conformance.legs import LEGS, Leg, Serve, serving, serving_by_several
+from support.conformance.scenarios import OTHERS
 from support.conformance.suite import row, run
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -42,6 +44,14 @@ def test_the_suite_finds_nothing_wrong_with_a_server_of_one_old_revision(
     excuses = {name: why for name, why in leg.excuses.items() if name in scenarios}
     part = replace(leg, scenarios=tuple(scenarios), excuses=excuses)
     assert_sound(leg if part == leg else part, tmp_path)
+
+
+def test_every_scenario_that_the_suite_lists_is_played_or_is_named_as_not_ours() -> None:
+    said = asyncio.run(kit().run("list")).said
+    listed = set(re.findall(r"^  - (\S+) \[", said, re.MULTILINE))
+    played = {scenario for leg in LEGS for scenario in leg.scenarios}
+    assert played <= listed
+    assert [one for one in listed - played if not one.startswith(OTHERS)] == []
 
 
 def assert_sound(leg: Leg, tmp_path: Path, serve: Serve = serving) -> None:

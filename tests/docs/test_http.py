@@ -90,6 +90,6 @@ def test_options_that_the_page_names_exist(package: Any) -> None:
     named = set(re.findall(r"`([a-z_]+)=", PAGE)) | set(
         re.findall(r"`(max_\w+|\w+_lifetime)`", PAGE)
     )
-    named -= {"http", "port", "reconnection"}
+    named -= {"auth", "http", "port", "reconnection"}
     assert named
     assert named <= options, named - options

@@ -16,8 +16,8 @@ REVISIONS: Final = [f"{NAME}.v2025_11_25", f"{NAME}.v2026_07_28"]
 PAGES: Final = tuple(
     name
     for name in (
-        "authorization-servers.md",
-        *("app.md", "asking.md", "calling.md", "connecting.md", "http.md", "middleware.md"),
+        *("app.md", "asking.md", "authorization-clients.md", "authorization-servers.md"),
+        *("calling.md", "connecting.md", "http.md", "middleware.md"),
         *(
             "models.md",
             "many-machines.md",
@@ -55,10 +55,11 @@ SPACES: Final = [
 ]
 # What is no name of the package: fields of headers, JSON, and what stands for the reader's own.
 OTHERS: Final[dict[str, set[str]]] = {
+    "authorization-clients.md": {"Authorization", "Authorizer", "authorizer"},
     "authorization-servers.md": {
         *("Authorization", "Bearer", "DPoP", "check_signature_issuer_audience_and_expiry"),
     },
-    "connecting.md": {"Weather"},
+    "connecting.md": {"Authorization", "Weather"},
     # The interfaces of engines are not among the names of a package.
     "many-machines.md": {
         *("Bus", "Change", "Engine", "EventStore", "GAP", "Letter", "Mail", "SessionStore"),

@@ -37,10 +37,11 @@ PROGRAMS = {
         name: user_programs.shown_in("testing.md", place)
         for place, name in enumerate(("welcome.py", "calls_tests.py", "fixtures.py", "snapshot.py"))
     },
-    "request_page.py": user_programs.shown_in("http.md", 3),
-    "routes_page.py": user_programs.shown_in("http.md", 4),
-    "workers_page.py": user_programs.shown_in("http.md", 6),
+    "request_page.py": user_programs.shown_in("http.md", 2),
+    "routes_page.py": user_programs.shown_in("http.md", 3),
+    "workers_page.py": user_programs.shown_in("http.md", 5),
     "mounting.py": user_programs.MOUNTING,
+    "metadata_page.py": user_programs.shown_in("authorization-servers.md", 1),
     "travel.py": user_programs.shown_in("mounting.md"),
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 } | user_programs.of_pages(

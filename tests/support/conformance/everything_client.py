@@ -15,6 +15,8 @@ from mcp_revisions import REVISIONS, connect_http
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 
+from support.conformance.everything_login import authorization
+
 ERAS: Final = {one.id: one.era for one in REVISIONS}
 
 
@@ -118,8 +120,11 @@ async def main(url: str) -> None:
     era = ERAS[os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]]
     offered = [one for one in REVISIONS if one.era == era]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
-    play = SCENARIOS[os.environ["MCP_CONFORMANCE_SCENARIO"]]
-    async with connect_http(url, Everything(), revisions=offered) as client:
+    scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
+    # Those about authorization have one tool, and judge how its call is authorized.
+    play = call_every_tool if scenario.startswith("auth/") else SCENARIOS[scenario]
+    auth = authorization(scenario, context)
+    async with connect_http(url, Everything(), revisions=offered, auth=auth) as client:
         await play(client, context)
 
 

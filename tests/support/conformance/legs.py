@@ -15,11 +15,16 @@ from urllib.parse import urlsplit
 from support.conformance.judging import Found, faults, found_in
 from support.conformance.kit import Kit
 from support.conformance.scenarios import (
+    AUTHORIZATION_2025_03_26,
+    AUTHORIZATION_2025_06_18,
+    AUTHORIZATION_EXTENSIONS,
     FOREIGN,
+    HANDSHAKE_AUTHORIZATION,
     HANDSHAKE_CLIENT,
     HANDSHAKE_SERVER,
     IMPOSSIBLE,
     NONE,
+    STATELESS_AUTHORIZATION,
     STATELESS_CLIENT,
     STATELESS_SERVER,
     Excuses,
@@ -48,12 +53,15 @@ class Leg:
     """The one revision that the server speaks; without, all."""
     excuses: Excuses = field(default_factory=lambda: NONE)
     """Scenarios that cannot be passed."""
+    topic: str | None = None
+    """What the scenarios are about, where those of a side have several legs."""
 
     @property
     def name(self) -> str:
         """What to call it."""
         limits = "" if self.only is None else f"-of-{self.only}"
-        return f"{self.side}{limits}-held-to-{self.held_to}"
+        topic = "" if self.topic is None else f"-{self.topic.replace(' ', '-')}"
+        return f"{self.side}{limits}{topic}-held-to-{self.held_to}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +90,27 @@ def _old(only: str, schema: str) -> Leg:
     return Leg("server", schema, HANDSHAKE_SERVER, only, {**IMPOSSIBLE[only], **foreign})
 
 
+def _authorization(schema: str, scenarios: tuple[str, ...]) -> Leg:
+    return Leg("client", schema, scenarios, topic="authorization")
+
+
+def _extensions(schema: str) -> Leg:
+    topic = "extensions of authorization"
+    return Leg("client", schema, AUTHORIZATION_EXTENSIONS, topic=topic)
+
+
 LEGS: Final = (
     Leg("server", "2026-07-28", STATELESS_SERVER),
     Leg("server", "2025-11-25", HANDSHAKE_SERVER),
     *(_old(only, schema) for only in _OLD for schema in _OLD_SCHEMAS),
     Leg("client", "2026-07-28", STATELESS_CLIENT),
     Leg("client", "2025-11-25", HANDSHAKE_CLIENT),
+    _authorization("2026-07-28", STATELESS_AUTHORIZATION),
+    _authorization("2025-11-25", HANDSHAKE_AUTHORIZATION),
+    _authorization("2025-06-18", AUTHORIZATION_2025_06_18),
+    _authorization("2025-03-26", AUTHORIZATION_2025_03_26),
+    _extensions("2026-07-28"),
+    _extensions("2025-11-25"),
 )
 
 
@@ -113,7 +136,8 @@ class Runner:
 
     async def _client(self, leg: Leg, folder: Path) -> list[str]:
         command = shlex.join([sys.executable, "-m", "support.conformance.everything_client"])
-        arguments = ("client", "--command", command, "--timeout", "60000")
+        # Extensions are of no revision, so the suite would leave them out.
+        arguments = ("client", "--command", command, "--timeout", "60000", "--force")
         return await self._each(leg, folder, arguments)
 
     async def _server(self, leg: Leg, folder: Path) -> list[str]:

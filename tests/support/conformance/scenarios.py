@@ -1,7 +1,8 @@
 """Which scenarios of the official suite are ours to pass, by side and revision.
 
-Not among them: authorisation (`auth/…`), and the extensions for tasks and skills. The suite runs
-some of these all the same; they are named here so that a scenario nobody has thought of is noticed.
+Not among them: the extensions for tasks and skills, and what an authorization server has to do. The
+suite runs some of these all the same; they are named here so that a scenario nobody has thought of
+is noticed.
 """
 
 from collections.abc import Mapping
@@ -105,7 +106,59 @@ STATELESS_CLIENT: Final = (
     "tools_call",
 )
 
-OTHERS: Final = ("auth/", "sep-2640-", "tasks-")
+HANDSHAKE_AUTHORIZATION: Final = (
+    "auth/basic-cimd",
+    "auth/metadata-default",
+    "auth/metadata-var1",
+    "auth/metadata-var2",
+    "auth/metadata-var3",
+    "auth/pre-registration",
+    "auth/scope-from-scopes-supported",
+    "auth/scope-from-www-authenticate",
+    "auth/scope-omitted-when-undefined",
+    "auth/scope-retry-limit",
+    "auth/scope-step-up",
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-none",
+    "auth/token-endpoint-auth-post",
+)
+
+STATELESS_AUTHORIZATION: Final = (
+    *HANDSHAKE_AUTHORIZATION,
+    "auth/authorization-server-migration",
+    "auth/iss-normalized",
+    "auth/iss-not-advertised",
+    "auth/iss-supported",
+    "auth/iss-supported-missing",
+    "auth/iss-unexpected",
+    "auth/iss-wrong-issuer",
+    "auth/metadata-issuer-mismatch",
+    "auth/offline-access-not-supported",
+    "auth/offline-access-scope",
+    "auth/resource-mismatch",
+)
+
+AUTHORIZATION_2025_06_18: Final = (
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-none",
+    "auth/token-endpoint-auth-post",
+)
+
+AUTHORIZATION_2025_03_26: Final = (
+    "auth/2025-03-26-oauth-endpoint-fallback",
+    "auth/2025-03-26-oauth-metadata-backcompat",
+)
+
+AUTHORIZATION_EXTENSIONS: Final = (
+    "auth/client-credentials-basic",
+    "auth/client-credentials-jwt",
+    "auth/dpop",
+    "auth/dpop-nonce",
+    "auth/enterprise-managed-authorization",
+    "auth/wif-jwt-bearer",
+)
+
+OTHERS: Final = ("authorization-", "sep-2640-", "tasks-")
 """How the names of scenarios begin that are not ours to pass."""
 
 

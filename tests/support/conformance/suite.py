@@ -56,7 +56,8 @@ def row(result: Result) -> str:
     passed = f"{len(possible - faulty)} of {len(possible)}"
     speaks = leg.only or ("its era" if leg.side == "client" else "all")
     impossible = len(leg.excuses) or "–"
-    return f"| {leg.side} | {speaks} | {leg.held_to} | {passed} | {result.passed} | {impossible} |"
+    what = leg.side if leg.topic is None else f"{leg.side}, {leg.topic}"
+    return f"| {what} | {speaks} | {leg.held_to} | {passed} | {result.passed} | {impossible} |"
 
 
 def _excuses(results: Iterable[Result]) -> Iterator[str]:

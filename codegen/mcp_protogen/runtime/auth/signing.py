@@ -194,20 +194,22 @@ def _of_jwk(jwk: Mapping[str, Any]) -> Any:
         raise InvalidKey("the RSA key is too small or too large")
     jwks, errors = _joserfc("jwk"), _joserfc("errors")
     try:
-        return _checked(jwks.import_key({**jwk}))
+        key = jwks.import_key({**jwk})
     except (ValueError, TypeError, KeyError, errors.JoseError):
         raise InvalidKey("the JWK is malformed or not supported") from None
+    return _checked(key)
 
 
 def _of_pem(text: str) -> Any:
     jwk, errors = _joserfc("jwk"), _joserfc("errors")
     for kind in (jwk.ECKey, jwk.OKPKey, jwk.RSAKey):
         try:
-            return _checked(kind.import_key(text))
+            key = kind.import_key(text)
         except errors.InvalidKeyTypeError:
             continue
         except (ValueError, TypeError, errors.JoseError):
             break
+        return _checked(key)
     raise InvalidKey("the key is no PEM without a password, or of a type that is not supported")
 
 
@@ -220,7 +222,12 @@ def _checked(key: Any) -> Any:
 
 
 def _algorithms(key: Any) -> tuple[str, ...]:
-    return _OF_RSA if key.key_type == "RSA" else _OF_CURVES.get(key.curve_name, ())
+    if key.key_type == "RSA":
+        return _OF_RSA
+    try:
+        return _OF_CURVES.get(key.curve_name, ())
+    except KeyError:
+        return ()  # a curve that joserfc has no name for
 
 
 @cache

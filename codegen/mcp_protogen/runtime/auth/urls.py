@@ -8,12 +8,12 @@ import re
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-# As in RFC 3986, without whitespace and controls, which `urlsplit` would leave out.
-_CHARACTERS: Final = re.compile(r"https?://[!#-;=?-\[\]_a-z~]+", re.IGNORECASE)
+# As in RFC 3986, without whitespace and controls, which `urlsplit` would leave out, and without the
+# letters beyond ASCII that `IGNORECASE` takes for such of ASCII.
+_CHARACTERS: Final = re.compile(r"https?://[!#-;=?-\[\]_a-z~]+", re.IGNORECASE | re.ASCII)
 SERVER_METADATA: Final = "/.well-known/oauth-authorization-server"
 """Where the metadata of an authorization server is, before the path of its issuer (RFC 8414)."""
 _OPENID: Final = "/.well-known/openid-configuration"
-
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 _DOTS: Final = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 

@@ -214,6 +214,12 @@ class ServerBase(Handlers, Generic[SessionT]):
         await self.__mcp_runtime__.publish("notifications/resources/updated", uri)
 
 
+def package_of(server: type[Any]) -> str:
+    """Return the name of the generated package that the class of a server is made with."""
+    generated = next(base for base in server.__mro__ if "REQUESTS" in base.__dict__)
+    return generated.__module__.rsplit(".", 2)[0]
+
+
 class SessionBase(Peer):
     """Base of the generated session, which shows a handler the context of its request.
 

@@ -15,7 +15,7 @@ from ..core.models.base import WireModel, declared
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.options import Options
 from ..messages.method_table import MethodTable
-from ..server.base import ServerBase, SessionBase
+from ..server.base import ServerBase, SessionBase, package_of
 from ..server.connection import subscription
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.serve import has_lifespan
@@ -40,12 +40,6 @@ _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _SCHEME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?://)?)?")
 _MEMBERS: Final = {"resources": "uri", "resource_templates": "uri_template"}
-
-
-def package_of(server: type[Any]) -> str:
-    """Return the name of the generated package that the class of a server is made with."""
-    generated = next(base for base in server.__mro__ if "REQUESTS" in base.__dict__)
-    return generated.__module__.rsplit(".", 2)[0]
 
 
 def is_private(uri: str) -> bool:

@@ -15,7 +15,7 @@ from ..core.json import JSONObject
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import page
 from ..rules.handlers import Handlers
-from ..server.base import ServerBase, ServerRuntime, SessionBase
+from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..translation.revision_view import RevisionViews
 from .decorators import Marked, marks_of, new_mark
@@ -31,7 +31,6 @@ from .mounts import (
     is_private,
     name_of,
     named_in,
-    package_of,
 )
 from .remote_mounts import RemoteMount
 from .revision_models import LISTS, revision_models

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from inspect import isawaitable
 from logging import getLogger
+from math import inf
 from typing import Final, Protocol, TypeVar
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ from ..challenge import token_param
 from ..errors import AuthorizationError
 from ..urls import origin
 from . import stored
+from .documents import shown
 from .flow import authorize, refresh
 from .grants import AuthorizationCode
 from .scopes import forget_step_ups, is_for_scopes
@@ -39,8 +41,10 @@ T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
 
-# A token is replaced that long before it expires, in seconds: clocks differ.
+# A token is replaced before it expires, because clocks differ: that many seconds, and no more than
+# this share of the time that it lasts.
 _AHEAD: Final = 30.0
+_SHARE: Final = 0.1
 
 # The responses to one request after which it is not sent again, whatever the last one says.
 _MOST_EXCHANGES: Final = 10
@@ -77,8 +81,8 @@ class ResourceAuthorizer:
         self._origin = origin(urlsplit(url))
         self._known = Authorization(url=url)
         self._is_loaded = False
-        self._last_renewed: Tokens | None = None
-        """Those that are used until a server refuses them, however soon they end."""
+        self._ahead = _AHEAD
+        self._refused_refresh: Tokens | None = None
         self._running: _Shared | None = None
 
     # What `Authorizer` says.
@@ -119,7 +123,9 @@ class ResourceAuthorizer:
         if _wants_nonce(last):
             return sum(map(_wants_nonce, exchanges)) <= _MOST_NONCES
         sent = last.fields.get("authorization")
-        if last.status == 401 and sum(_is_unauthorized(one) for one in exchanges) > _MOST_TOKENS:
+        # Where there was no token at first, the one that is refused is new already.
+        most = _MOST_TOKENS if "authorization" in exchanges[0].fields else 1
+        if last.status == 401 and sum(map(_is_unauthorized, exchanges)) > most:
             return False
 
         async def authorized() -> None:
@@ -136,6 +142,11 @@ class ResourceAuthorizer:
     # How tokens are got.
 
     @property
+    def _url(self) -> str:
+        """The URL of the server, for the log."""
+        return shown(self._known.url)
+
+    @property
     def _shown(self) -> str | None:
         tokens = self._known.tokens
         return None if tokens is None else f"{tokens.token_type} {tokens.access_token}"
@@ -143,12 +154,12 @@ class ResourceAuthorizer:
     def _is_due(self) -> bool:
         """Return whether the tokens should be replaced before they are sent."""
         tokens = self._known.tokens
-        if tokens is None or tokens.expires_at is None or tokens is self._last_renewed:
+        if tokens is None or tokens.expires_at is None or tokens is self._refused_refresh:
             return False
         renewable = tokens.refresh_token is not None or not isinstance(
             self._settings.grant, AuthorizationCode
         )
-        return renewable and self._settings.clock() > tokens.expires_at - _AHEAD
+        return renewable and self._settings.clock() > tokens.expires_at - self._ahead
 
     async def _prepared(self) -> None:
         if not self._is_loaded or self._is_due():
@@ -158,14 +169,15 @@ class ResourceAuthorizer:
             try:
                 await self._carry_out(refresh(self._settings, self._known))
             except AuthorizationError as error:
-                _log.info("the token for %s could not be refreshed: %s", self._known.url, error)
+                _log.info("the token for %s could not be refreshed: %s", self._url, error)
         if self._is_due():
-            # The refresh failed, or tokens of this server last a few seconds only.
-            self._last_renewed = self._known.tokens
+            # Also where tokens last a few seconds only: they would never be sent.
+            self._refused_refresh = self._known.tokens
 
     async def _load(self) -> None:
         found = await stored.load(self._environment.storage, self._settings, self._known.url)
-        if found.tokens is not None or not self._is_loaded:
+        # What is stored may be older, if storing failed.
+        if not self._is_loaded or _expires(found) > _expires(self._known):
             self._known = replace(found, step_ups=self._known.step_ups)
         self._is_loaded = True
 
@@ -191,12 +203,16 @@ class ResourceAuthorizer:
 
     async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
         self._known = await carried_out(flow, self._fetch, place)
-        self._last_renewed = None
+        self._refused_refresh = None
+        tokens = self._known.tokens
+        if tokens is not None and tokens.expires_at is not None:
+            lasts = tokens.expires_at - self._settings.clock()
+            self._ahead = min(_AHEAD, max(lasts, 0.0) * _SHARE)
         try:
             await stored.save(self._environment.storage, self._settings, self._known)
         except Exception:
             # The tokens are there, and the user should not have to log in for nothing.
-            _log.exception("the tokens for %s could not be stored", self._known.url)
+            _log.exception("the tokens for %s could not be stored", self._url)
 
     async def forget(self) -> None:
         """Forget the tokens, here and in the storage."""
@@ -286,6 +302,11 @@ async def _answer(
         case AssertionRequest(source=source, audience=audience):
             given = source(audience)
             return Assertion(value=await given if isawaitable(given) else given)
+
+
+def _expires(known: Authorization) -> float:
+    expires_at = None if known.tokens is None else known.tokens.expires_at
+    return -inf if expires_at is None else expires_at
 
 
 def _refusal(exchange: Exchange) -> Refusal:

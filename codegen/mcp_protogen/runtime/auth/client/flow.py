@@ -11,6 +11,7 @@ from dataclasses import replace
 from ..challenge import challenges_in
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
+from ..urls import same_identifier
 from .authorization_code import require_code_grant
 from .discovery import choose_issuer, default_server, find_resource, find_server
 from .grants import AuthorizationCode, WorkloadIdentity
@@ -85,7 +86,7 @@ def _discovered(
     if resource is None:
         server = yield from default_server(known.url, root_slash=settings.root_slash)
     else:
-        ours = [one.issuer for one in (settings.client, known.server) if one is not None]
+        ours = [one.issuer for one in (settings, settings.client, known.server) if one is not None]
         issuer = choose_issuer(resource.authorization_servers, ours)
         server = yield from find_server(issuer, root_slash=settings.root_slash)
     if known.server is not None and known.server.issuer != server.issuer:
@@ -163,23 +164,28 @@ def _identified(
     redirect_uris: tuple[str, ...] = ()
     if isinstance(settings.grant, AuthorizationCode):
         # Nobody is registered where users cannot be asked, nor without a user.
-        require_code_grant(_server(known))
+        require_code_grant(_server(settings, known))
         redirect_uris = () if redirect_uri is None else (redirect_uri,)
-    client = yield from identify(settings, _server(known), redirect_uris, known.client)
+    client = yield from identify(settings, _server(settings, known), redirect_uris, known.client)
     return replace(known, client=client)
 
 
-def _server(known: Authorization) -> ServerMetadata:
-    if known.server is None:
+def _server(settings: OAuthSettings, known: Authorization) -> ServerMetadata:
+    """Return the authorization server, before anything is shown to it."""
+    server = known.server
+    if server is None:
         raise AuthorizationError("The authorization server is not known")
-    return known.server
+    wanted = settings.issuer
+    if wanted and not same_identifier(wanted, server.issuer, root_slash=settings.root_slash):
+        raise AuthorizationError(f"Tokens are issued by {server.issuer}, and not by {wanted}")
+    return server
 
 
 def _token_request(
     settings: OAuthSettings, known: Authorization, refusal: Refusal | None
 ) -> TokenRequest:
     return TokenRequest(
-        server=_server(known),
+        server=_server(settings, known),
         client=known.client,
         resource=known.resource,
         scopes=known.requested_scopes,
@@ -202,7 +208,7 @@ def _proofs(settings: OAuthSettings, known: Authorization, refusal: Refusal | No
             raise AuthorizationError("The server takes tokens only that are bound to a key by DPoP")
         return None
     was_bound = known.tokens is not None and known.tokens.token_type == "DPoP"
-    supported = _server(known).dpop_signing_alg_values_supported or ()
+    supported = _server(settings, known).dpop_signing_alg_values_supported or ()
     is_wanted = settings.dpop.algorithm in supported or settings.dpop_required
     return settings.dpop if is_needed or was_bound or is_wanted else None
 

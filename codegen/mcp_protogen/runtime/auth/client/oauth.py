@@ -3,13 +3,16 @@
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from ...http.client.authorization import Exchange
 from ...http.httpx2 import HttpClient, httpx2
 from ..errors import AuthorizationError
 from ..fetch_policy import FetchPolicy, host_of, is_loopback
 from ..fetching import Fetcher
+from ..urls import origin
 from .authorizer import ResourceAuthorizer
+from .grants import WorkloadIdentity
 from .loopback import LoopbackReceiver
 from .settings import OAuthSettings
 from .storage import MemoryStorage, TokenStorage
@@ -43,7 +46,8 @@ class OAuth(OAuthSettings):
     def authorizer(self, url: str) -> ResourceAuthorizer:
         """Return what authorizes the requests to a server.
 
-        Raise `ValueError` for a URL to which no token may be sent, because it is not of HTTPS.
+        Raise `ValueError` for a URL to which no token may be sent, because it is not of HTTPS, and
+        for a second server where no `issuer` says who may see the secret of the client.
         """
         found = self._authorizers.get(url)
         if found is None:
@@ -53,9 +57,24 @@ class OAuth(OAuthSettings):
             trusted = on_this_machine or policy.trusts(parsed)
             if parsed.scheme != "https" and not (parsed.scheme == "http" and trusted):
                 raise ValueError("tokens are sent over HTTPS alone, or to this machine")
+            self._check_secrets(url)
             fetcher = Fetcher(policy, self.http)
             found = self._authorizers[url] = ResourceAuthorizer(self, self, fetcher, url)
         return found
+
+    def _check_secrets(self, url: str) -> None:
+        """Raise `ValueError` where a second MCP server could name who sees the secret of a client.
+
+        Servers of one origin trust each other. An assertion that is made for its audience, and one
+        that is signed here, is of no use elsewhere.
+        """
+        client, grant = self.client, self.grant
+        static = isinstance(grant, WorkloadIdentity) and isinstance(grant.assertion, str)
+        has_secret = client is not None and client.client_secret is not None
+        if self.issuer or (client is not None and client.issuer) or not (static or has_secret):
+            return
+        if {origin(urlsplit(one)) for one in (url, *self._authorizers)} != {origin(urlsplit(url))}:
+            raise ValueError("an OAuth with a secret needs an issuer, to be for several servers")
 
     def redirected(self, url: str) -> bool:
         """Take the URL that a browser was redirected to, with a `WebRedirect` as `user_agent`.

@@ -172,8 +172,17 @@ def _register(
     if client.client_secret is None or client.token_endpoint_auth_method == "private_key_jwt":
         # Some servers repeat a method for which they give nothing.
         client = replace(client, token_endpoint_auth_method=None)
+    elif client.token_endpoint_auth_method is None and _takes_no_secret(server):
+        # Others give a secret, and take none.
+        client = replace(client, token_endpoint_auth_method="none")
     method = auth_method(client, server)
     return replace(client, token_endpoint_auth_method=method, redirect_uris=tuple(redirect_uris))
+
+
+def _takes_no_secret(server: ServerMetadata) -> bool:
+    supported = server.token_endpoint_auth_methods_supported
+    with_secret = {"client_secret_basic", "client_secret_post"}
+    return supported is not None and with_secret.isdisjoint(supported)
 
 
 def _method_to_register(application: ApplicationType, server: ServerMetadata) -> AuthMethod:

@@ -4,6 +4,7 @@
 "Step-Up Authorization Flow".
 """
 
+import re
 from dataclasses import replace
 from typing import Final
 
@@ -16,6 +17,12 @@ from .values import Authorization, Refusal
 OFFLINE_ACCESS: Final = "offline_access"
 """What asks for a refresh token (OpenID Connect Core, section 11)."""
 
+_SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
+"""What a scope is made of (RFC 6749, section 3.3); no server could grant others."""
+
+_MOST_SCOPES: Final = 1000
+"""How many are asked for together: those of each challenge are kept."""
+
 _MOST_OPERATIONS: Final = 256
 """How many operations are kept in mind; the oldest ones are forgotten."""
 
@@ -23,7 +30,7 @@ _MOST_OPERATIONS: Final = 256
 def challenged_scopes(refusal: Refusal | None) -> frozenset[str]:
     """Return the scopes that a request needs as the server says; none if it does not say."""
     text = token_param(refusal.www_authenticate, "scope") if refusal else None
-    return frozenset((text or "").split())
+    return frozenset(filter(_SCOPE.fullmatch, (text or "").split()))
 
 
 def is_for_scopes(refusal: Refusal) -> bool:
@@ -38,12 +45,15 @@ def scopes_to_ask_for(
     """Return the scopes of the next request for a token; none to leave the parameter out.
 
     They are those of the challenge, beside all that were asked for or granted before. What is not
-    asked for is more: what the resource supports counts only where neither says anything.
+    asked for is more: what the resource supports counts only where neither says anything. Raises
+    `AuthorizationError` where a server has asked for too many.
     """
     challenged = challenged_scopes(refusal)
     scopes = _before(known) | challenged
     if not scopes or (refusal and is_for_scopes(refusal) and not challenged):
         scopes |= _usual(settings, known)
+    if len(scopes) > _MOST_SCOPES:
+        raise AuthorizationError("The server wants more scopes than anybody could grant")
     return _with_offline_access(scopes, settings, known)
 
 
@@ -57,7 +67,7 @@ def _usual(settings: OAuthSettings, known: Authorization) -> frozenset[str]:
     if settings.scopes is not None:
         return settings.scopes
     supported = known.resource_metadata.scopes_supported if known.resource_metadata else None
-    return frozenset(supported or ())
+    return frozenset(filter(_SCOPE.fullmatch, supported or ()))
 
 
 def _with_offline_access(

@@ -26,6 +26,8 @@ class OAuthSettings:
     """The https URL of a client id metadata document."""
     client_metadata: ClientMetadata = field(default_factory=ClientMetadata)
     """What the client says about itself when it registers."""
+    issuer: str | None = None
+    """The only authorization server that is asked; None for whichever an MCP server names."""
     scopes: frozenset[str] | None = None
     """Scopes to ask for where the server's challenge names none; None for what it supports."""
     dpop: DPoP | None = None
@@ -44,3 +46,7 @@ class OAuthSettings:
             raise ValueError("dpop_required needs dpop")
         if self.client_metadata_url and not is_metadata_document(self.client_metadata_url):
             raise ValueError("client_metadata_url has to be an https URL with a path")
+        client = self.client
+        if client is not None and client.assertion_audience and not (client.issuer or self.issuer):
+            # Any server could be named, and use the assertion at the one that it is for.
+            raise ValueError("assertion_audience needs an issuer")

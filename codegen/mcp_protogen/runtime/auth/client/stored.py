@@ -12,6 +12,8 @@ from typing import Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from ..urls import same_identifier
+from .documents import shown
 from .settings import OAuthSettings
 from .storage import TokenStorage
 from .values import Authorization, ClientInformation, ResourceMetadata, ServerMetadata, Tokens
@@ -102,10 +104,15 @@ def _usable(kept: ClientInformation | None, settings: OAuthSettings) -> ClientIn
     given = settings.client
     if kept is None or given is None:
         return kept
-    if kept.client_id != given.client_id:
+    issuer = given.issuer or kept.issuer
+    if kept.client_id != given.client_id or issuer is None or kept.issuer is None:
+        return None
+    if not same_identifier(issuer, kept.issuer, root_slash=settings.root_slash):
+        # Its secret is for the server that is named now (2026-07-28, "Authorization Server
+        # Binding").
         return None
     method = given.token_endpoint_auth_method or kept.token_endpoint_auth_method
-    return replace(given, issuer=given.issuer or kept.issuer, token_endpoint_auth_method=method)
+    return replace(given, issuer=kept.issuer, token_endpoint_auth_method=method)
 
 
 def _thumbprint(settings: OAuthSettings) -> str | None:
@@ -130,7 +137,8 @@ async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
         found: T = TypeAdapter(type).validate_json(text)
     except ValidationError as error:
         # Its text would show what is wrong, and that may be a secret.
-        _log.warning("what is kept under %s is not usable: %d problems", key, error.error_count())
+        count = error.error_count()
+        _log.warning("what is kept under %s is not usable: %d problems", shown(key), count)
         return None
     return found
 

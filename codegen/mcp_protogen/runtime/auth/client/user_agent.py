@@ -60,7 +60,10 @@ def _is_safe(url: str) -> bool:
 
 def states_in(url: str) -> list[str]:
     """Return the states in a redirect; there should be one."""
-    return parse_qs(urlsplit(url).query, keep_blank_values=True).get("state", [])
+    try:
+        return parse_qs(urlsplit(url).query, keep_blank_values=True).get("state", [])
+    except ValueError:
+        return []
 
 
 def answers(url: str, request: AuthorizationRequest) -> bool:

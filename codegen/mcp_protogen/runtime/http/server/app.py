@@ -27,6 +27,7 @@ from .legacy_sse import LegacySse
 from .options import HttpOptions
 from .resource_metadata import tell_anybody
 from .routes import Route, RouteResponse, Routes
+from .scope_check import check_known
 from .sessions.servers import cannot_begin
 from .state import HttpState
 from .stateful import StatefulHttp
@@ -63,8 +64,8 @@ def http_app(
     `servers` and `revisions` are those of `serve`. Where a class is given, each session gets a
     server of its own; all requests of the stateless era share one. Lifespans are entered with that
     of the ASGI server, or else with the first request. `routes` are served beside the endpoint.
-    Raise `ValueError` if no server is given, or two of the same revision, and for routes that clash
-    or want tokens that nobody checks.
+    Raise `ValueError` if no server is given, or two of the same revision, for routes that clash,
+    for what wants tokens that nobody checks, and for scopes of a method that there is not.
     """
     given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     if not given or len({server.TABLE.revision for server in given}) < len(given):
@@ -74,6 +75,8 @@ def http_app(
     beside = [*routes, *_routes_of(given)]
     if http.authentication is None:
         _check_no_tokens(given, beside)
+    else:
+        check_known(http.authentication.method_scopes, given)
     return HttpApp(given, spoken, options, http, beside)
 
 

@@ -118,6 +118,8 @@ class Authentication:
     """The `scopes` as a set."""
     needed_by: Mapping[str, frozenset[str]] = field(init=False, repr=False)
     """The `method_scopes` as sets; a method that is not there needs nothing more."""
+    schemes: tuple[str, ...] = field(init=False, repr=False)
+    """The schemes in which a token counts."""
 
     def __post_init__(self) -> None:
         where = type(self).__name__
@@ -128,6 +130,8 @@ class Authentication:
         object.__setattr__(self, "needed", checked_scopes(self.scopes, where))
         object.__setattr__(self, "needed_by", {one: some for one, some in needed.items() if some})
         proofs, resource = self.proofs, self.resource
+        bearer = () if self.require_proofs else (BEARER,)
+        object.__setattr__(self, "schemes", bearer if proofs is None else (*bearer, DPOP))
         if proofs is None:
             if self.require_proofs:
                 raise ValueError(f"{where}: require_proofs needs proofs, which check them")
@@ -144,7 +148,11 @@ class Authentication:
             exchange.add(fields_of({"dpop-nonce": nonce}))
         try:
             principal = await self._verified(token)
-            await self._check_key(scheme, token, principal, exchange, endpoint)
+            if scheme == DPOP:
+                await self._check_proof(token, principal, exchange, endpoint)
+            elif _is_bound(principal):
+                # Somebody else could have taken it (RFC 9449, section 7.2).
+                raise TokenRefused("invalid_token", "The token is bound to a key: use DPoP")
         except TokenRefused as error:
             refused = {"error": error.error, "error_description": error.description}
             status = _STATUSES.get(error.error, 401)
@@ -165,7 +173,7 @@ class Authentication:
         """Return the scheme and the token; raise `HttpRefusal`."""
         written, _, rest = (exchange.field(b"authorization") or "").partition(" ")
         scheme, token = _SCHEMES.get(written.lower()), rest.strip(" ")
-        if scheme is None or scheme not in self._schemes:
+        if scheme is None or scheme not in self.schemes:
             # Whoever has shown nothing is told of no error (RFC 6750, section 3.1).
             raise self._refusal(401, "An access token is needed", None)
         if not _TOKEN.fullmatch(token):
@@ -182,18 +190,13 @@ class Authentication:
             raise TokenRefused("invalid_token", "The token has expired")
         return principal
 
-    async def _check_key(
-        self, scheme: str, token: str, principal: Principal, exchange: HttpExchange, endpoint: str
+    async def _check_proof(
+        self, token: str, principal: Principal, exchange: HttpExchange, endpoint: str
     ) -> None:
         """Raise `TokenRefused` for a token whose key its sender does not show to have."""
-        confirmed = principal.claims.get("cnf")
-        is_bound = isinstance(confirmed, Mapping) and "jkt" in confirmed
-        if scheme != DPOP or self.proofs is None:
-            if is_bound:
-                # Somebody else could have taken it (RFC 9449, section 7.2).
-                raise TokenRefused("invalid_token", "The token is bound to a key: use DPoP")
-            return
-        if not is_bound:
+        # Without proofs there is no such scheme.
+        assert self.proofs is not None
+        if not _is_bound(principal):
             raise TokenRefused("invalid_token", "The token is not bound to a key")
         given = [value for name, value in exchange.scope["headers"] if name.lower() == b"dpop"]
         await self.proofs.check(
@@ -221,11 +224,6 @@ class Authentication:
 
     # Challenges.
 
-    @property
-    def _schemes(self) -> tuple[str, ...]:
-        bearer = () if self.require_proofs else (BEARER,)
-        return bearer if self.proofs is None else (*bearer, DPOP)
-
     def insufficient(
         self, exchange: HttpExchange, scopes: frozenset[str], text: str
     ) -> tuple[Field, ...]:
@@ -239,7 +237,7 @@ class Authentication:
         """Return a refusal that challenges in each scheme, and says in one what is wrong."""
         fields = [
             self._challenge(one, self.needed, params if one == scheme else {})
-            for one in self._schemes
+            for one in self.schemes
         ]
         return HttpRefusal(status, reason, fields=fields)
 
@@ -254,6 +252,11 @@ class Authentication:
         if self.resource is not None:
             listed["resource_metadata"] = self.resource.metadata_url
         return challenge(scheme, listed)
+
+
+def _is_bound(principal: Principal) -> bool:
+    confirmed = principal.claims.get("cnf")
+    return isinstance(confirmed, Mapping) and "jkt" in confirmed
 
 
 def static_tokens(principals: Mapping[str, Principal]) -> Verify:

@@ -5,7 +5,8 @@ scopes of all calls in a request (2026-07-28, basic/authorization, "Runtime Insu
 Errors").
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from importlib import import_module
 from logging import getLogger
 
 from ...core.errors import RequestId
@@ -13,8 +14,10 @@ from ...core.oauth_scopes import NO_SCOPES, InsufficientScope
 from ...core.throttle import Throttle
 from ...messages.jsonrpc import Call
 from ...rpc.jobs import Reply
+from ...server.base import package_of
 from ...server.connection import ServerConnection
 from ...server.context import RequestContext
+from ...server.serve import Server
 from .asgi import Field, HttpExchange, HttpRefusal
 from .authentication import Authentication
 
@@ -85,6 +88,23 @@ class ScopeCheck:
             self._log.warning("something needs scopes, and nobody checks tokens: %s", advice)
             return ()
         return self._authentication.insufficient(exchange, error.scopes, error.message)
+
+
+def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:
+    """Raise `ValueError` for a method that is none: what it should guard would be open."""
+    if not methods:
+        return
+    known: set[str] = set()
+    for server in servers:
+        cls = server if isinstance(server, type) else type(server)
+        package = import_module(package_of(cls))
+        tables = [package.load(one.id).methods.TABLE for one in package.REVISIONS]
+        for table in (cls.REQUESTS, cls.NOTIFICATIONS):
+            known.update(table)
+        for table in tables:
+            known |= table.requests.keys() | table.notifications.keys()
+    if unknown := sorted(set(methods) - known):
+        raise ValueError(f"method_scopes: no revision has a method {unknown[0]!r}")
 
 
 def _id_of(calls: list[Call]) -> RequestId | None:
