@@ -188,6 +188,7 @@ def test_the_issuer_of_a_response_is_compared_as_text() -> None:
                 assert "evil" not in str(refused.value)
 
 
+@pytest.mark.shows("IS-01")
 def test_what_the_metadata_say_of_the_issuer_is_kept_with_the_request() -> None:
     assert sent(server=ADVERTISED).iss_is_sent
     assert (sent().iss_is_sent, sent().issuer) == (False, ISSUER)

@@ -183,6 +183,7 @@ async def test_a_scope_that_implies_others_is_enough() -> None:
     assert TOKENS[READING].scopes == {"read"}
 
 
+@pytest.mark.shows("PR-10")
 def test_what_are_no_scopes_is_refused_at_once() -> None:
     verify = pkg.static_tokens(TOKENS)
     for wrong, error in (
