@@ -259,10 +259,10 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"auth"}),
-        {"auth": ("errors",)},
+        {"http.auth": ("errors",)},
         (
             (
-                "auth.errors",
+                "http.auth.errors",
                 (
                     *("AuthorizationError", "InvalidMetadata", "OAuthError", "UnsafeUrl"),
                     "Unreachable",
@@ -273,48 +273,51 @@ CONTENTS: Final = (
     Contents(
         frozenset({"auth", "http-client"}),
         {
-            "auth": ("challenge", "client", "dpop", "fetch_policy", "fetching", "signing", "urls"),
+            "http.auth": (
+                *("challenge", "client", "dpop", "fetch_policy", "fetching", "signing"),
+                *("steps", "urls"),
+            ),
             "http": ("httpx2",),
         },
         (
             (
-                "auth.client.grants",
+                "http.auth.client.grants",
                 (
                     *("AuthorizationCode", "ClientCredentials", "EnterpriseManaged"),
                     "WorkloadIdentity",
                 ),
             ),
-            ("auth.client.loopback", ("LoopbackReceiver",)),
-            ("auth.client.oauth", ("OAuth",)),
-            ("auth.client.registration", ("client_metadata_document",)),
+            ("http.auth.client.loopback", ("LoopbackReceiver",)),
+            ("http.auth.client.oauth", ("OAuth",)),
+            ("http.auth.client.registration", ("client_metadata_document",)),
             (
-                "auth.client.storage",
+                "http.auth.client.storage",
                 ("FileStorage", "KeyringStorage", "MemoryStorage", "TokenStorage"),
             ),
-            ("auth.client.user_agent", ("WebRedirect",)),
-            ("auth.client.values", ("ClientInformation", "ClientMetadata")),
-            ("auth.dpop", ("DPoP",)),
-            ("auth.fetch_policy", ("FetchPolicy",)),
+            ("http.auth.client.user_agent", ("WebRedirect",)),
+            ("http.auth.client.values", ("ClientInformation", "ClientMetadata")),
+            ("http.auth.dpop", ("DPoP",)),
+            ("http.auth.fetch_policy", ("FetchPolicy",)),
         ),
     ),
     Contents(
         frozenset({"auth", "http-server"}),
         {
-            "auth": ("fetch_policy", "fetching", "server", "signing", "urls"),
-            "auth.client": ("client_authentication", "steps", "values"),
+            "http.auth": ("fetch_policy", "fetching", "server", "signing", "steps", "urls"),
+            "http.auth.client": ("client_authentication", "values"),
             "http": ("httpx2",),
         },
         (
-            ("auth.fetch_policy", ("FetchPolicy",)),
-            ("auth.client.values", ("ClientInformation",)),
-            ("auth.fetching", ("Fetcher",)),
-            ("auth.server.cache", ("TokenCache",)),
-            ("auth.server.dpop", ("DPoPProofs",)),
-            ("auth.server.introspection", ("Introspection",)),
-            ("auth.server.issuers", ("Issuers",)),
-            ("auth.server.jwt", ("JwtVerifier",)),
-            ("auth.server.keys", ("JwksUri", "StaticKeys")),
-            ("auth.server.replays", ("MemoryReplays", "SharedReplays")),
+            ("http.auth.fetch_policy", ("FetchPolicy",)),
+            ("http.auth.client.values", ("ClientInformation",)),
+            ("http.auth.fetching", ("Fetcher",)),
+            ("http.auth.server.cache", ("TokenCache",)),
+            ("http.auth.server.dpop", ("DPoPProofs",)),
+            ("http.auth.server.introspection", ("Introspection",)),
+            ("http.auth.server.issuers", ("Issuers",)),
+            ("http.auth.server.jwt", ("JwtVerifier",)),
+            ("http.auth.server.keys", ("JwksUri", "StaticKeys")),
+            ("http.auth.server.replays", ("MemoryReplays", "SharedReplays")),
         ),
     ),
     Contents(

@@ -11,7 +11,7 @@ from time import time
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.auth.signing import PrivateKey
+from mcp_protogen.runtime.http.auth.signing import PrivateKey
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, forged, proof
@@ -22,7 +22,7 @@ from support.tables import case
 
 OTHER = PrivateKey.generated()
 EVIL = "https://evil.example/keys"
-signing = runtime("auth.signing")
+signing = runtime("http.auth.signing")
 
 
 def ours(called: list[str]) -> Any:

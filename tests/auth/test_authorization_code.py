@@ -6,21 +6,21 @@ from random import Random
 from urllib.parse import quote
 
 import pytest
-from mcp_protogen.runtime.auth.client.authorization_code import (
+from mcp_protogen.runtime.http.auth.client.authorization_code import (
     SentRequest,
     authorization_request,
     challenge,
     check_response,
     code_tokens,
 )
-from mcp_protogen.runtime.auth.client.steps import (
+from mcp_protogen.runtime.http.auth.dpop import DPoP
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError, OAuthError
+from mcp_protogen.runtime.http.auth.steps import (
     Answer,
     AuthorizationRequest,
     AuthorizationResponse,
     Step,
 )
-from mcp_protogen.runtime.auth.dpop import DPoP
-from mcp_protogen.runtime.auth.errors import AuthorizationError, OAuthError
 from support import tables
 from support.auth.playing import form_sent, pages, play
 from support.auth.token_requests import (

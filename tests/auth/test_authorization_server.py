@@ -10,13 +10,13 @@ from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 import httpx2
 import pytest
 from joserfc.jwk import KeySet
-from mcp_protogen.runtime.auth.client.steps import (
+from mcp_protogen.runtime.http.auth.errors import Unreachable
+from mcp_protogen.runtime.http.auth.steps import (
     AuthorizationRequest,
     AuthorizationResponse,
     Fetch,
     Fetched,
 )
-from mcp_protogen.runtime.auth.errors import Unreachable
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour, Place
 from support.auth.clients import ASSERTION, Client

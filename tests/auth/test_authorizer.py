@@ -8,17 +8,17 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp_protogen.runtime.auth.client.authorizer import ResourceAuthorizer
-from mcp_protogen.runtime.auth.client.grants import WorkloadIdentity
-from mcp_protogen.runtime.auth.client.oauth import OAuth
-from mcp_protogen.runtime.auth.client.steps import (
+from mcp_protogen.runtime.http.auth.client.authorizer import ResourceAuthorizer
+from mcp_protogen.runtime.http.auth.client.grants import WorkloadIdentity
+from mcp_protogen.runtime.http.auth.client.oauth import OAuth
+from mcp_protogen.runtime.http.auth.client.values import ClientInformation
+from mcp_protogen.runtime.http.auth.dpop import DPoP
+from mcp_protogen.runtime.http.auth.steps import (
     AuthorizationRequest,
     AuthorizationResponse,
     Fetch,
     Fetched,
 )
-from mcp_protogen.runtime.auth.client.values import ClientInformation
-from mcp_protogen.runtime.auth.dpop import DPoP
 from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour

@@ -7,16 +7,16 @@ from json import loads
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.auth.client.discovery import (
+from mcp_protogen.runtime.http.auth.client.discovery import (
     choose_issuer,
     default_server,
     find_resource,
     find_server,
 )
-from mcp_protogen.runtime.auth.client.steps import Fetched, Step
-from mcp_protogen.runtime.auth.client.values import Refusal
-from mcp_protogen.runtime.auth.errors import AuthorizationError, InvalidMetadata, Unreachable
-from mcp_protogen.runtime.auth.urls import covers, split_url
+from mcp_protogen.runtime.http.auth.client.values import Refusal
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError, InvalidMetadata, Unreachable
+from mcp_protogen.runtime.http.auth.steps import Fetched, Step
+from mcp_protogen.runtime.http.auth.urls import covers, split_url
 from support.auth.fuzzing import bent, bent_documents
 from support.auth.playing import NOT_FOUND, Given, document, fetches, play, urls
 from support.tables import case, count

@@ -7,8 +7,14 @@ from itertools import count
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.auth.dpop import DPoP
-from mcp_protogen.runtime.auth.signing import InvalidKey, Jwt, PrivateKey, public_key, read_header
+from mcp_protogen.runtime.http.auth.dpop import DPoP
+from mcp_protogen.runtime.http.auth.signing import (
+    InvalidKey,
+    Jwt,
+    PrivateKey,
+    public_key,
+    read_header,
+)
 from support.tables import case
 
 SERVER = "https://mcp.example/mcp"

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.auth.client.grants import (
+from mcp_protogen.runtime.http.auth.client.grants import (
     SAML2,
     AuthorizationCode,
     ClientCredentials,
@@ -12,18 +12,18 @@ from mcp_protogen.runtime.auth.client.grants import (
     Grant,
     WorkloadIdentity,
 )
-from mcp_protogen.runtime.auth.client.steps import (
+from mcp_protogen.runtime.http.auth.client.token_endpoint import TokenRequest
+from mcp_protogen.runtime.http.auth.client.values import ClientInformation
+from mcp_protogen.runtime.http.auth.dpop import DPoP
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError, OAuthError
+from mcp_protogen.runtime.http.auth.signing import PrivateKey
+from mcp_protogen.runtime.http.auth.steps import (
     Answer,
     Assertion,
     AssertionRequest,
     AuthorizationRequest,
     Step,
 )
-from mcp_protogen.runtime.auth.client.token_endpoint import TokenRequest
-from mcp_protogen.runtime.auth.client.values import ClientInformation
-from mcp_protogen.runtime.auth.dpop import DPoP
-from mcp_protogen.runtime.auth.errors import AuthorizationError, OAuthError
-from mcp_protogen.runtime.auth.signing import PrivateKey
 from support.auth.playing import document, fetches, form_sent, play, urls
 from support.auth.token_requests import (
     ISSUER,

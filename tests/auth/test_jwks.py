@@ -4,12 +4,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.auth.client.steps import Fetched
-from mcp_protogen.runtime.auth.errors import Unreachable
-from mcp_protogen.runtime.auth.server import keys as keys_module
-from mcp_protogen.runtime.auth.server.keys import JwksUri, keys_of
-from mcp_protogen.runtime.auth.signing import PrivateKey
-from mcp_protogen.runtime.auth.urls import server_metadata_urls
+from mcp_protogen.runtime.http.auth.errors import Unreachable
+from mcp_protogen.runtime.http.auth.server import keys as keys_module
+from mcp_protogen.runtime.http.auth.server.keys import JwksUri, keys_of
+from mcp_protogen.runtime.http.auth.signing import PrivateKey
+from mcp_protogen.runtime.http.auth.steps import Fetched
+from mcp_protogen.runtime.http.auth.urls import server_metadata_urls
 from mcp_protogen.runtime.http.server.authentication import VerifierUnavailable
 from support.auth.issuing import ISSUER, KEY, Clock, Issuer
 from support.auth.playing import document

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.auth.signing import (
+from mcp_protogen.runtime.http.auth.signing import (
     ALGORITHMS,
     InvalidJwt,
     InvalidKey,

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.auth.server.cache import TokenCache
 from mcp_protogen.runtime.core.http_request import Principal
+from mcp_protogen.runtime.http.auth.server.cache import TokenCache
 from mcp_protogen.runtime.http.server.authentication import TokenRefused, VerifierUnavailable
 from support.auth.issuing import Clock
 from support.tables import case

@@ -13,7 +13,8 @@ from json import dumps, loads
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
-from mcp_protogen.runtime.auth.client.steps import (
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from mcp_protogen.runtime.http.auth.steps import (
     Answer,
     AssertionRequest,
     AuthorizationRequest,
@@ -22,7 +23,6 @@ from mcp_protogen.runtime.auth.client.steps import (
     Flow,
     Step,
 )
-from mcp_protogen.runtime.auth.errors import AuthorizationError
 
 T = TypeVar("T")
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from mcp_protogen.runtime.auth.client.steps import (
+from mcp_protogen.runtime.http.auth.client.values import Refusal
+from mcp_protogen.runtime.http.auth.errors import Unreachable
+from mcp_protogen.runtime.http.auth.steps import (
     Assertion,
     AssertionRequest,
     AuthorizationRequest,
@@ -19,8 +21,6 @@ from mcp_protogen.runtime.auth.client.steps import (
     Fetched,
     Step,
 )
-from mcp_protogen.runtime.auth.client.values import Refusal
-from mcp_protogen.runtime.auth.errors import Unreachable
 
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.messages import Request, Response

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ...http.headers import media_type
+from ...headers import media_type
 from ..challenge import token_param
 from ..errors import InvalidMetadata, Unreachable
+from ..steps import Fetch, Fetched, Flow, fetch
 from ..urls import SERVER_METADATA, covers, same_identifier, server_metadata_urls, split_url
 from .documents import resource_metadata, server_metadata, shown
-from .steps import Fetch, Fetched, Flow, fetch
 from .values import Refusal, ResourceMetadata, ServerMetadata
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from ..errors import AuthorizationError, UnsafeUrl
 from ..fetch_policy import is_loopback
+from ..steps import AuthorizationRequest, AuthorizationResponse
 from ..urls import split_url
-from .steps import AuthorizationRequest, AuthorizationResponse
 
 
 class Redirection(Protocol):

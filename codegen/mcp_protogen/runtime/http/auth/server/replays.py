@@ -9,9 +9,9 @@ from time import time
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from ...core.throttle import Throttle
-from ...http.server.authentication import VerifierUnavailable
-from ...sharing.engine import Delivery, Engine, EngineConnection, EngineUnavailable
+from ....core.throttle import Throttle
+from ....sharing.engine import Delivery, Engine, EngineConnection, EngineUnavailable
+from ...server.authentication import VerifierUnavailable
 from .expiring import ExpiringCache
 
 _log: Final = Throttle(getLogger(__name__))

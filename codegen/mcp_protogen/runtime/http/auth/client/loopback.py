@@ -14,8 +14,8 @@ from typing import Final
 
 from ..errors import AuthorizationError
 from ..fetch_policy import is_loopback
+from ..steps import AuthorizationRequest, AuthorizationResponse
 from ..urls import split_url
-from .steps import AuthorizationRequest, AuthorizationResponse
 from .user_agent import Redirection, answers, called, check_page, check_redirect_uri, within
 
 _log: Final = getLogger(__name__)

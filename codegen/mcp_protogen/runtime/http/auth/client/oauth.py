@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from ...http.client.authorization import Exchange
-from ...http.httpx2 import HttpClient, httpx2
+from ...client.authorization import Exchange
+from ...httpx2 import HttpClient, httpx2
 from ..errors import AuthorizationError
 from ..fetch_policy import FetchPolicy, host_of, is_loopback
 from ..fetching import Fetcher

@@ -7,10 +7,10 @@ from hashlib import sha256
 from time import time
 from typing import Any, Final, NoReturn
 
-from ...core.errors import InvalidParams
-from ...core.json import is_object
-from ...http.server.authentication import ProofRequest, TokenRefused
-from ...server.sealed_state import StateSeal
+from ....core.errors import InvalidParams
+from ....core.json import is_object
+from ....server.sealed_state import StateSeal
+from ...server.authentication import ProofRequest, TokenRefused
 from ..signing import ALGORITHMS, InvalidJwt, InvalidKey, public_key, read_header
 from ..urls import origin, split_url
 from .claims import numeric_date

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
-from ..core.json import is_object, read_json
+from ...core.json import is_object, read_json
 
 # RFC 7518, section 3.1; RFC 8037, section 3.1; RFC 9864. The first one of a key is its default.
 _OF_CURVES: Final[Mapping[str, tuple[str, ...]]] = {

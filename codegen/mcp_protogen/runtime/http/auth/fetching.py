@@ -13,10 +13,10 @@ from ipaddress import ip_address
 from socket import SOCK_STREAM
 from typing import Any, Final, TypeAlias
 
-from ..http.httpx2 import HttpClient, httpx2, trust
-from .client.steps import Fetch, Fetched
+from ..httpx2 import HttpClient, httpx2, trust
 from .errors import Unreachable, UnsafeUrl
 from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, shown
+from .steps import Fetch, Fetched
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 """Looks up the addresses of a host for a port; raises `OSError`."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from time import time
 from typing import Final, NoReturn
 
-from ...core.http_request import Principal
-from ...http.server.authentication import TokenRefused
+from ....core.http_request import Principal
+from ...server.authentication import TokenRefused
 from ..signing import ALGORITHMS, InvalidJwt, Jwt, read_header
 from .cache import TokenCache
 from .claims import ClaimRules

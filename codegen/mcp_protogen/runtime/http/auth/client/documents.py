@@ -6,7 +6,7 @@ Members that are not known are ignored, and null stands for a member that is not
 import re
 from typing import Final, TypeVar
 
-from ...core.json import is_array, is_object, read_json
+from ....core.json import is_array, is_object, read_json
 from ..errors import InvalidMetadata, OAuthError
 from ..urls import split_url
 from .values import AUTH_METHODS, ClientInformation, ResourceMetadata, ServerMetadata

@@ -13,17 +13,10 @@ from math import inf
 from typing import Final, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from ...http.client.authorization import Exchange
+from ...client.authorization import Exchange
 from ..challenge import token_param
 from ..errors import AuthorizationError
-from ..urls import origin
-from . import stored
-from .documents import shown
-from .flow import authorize, refresh
-from .grants import AuthorizationCode
-from .scopes import forget_step_ups, is_for_scopes
-from .settings import OAuthSettings
-from .steps import (
+from ..steps import (
     Answer,
     Assertion,
     AssertionRequest,
@@ -33,6 +26,13 @@ from .steps import (
     Flow,
     Step,
 )
+from ..urls import origin
+from . import stored
+from .documents import shown
+from .flow import authorize, refresh
+from .grants import AuthorizationCode
+from .scopes import forget_step_ups, is_for_scopes
+from .settings import OAuthSettings
 from .storage import TokenStorage
 from .user_agent import Redirection, UserAgent
 from .values import Authorization, Refusal, Tokens

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from ...core.http_request import Principal
-from ...core.json import is_array
-from ...http.server.authentication import TokenRefused
+from ....core.http_request import Principal
+from ....core.json import is_array
+from ...server.authentication import TokenRefused
 
 _LONGEST_LEEWAY: Final = 300.0
 _LATEST: Final = 2**53

@@ -7,9 +7,9 @@ from typing import Final, Protocol
 
 from pydantic_core import from_json
 
-from ...core.http_request import Principal
-from ...core.json import is_object
-from ...http.server.authentication import TokenRefused
+from ....core.http_request import Principal
+from ....core.json import is_object
+from ...server.authentication import TokenRefused
 
 # In characters; no verifier reads more.
 _LONGEST: Final = 64 * 1024

@@ -7,12 +7,12 @@ from time import time
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlencode
 
-from ...core.json import is_object, read_json
+from ....core.json import is_object, read_json
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
+from ..steps import Fetch, Fetched, Flow, fetch
 from .client_authentication import credentials
 from .documents import error_in
-from .steps import Fetch, Fetched, Flow, fetch
 from .values import ClientInformation, ServerMetadata, Tokens
 
 _LARGEST: Final = 1024 * 1024

@@ -11,11 +11,11 @@ from pydantic_core import to_json
 
 from ..errors import AuthorizationError, OAuthError
 from ..fetch_policy import is_loopback
+from ..steps import Fetch, Fetched, Flow, fetch
 from ..urls import is_metadata_document, same_identifier, split_url
 from .client_authentication import auth_method
 from .documents import error_in, registered_client
 from .settings import OAuthSettings
-from .steps import Fetch, Fetched, Flow, fetch
 from .values import ApplicationType, AuthMethod, ClientInformation, ClientMetadata, ServerMetadata
 
 _PREFERRED: Final[Mapping[ApplicationType, tuple[AuthMethod, ...]]] = {

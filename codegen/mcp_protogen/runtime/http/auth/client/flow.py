@@ -11,6 +11,7 @@ from dataclasses import replace
 from ..challenge import challenges_in
 from ..dpop import DPoP
 from ..errors import AuthorizationError, OAuthError, Unreachable
+from ..steps import Flow
 from ..urls import same_identifier
 from .authorization_code import require_code_grant
 from .discovery import choose_issuer, default_server, find_resource, find_server
@@ -18,7 +19,6 @@ from .grants import AuthorizationCode, WorkloadIdentity
 from .registration import identify
 from .scopes import challenged_scopes, count_step_up, is_for_scopes, scopes_to_ask_for
 from .settings import OAuthSettings
-from .steps import Flow
 from .token_endpoint import TokenRequest, refreshed
 from .values import Authorization, ClientInformation, Refusal, ServerMetadata, Tokens
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, Final, Protocol
 
-from ...core.json import is_object
+from ....core.json import is_object
 
 _log: Final = getLogger(__name__)
 

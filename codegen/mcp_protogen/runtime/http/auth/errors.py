@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..core.errors import ProtocolError
+from ...core.errors import ProtocolError
 
 
 class AuthorizationError(ProtocolError):

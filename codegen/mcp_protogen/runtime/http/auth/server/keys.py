@@ -11,13 +11,13 @@ from math import inf
 from time import monotonic
 from typing import Any, Final, Protocol, TypeAlias
 
-from ...core.json import is_array, is_object
-from ...core.throttle import Throttle
-from ...http.server.authentication import VerifierUnavailable
-from ..client.steps import Fetch
+from ....core.json import is_array, is_object
+from ....core.throttle import Throttle
+from ...server.authentication import VerifierUnavailable
 from ..errors import InvalidMetadata
 from ..fetching import Fetcher
 from ..signing import InvalidKey, PublicKey, public_key
+from ..steps import Fetch
 from ..urls import server_metadata_urls
 from .discovery import Fetching, endpoint, read_object, server_metadata
 from .flights import Flights

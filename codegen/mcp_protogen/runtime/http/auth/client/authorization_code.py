@@ -11,8 +11,8 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from ..errors import AuthorizationError, OAuthError
+from ..steps import AuthorizationRequest, AuthorizationResponse, Flow, ask_user
 from .documents import printable
-from .steps import AuthorizationRequest, AuthorizationResponse, Flow, ask_user
 from .token_endpoint import TokenRequest, request_tokens
 from .values import ServerMetadata, Tokens
 

@@ -10,8 +10,8 @@ from math import inf
 from time import time
 from typing import Final, NamedTuple
 
-from ...core.http_request import Principal
-from ...http.server.authentication import TokenRefused, Verify
+from ....core.http_request import Principal
+from ...server.authentication import TokenRefused, Verify
 from .expiring import ExpiringCache
 
 # For how long a token is refused that was revoked, if nobody says when it ends.

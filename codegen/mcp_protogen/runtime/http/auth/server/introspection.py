@@ -8,15 +8,15 @@ from time import time
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from ...core.http_request import Principal
-from ...core.json import is_array
-from ...core.throttle import Throttle
-from ...http.server.authentication import TokenRefused, VerifierUnavailable
+from ....core.http_request import Principal
+from ....core.json import is_array
+from ....core.throttle import Throttle
+from ...server.authentication import TokenRefused, VerifierUnavailable
 from ..client.client_authentication import credentials
-from ..client.steps import Fetch
 from ..client.values import ClientInformation, ServerMetadata
 from ..errors import AuthorizationError
 from ..fetching import Fetcher
+from ..steps import Fetch
 from ..urls import server_metadata_urls
 from .cache import TokenCache
 from .claims import ClaimRules

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from ..errors import AuthorizationError
+from ..steps import AssertionSource, Flow, assertion
 from .authorization_code import code_tokens
 from .discovery import find_server
-from .steps import AssertionSource, Flow, assertion
 from .token_endpoint import TokenRequest, post_form, request_tokens, token_in
 from .values import ClientInformation, ServerMetadata, Tokens
 
