@@ -13,6 +13,7 @@ from mcp_protogen.runtime.http.auth.client.grants import WorkloadIdentity
 from mcp_protogen.runtime.http.auth.client.oauth import OAuth
 from mcp_protogen.runtime.http.auth.client.values import ClientInformation
 from mcp_protogen.runtime.http.auth.dpop import DPoP
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError, OAuthError
 from mcp_protogen.runtime.http.auth.steps import (
     AuthorizationRequest,
     AuthorizationResponse,
@@ -172,6 +173,26 @@ async def test_what_goes_wrong_for_one_operation_is_no_error_of_another_one() ->
     with pytest.raises(OSError, match="no browser"):
         await stepping_up
     await preparing
+
+
+@pytest.mark.shows("SC-10")
+async def test_a_user_who_refuses_more_scopes_is_not_asked_without_end() -> None:
+    asked = 0
+
+    async def refusing() -> None:
+        nonlocal asked
+        asked += 1
+        raise OAuthError("access_denied")
+
+    site = Site()
+    assert await site.call() == 200
+    site.opened = refusing
+    scopes = _values({"www-authenticate": 'Bearer error="insufficient_scope", scope="write"'})
+    for _ in range(10):
+        fields = site.authorizer.headers("POST", URL) or {}
+        with pytest.raises(AuthorizationError):
+            await site.authorizer.again([Exchange("POST", URL, fields, 403, scopes)])
+    assert asked == 3
 
 
 @pytest.mark.shows("RE-15", "RE-16")

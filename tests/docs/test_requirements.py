@@ -123,7 +123,8 @@ def level_of(row: Mapping[str, Any]) -> str:
 
 def revisions_of(row: Mapping[str, Any]) -> str:
     """Return the revisions of a row in the words of the page."""
-    first, *later = row["revisions"]
+    revisions: list[str] = row["revisions"]
+    first, *later = revisions
     if later:
         return f"{first} on"
     return {"extension": "–", "2026-07-28": first}.get(first, f"{first} only")

@@ -31,7 +31,7 @@ from . import stored
 from .documents import shown
 from .flow import authorize, refresh
 from .grants import AuthorizationCode
-from .scopes import forget_step_ups, is_for_scopes
+from .scopes import forget_step_ups, is_for_scopes, with_step_up
 from .settings import OAuthSettings
 from .storage import TokenStorage
 from .user_agent import Redirection, UserAgent
@@ -199,7 +199,13 @@ class ResourceAuthorizer:
                 operation=operation,
                 redirect_uri=None if place is None else place.redirect_uri,
             )
-            await self._carry_out(flow, place)
+            try:
+                await self._carry_out(flow, place)
+            except AuthorizationError:
+                if is_for_scopes(refusal):
+                    # A user who has refused is not asked again by every request that follows.
+                    self._known = with_step_up(self._known, operation)
+                raise
 
     async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
         self._known = await carried_out(flow, self._fetch, place)
