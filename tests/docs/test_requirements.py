@@ -118,7 +118,8 @@ def level_of(row: Mapping[str, Any]) -> str:
     """Return the level of a row without the remarks on it."""
     found = LEVEL.match(row["level"])
     assert found is not None
-    return found[0]
+    level: str = found[0]
+    return level
 
 
 def revisions_of(row: Mapping[str, Any]) -> str:
