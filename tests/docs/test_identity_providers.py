@@ -5,21 +5,34 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.auth.behaviour import Behaviour
+from support.auth.browsing import User
+from support.auth.hosting import authorization_server
 from support.auth.issuing import KEY
 from support.docs.pages import page, renamed
+from support.http.serving import booted
+from support.ports import free_port
 from support.sessions.talking import pkg
 from support.tables import case
 
 NAME = "identity-providers.md"
 NOW = 1_800_000_000
+PLACES = {
+    "server": "https://mcp.example.com",
+    "host": "mcp.example.com",
+    "issuer": "https://login.example.com/tenant",
+}
 
 
-def settings(name: str) -> dict[str, Any]:
-    """The names of an example, which was run."""
+def settings(name: str, **other: str) -> dict[str, Any]:
+    """The names of an example, which was run; with `other` texts in place of some of its own."""
     found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)```", renamed(page(NAME)), re.S)
     assert found is not None
+    text = found[1]
+    for old, new in other.items():
+        text = text.replace(f'"{PLACES[old]}"', f'"{new}"')
     program: dict[str, Any] = {}
-    exec(found[1], program)
+    exec(text, program)
     return program
 
 
@@ -60,3 +73,20 @@ async def test_tokens_for_others_are_refused() -> None:
     for program, claims in rows:
         with case(claims), pytest.raises(pkg.TokenRefused):
             await accepted(program, **claims)
+
+
+async def test_metadata_of_the_server_itself_lists_what_the_provider_does_not() -> None:
+    unlisted = Behaviour(
+        metadata={"code_challenge_methods_supported": None}, redirected={"iss": None}
+    )
+    port = free_port()
+    origin = f"http://127.0.0.1:{port}"
+    async with authorization_server("/tenant", behaviour=unlisted) as issuer:
+        program = settings("listed", server=origin, host="127.0.0.1", issuer=issuer.issuer)
+        async with booted(program["asgi"], port=port):
+            agent = pkg.LoopbackReceiver(open=User().open)
+            url, oauth = program["URL"], pkg.OAuth(user_agent=agent)
+            async with pkg.connect_http(url, auth=oauth) as client:
+                assert client.server_info is not None
+        (request,) = issuer.asked("token")
+        assert request.form["resource"] == url

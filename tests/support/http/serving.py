@@ -53,11 +53,13 @@ def app_of(servers: Servers, revisions: Any = None, **chosen: Any) -> pkg.HttpAp
 
 
 @asynccontextmanager
-async def booted(app: Callable[..., Awaitable[None]], **config: Any) -> AsyncGenerator[int, None]:
-    """Run any ASGI application on a port of its own until the end of the block."""
+async def booted(
+    app: Callable[..., Awaitable[None]], *, port: int = 0, **config: Any
+) -> AsyncGenerator[int, None]:
+    """Run any ASGI application on a port, or one of its own, until the end of the block."""
     # Without a limit, a response that is left open would keep a failed test from ending.
     chosen = uvicorn.Config(
-        app, host="127.0.0.1", port=0, log_config=None, timeout_graceful_shutdown=2, **config
+        app, host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=2, **config
     )
     chosen.load()
     server = uvicorn.Server(chosen)

@@ -14,6 +14,7 @@ _CHARACTERS: Final = re.compile(r"https?://[!#-;=?-\[\]_a-z~]+", re.IGNORECASE |
 SERVER_METADATA: Final = "/.well-known/oauth-authorization-server"
 """Where the metadata of an authorization server is, before the path of its issuer (RFC 8414)."""
 _OPENID: Final = "/.well-known/openid-configuration"
+
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 _DOTS: Final = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 
