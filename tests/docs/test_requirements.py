@@ -118,13 +118,11 @@ def level_of(row: Mapping[str, Any]) -> str:
     """Return the level of a row without the remarks on it."""
     found = LEVEL.match(row["level"])
     assert found is not None
-    level: str = found[0]
-    return level
+    return found[0]
 
 
 def revisions_of(row: Mapping[str, Any]) -> str:
     """Return the revisions of a row in the words of the page."""
     first, *later = row["revisions"]
-    if later:
-        return f"{first} on"
-    return {"extension": "–", "2026-07-28": first}.get(first, f"{first} only")
+    alone = {"extension": "–", "2026-07-28": "2026-07-28"}
+    return f"{first} on" if later else alone.get(first, f"{first} only")
