@@ -123,8 +123,6 @@ def level_of(row: Mapping[str, Any]) -> str:
 
 def revisions_of(row: Mapping[str, Any]) -> str:
     """Return the revisions of a row in the words of the page."""
-    revisions: list[str] = row["revisions"]
-    first, *later = revisions
-    if later:
-        return f"{first} on"
-    return {"extension": "–", "2026-07-28": first}.get(first, f"{first} only")
+    first, *later = row["revisions"]
+    alone = {"extension": "–", "2026-07-28": "2026-07-28"}
+    return f"{first} on" if later else alone.get(first, f"{first} only")
