@@ -123,7 +123,7 @@ async def main(url: str) -> None:
     scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
     # Those about authorization have one tool, and judge how its call is authorized.
     play = call_every_tool if scenario.startswith("auth/") else SCENARIOS[scenario]
-    auth = authorization(scenario, context)
+    auth = authorization(context)
     async with connect_http(url, Everything(), revisions=offered, auth=auth) as client:
         await play(client, context)
 

@@ -1,6 +1,6 @@
 """How the client of the conformance suite is authorized, from what the suite says about it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 import httpx2
@@ -25,10 +25,10 @@ _DOCUMENT: Final = "https://conformance-test.local/client-metadata.json"
 _REDIRECT: Final = "http://localhost:3000/callback"
 
 
-def authorization(scenario: str, context: Context) -> OAuth:
+def authorization(context: Context) -> OAuth:
     """Return what authorizes the requests of the client in a scenario."""
     return OAuth(
-        grant=_GRANTS.get(scenario, _code)(context),
+        grant=_grant(context),
         client=_client(context) if "client_id" in context else None,
         client_metadata_url=_DOCUMENT,
         dpop=DPoP(),
@@ -58,30 +58,19 @@ def _user() -> WebRedirect:
     return user
 
 
-def _code(context: Context) -> Grant:
+def _grant(context: Context) -> Grant:
+    """Return the grant for which the suite has given what it takes."""
+    if "idp_id_token" in context:
+        return EnterpriseManaged(
+            identity_provider=context["idp_issuer"],
+            subject_token=context["idp_id_token"],
+            client=ClientInformation(client_id=context["idp_client_id"]),
+            token_endpoint=context["idp_token_endpoint"],
+        )
+    if "valid_jwt" in context:
+        return WorkloadIdentity(assertion=context["valid_jwt"])
+    has_secret = not context.keys().isdisjoint(("client_secret", "private_key_pem"))
+    # A client that is registered for users comes with the issuer at which it is.
+    if has_secret and "issuer" not in context:
+        return ClientCredentials()
     return AuthorizationCode()
-
-
-def _client_credentials(context: Context) -> Grant:
-    return ClientCredentials()
-
-
-def _enterprise(context: Context) -> Grant:
-    return EnterpriseManaged(
-        identity_provider=context["idp_issuer"],
-        subject_token=context["idp_id_token"],
-        client=ClientInformation(client_id=context["idp_client_id"]),
-        token_endpoint=context["idp_token_endpoint"],
-    )
-
-
-def _workload(context: Context) -> Grant:
-    return WorkloadIdentity(assertion=context["valid_jwt"])
-
-
-_GRANTS: Final[Mapping[str, Callable[[Context], Grant]]] = {
-    "auth/client-credentials-basic": _client_credentials,
-    "auth/client-credentials-jwt": _client_credentials,
-    "auth/enterprise-managed-authorization": _enterprise,
-    "auth/wif-jwt-bearer": _workload,
-}
