@@ -60,8 +60,6 @@ if TYPE_CHECKING:
     )
     from ._runtime.core.http_request import (
         HttpRequest as HttpRequest,
-    )
-    from ._runtime.core.http_request import (
         Principal as Principal,
     )
     from ._runtime.core.losses import (
@@ -75,6 +73,9 @@ if TYPE_CHECKING:
         Network as Network,
         SessionEnd as SessionEnd,
     )
+    from ._runtime.core.oauth_scopes import (
+        InsufficientScope as InsufficientScope,
+    )
     from ._runtime.core.options import (
         Options as Options,
         Progress as Progress,
@@ -84,6 +85,76 @@ if TYPE_CHECKING:
     )
     from ._runtime.core.telemetry import (
         Telemetry as Telemetry,
+    )
+    from ._runtime.http.auth.client.grants import (
+        AuthorizationCode as AuthorizationCode,
+        ClientCredentials as ClientCredentials,
+        EnterpriseManaged as EnterpriseManaged,
+        WorkloadIdentity as WorkloadIdentity,
+    )
+    from ._runtime.http.auth.client.loopback import (
+        LoopbackReceiver as LoopbackReceiver,
+    )
+    from ._runtime.http.auth.client.oauth import (
+        OAuth as OAuth,
+    )
+    from ._runtime.http.auth.client.registration import (
+        client_metadata_document as client_metadata_document,
+    )
+    from ._runtime.http.auth.client.storage import (
+        FileStorage as FileStorage,
+        KeyringStorage as KeyringStorage,
+        MemoryStorage as MemoryStorage,
+        TokenStorage as TokenStorage,
+    )
+    from ._runtime.http.auth.client.user_agent import (
+        WebRedirect as WebRedirect,
+    )
+    from ._runtime.http.auth.client.values import (
+        ClientInformation as ClientInformation,
+    )
+    from ._runtime.http.auth.client.values import (
+        ClientInformation as ClientInformation,
+        ClientMetadata as ClientMetadata,
+    )
+    from ._runtime.http.auth.dpop import (
+        DPoP as DPoP,
+    )
+    from ._runtime.http.auth.errors import (
+        AuthorizationError as AuthorizationError,
+        InvalidMetadata as InvalidMetadata,
+        OAuthError as OAuthError,
+        UnsafeUrl as UnsafeUrl,
+        Unreachable as Unreachable,
+    )
+    from ._runtime.http.auth.fetch_policy import (
+        FetchPolicy as FetchPolicy,
+    )
+    from ._runtime.http.auth.fetching import (
+        Fetcher as Fetcher,
+    )
+    from ._runtime.http.auth.server.cache import (
+        TokenCache as TokenCache,
+    )
+    from ._runtime.http.auth.server.dpop import (
+        DPoPProofs as DPoPProofs,
+    )
+    from ._runtime.http.auth.server.introspection import (
+        Introspection as Introspection,
+    )
+    from ._runtime.http.auth.server.issuers import (
+        Issuers as Issuers,
+    )
+    from ._runtime.http.auth.server.jwt import (
+        JwtVerifier as JwtVerifier,
+    )
+    from ._runtime.http.auth.server.keys import (
+        JwksUri as JwksUri,
+        StaticKeys as StaticKeys,
+    )
+    from ._runtime.http.auth.server.replays import (
+        MemoryReplays as MemoryReplays,
+        SharedReplays as SharedReplays,
     )
     from ._runtime.http.client.connect import (
         ConnectHttp as ConnectHttp,
@@ -96,14 +167,24 @@ if TYPE_CHECKING:
         HttpApp as HttpApp,
         http_app as http_app,
     )
+    from ._runtime.http.server.authentication import (
+        Authentication as Authentication,
+        TokenRefused as TokenRefused,
+        VerifierUnavailable as VerifierUnavailable,
+        static_tokens as static_tokens,
+    )
     from ._runtime.http.server.cors import (
         Cors as Cors,
     )
     from ._runtime.http.server.options import (
-        Authentication as Authentication,
         HttpOptions as HttpOptions,
+    )
+    from ._runtime.http.server.protected_resource import (
         ProtectedResource as ProtectedResource,
-        static_tokens as static_tokens,
+    )
+    from ._runtime.http.server.resource_metadata import (
+        MetadataApp as MetadataApp,
+        metadata_app as metadata_app,
     )
     from ._runtime.http.server.routes import (
         Route as Route,
@@ -147,10 +228,10 @@ if TYPE_CHECKING:
     from ._runtime.sharing.memory import (
         MemoryEngine as MemoryEngine,
     )
-    from ._runtime.sharing.postgres import (
+    from ._runtime.sharing.postgres.engine import (
         PostgresEngine as PostgresEngine,
     )
-    from ._runtime.sharing.redis import (
+    from ._runtime.sharing.redis.engine import (
         RedisEngine as RedisEngine,
     )
     from ._runtime.testing import (
@@ -208,36 +289,59 @@ __all__ = [
     "Answer",
     "Audio",
     "Authentication",
+    "AuthorizationCode",
+    "AuthorizationError",
     "Bridge",
     "Cache",
     "CallNext",
     "Cancelled",
     "CheckedResults",
+    "ClientCredentials",
+    "ClientInformation",
+    "ClientInformation",
+    "ClientMetadata",
     "ConfigError",
     "Connect",
     "ConnectConfig",
     "ConnectHttp",
     "ConnectInMemory",
     "Cors",
+    "DPoP",
+    "DPoPProofs",
     "Declined",
     "Depends",
     "Disconnected",
     "EngineUnavailable",
+    "EnterpriseManaged",
+    "FetchPolicy",
+    "Fetcher",
     "File",
+    "FileStorage",
     "Form",
     "HttpApp",
     "HttpError",
     "HttpOptions",
     "HttpRequest",
     "Image",
+    "InsufficientScope",
+    "Introspection",
+    "InvalidMetadata",
     "InvalidParams",
+    "Issuers",
+    "JwksUri",
+    "JwtVerifier",
+    "KeyringStorage",
     "LifespanError",
     "LineProtocol",
     "LineTransport",
     "LocalError",
+    "LoopbackReceiver",
     "Loss",
     "McpError",
     "MemoryEngine",
+    "MemoryReplays",
+    "MemoryStorage",
+    "MetadataApp",
     "MethodCall",
     "MethodNotFound",
     "Middleware",
@@ -246,6 +350,8 @@ __all__ = [
     "NegotiatedRevision",
     "NegotiationError",
     "Network",
+    "OAuth",
+    "OAuthError",
     "Opener",
     "Options",
     "PostgresEngine",
@@ -268,17 +374,28 @@ __all__ = [
     "Servers",
     "SessionEnd",
     "Shared",
+    "SharedReplays",
+    "StaticKeys",
     "StatusError",
     "Telemetry",
     "Timing",
+    "TokenCache",
+    "TokenRefused",
+    "TokenStorage",
     "ToolError",
     "ToolFailed",
     "Toolkit",
     "Translated",
     "Transport",
+    "Unreachable",
+    "UnsafeUrl",
     "Untranslatable",
     "UriTemplate",
+    "VerifierUnavailable",
+    "WebRedirect",
+    "WorkloadIdentity",
     "WrongCall",
+    "client_metadata_document",
     "client_of",
     "connect",
     "connect_config",
@@ -289,6 +406,7 @@ __all__ = [
     "http_app",
     "in_memory",
     "load",
+    "metadata_app",
     "open_http",
     "open_stdio",
     "page",
@@ -379,20 +497,57 @@ _MODULES = {
     "Middleware": "core.middleware",
     "Network": "core.middleware",
     "SessionEnd": "core.middleware",
+    "InsufficientScope": "core.oauth_scopes",
     "Options": "core.options",
     "Progress": "core.options",
     "page": "core.pagination",
     "Telemetry": "core.telemetry",
+    "AuthorizationCode": "http.auth.client.grants",
+    "ClientCredentials": "http.auth.client.grants",
+    "EnterpriseManaged": "http.auth.client.grants",
+    "WorkloadIdentity": "http.auth.client.grants",
+    "LoopbackReceiver": "http.auth.client.loopback",
+    "OAuth": "http.auth.client.oauth",
+    "client_metadata_document": "http.auth.client.registration",
+    "FileStorage": "http.auth.client.storage",
+    "KeyringStorage": "http.auth.client.storage",
+    "MemoryStorage": "http.auth.client.storage",
+    "TokenStorage": "http.auth.client.storage",
+    "WebRedirect": "http.auth.client.user_agent",
+    "ClientInformation": "http.auth.client.values",
+    "ClientInformation": "http.auth.client.values",
+    "ClientMetadata": "http.auth.client.values",
+    "DPoP": "http.auth.dpop",
+    "AuthorizationError": "http.auth.errors",
+    "InvalidMetadata": "http.auth.errors",
+    "OAuthError": "http.auth.errors",
+    "UnsafeUrl": "http.auth.errors",
+    "Unreachable": "http.auth.errors",
+    "FetchPolicy": "http.auth.fetch_policy",
+    "Fetcher": "http.auth.fetching",
+    "TokenCache": "http.auth.server.cache",
+    "DPoPProofs": "http.auth.server.dpop",
+    "Introspection": "http.auth.server.introspection",
+    "Issuers": "http.auth.server.issuers",
+    "JwtVerifier": "http.auth.server.jwt",
+    "JwksUri": "http.auth.server.keys",
+    "StaticKeys": "http.auth.server.keys",
+    "MemoryReplays": "http.auth.server.replays",
+    "SharedReplays": "http.auth.server.replays",
     "ConnectHttp": "http.client.connect",
     "open_http": "http.client.connect",
     "Reconnection": "http.client.state",
     "HttpApp": "http.server.app",
     "http_app": "http.server.app",
+    "Authentication": "http.server.authentication",
+    "TokenRefused": "http.server.authentication",
+    "VerifierUnavailable": "http.server.authentication",
+    "static_tokens": "http.server.authentication",
     "Cors": "http.server.cors",
-    "Authentication": "http.server.options",
     "HttpOptions": "http.server.options",
-    "ProtectedResource": "http.server.options",
-    "static_tokens": "http.server.options",
+    "ProtectedResource": "http.server.protected_resource",
+    "MetadataApp": "http.server.resource_metadata",
+    "metadata_app": "http.server.resource_metadata",
     "Route": "http.server.routes",
     "RouteRequest": "http.server.routes",
     "RouteResponse": "http.server.routes",
@@ -413,8 +568,8 @@ _MODULES = {
     "EngineUnavailable": "sharing.engine",
     "Shared": "sharing.engine",
     "MemoryEngine": "sharing.memory",
-    "PostgresEngine": "sharing.postgres",
-    "RedisEngine": "sharing.redis",
+    "PostgresEngine": "sharing.postgres.engine",
+    "RedisEngine": "sharing.redis.engine",
     "ConnectInMemory": "testing",
     "in_memory": "testing",
     "prompt": "toolkit.decorators",

@@ -122,6 +122,11 @@ class Pending:
         self.due = min(now + patience.timeout, self._limit)
         """The time at which the answer is overdue."""
 
+    def hold(self, held: bool, now: float) -> None:
+        """Let the time stand still, or begin anew."""
+        self._limit = inf if held else now + self._patience.max_timeout
+        self.due = inf if held else min(now + self._patience.timeout, self._limit)
+
     def renew(self, now: float) -> None:
         """Wait on after a report of progress, if that is wanted, but not beyond the limit."""
         if self._patience.renewed_by_progress:
@@ -323,6 +328,12 @@ class Connection:
     def deadline(self) -> float:
         """Return when the next answer is overdue; infinity if none is awaited."""
         return min((pending.due for pending in self._asked.values()), default=inf)
+
+    def hold(self, id: RequestId, held: bool, now: float) -> None:
+        """Let the time for an answer stand still, or begin anew."""
+        pending = self._asked.get(id)
+        if pending is not None:
+            pending.hold(held, now)
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
         """Return what is overdue; it still has to be cancelled or forgotten."""

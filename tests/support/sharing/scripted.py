@@ -24,7 +24,7 @@ def tokens(names: Sequence[str]) -> dict[str, pkg.Principal]:
 
 
 def token(name: str) -> str:
-    return f"the token of {name}, which is long enough".replace(" ", "-")
+    return f"the-token-of-{name}-which-is-long-enough"
 
 
 class Script:

@@ -36,7 +36,7 @@ from ..rules import capabilities
 from ..rules.client_negotiation import NegotiatedRevision
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from ..translation.revision_view import RevisionView
-from ..transports.base import Received, Unanswered
+from ..transports.base import Held, Received, Unanswered
 from .cache import Cache
 
 _TOOLS_CHANGED: Final = "notifications/tools/list_changed"
@@ -86,12 +86,14 @@ class ClientConnection:
     def take(self, received: Received) -> bool:
         endpoint = self.endpoint
         try:
-            if isinstance(received, RemoteError):
-                raise received
-            if isinstance(received, Unanswered):
-                endpoint.fail(received.id, received.error)
-            else:
+            if isinstance(received, bytes):
                 endpoint.receive(jsonrpc.read(received))
+            elif isinstance(received, Unanswered):
+                endpoint.fail(received.id, received.error)
+            elif isinstance(received, Held):
+                endpoint.hold(received.id, received.held)
+            else:
+                raise received
         except RemoteError as error:
             endpoint.log.warning("the server sent what is no message: %s", error)
         return not endpoint.crowded

@@ -68,6 +68,7 @@ class ConfigOptions(TypedDict, total=False):
     separator: str
     skip_failed: bool
     options: Options
+    auth: Any
 
 
 class ConfigError(ValueError):
@@ -178,7 +179,8 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
 
         Each gets a client of its own, the plain one of the package's newest revision or what
         `client` makes, and speaks its own revision. `skip_failed` leaves out a server that does not
-        start, and logs why. `inputs` are for what hosts ask their users, `${input:…}`.
+        start, and logs why. `inputs` are for what hosts ask their users, `${input:…}`. `auth`
+        authorizes requests over HTTP, as in `open_http`, unless headers of the server do.
 
         Raises `ConfigError`, with the file, the JSON pointer and the server, and `OSError` if the
         file cannot be read.
@@ -197,13 +199,14 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         separator: str = _SEPARATOR,
         skip_failed: bool = False,
         options: Options = USUAL,
+        auth: Any = None,
     ) -> AsyncGenerator[Servers[Any, Any, Any], None]:
         revisions = import_module(self.package).REVISIONS
         clients: dict[str, ClientBase] = {}
 
         async def start(name: str, found: _Found) -> None:
             try:
-                opener = self._opener(found.entry)
+                opener = self._opener(found.entry, auth)
                 connecting = self.through(opener, (make(),), revisions=revisions, options=options)
                 clients[name] = await stack.enter_async_context(connecting)
             except (Disconnected, ImportError, ProtocolError, ValueError) as error:
@@ -217,9 +220,11 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
             # In the order of the file, whichever was the first to answer.
             yield Servers({name: clients[name] for name in entries if name in clients}, separator)
 
-    def _opener(self, entry: _Entry) -> Opener:
+    def _opener(self, entry: _Entry, auth: Any) -> Opener:
         if entry.url:
-            return self.part("open_http", entry.url, headers=entry.headers)
+            own = "authorization" in map(str.lower, entry.headers)
+            auth = None if own else auth
+            return self.part("open_http", entry.url, headers=entry.headers, auth=auth)
         env = {name: str(value) for name, value in entry.env.items()}
         return self.part("stdio_client", [entry.command, *entry.args], cwd=entry.cwd, env=env)
 

@@ -29,7 +29,15 @@ from ..rules.client_negotiation import NegotiatedRevision, Outcome
 from ..rules.lifecycle import State
 from ..rules.server_negotiation import DISCOVER, INITIALIZE
 from ..translation.revision_view import RevisionView, RevisionViews
-from ..transports.base import ExchangingTransport, Opener, Received, Transport, Unanswered, read
+from ..transports.base import (
+    ExchangingTransport,
+    Held,
+    Opener,
+    Received,
+    Transport,
+    Unanswered,
+    read,
+)
 from .base import ClientBase, ClientConnection
 
 C = TypeVar("C", bound=ClientBase)
@@ -95,6 +103,8 @@ class Negotiator:
         self._open = open
         self._options = options
         self._transport: Transport | None = None
+        self._limit = asyncio.timeout(None)
+        self._within = 0.0
         self._log = Throttle(_log)
         self.ids = count(1)
         self.left: deque[Received] = deque()
@@ -151,8 +161,9 @@ class Negotiator:
     async def _ask(self, method: str, params: Mapping[str, Any], within: float) -> Outcome:
         """Ask, and wait `within` seconds for an answer; raise nothing."""
         id = next(self.ids)
+        self._limit, self._within = asyncio.timeout(within), within
         try:
-            async with asyncio.timeout(within):
+            async with self._limit:
                 call = jsonrpc.write_call(id, to_json(method), to_json(params))
                 await self.transport.send([call])
                 return await self._answer(id)
@@ -175,6 +186,10 @@ class Negotiator:
     async def _read(self, received: Received, id: int) -> Outcome | None:
         if isinstance(received, Unanswered):
             return received.error if received.id == id else None
+        if isinstance(received, Held):
+            if received.id == id:
+                self._hold(received.held)
+            return None
         try:
             if isinstance(received, RemoteError):
                 raise received
@@ -205,6 +220,10 @@ class Negotiator:
             case _:
                 self._log.info("ignored a message before the connection was made")
         return None
+
+    def _hold(self, held: bool) -> None:
+        now = asyncio.get_running_loop().time()
+        self._limit.reschedule(None if held else now + self._within)
 
 
 def _connection(

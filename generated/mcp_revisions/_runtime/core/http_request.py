@@ -1,17 +1,28 @@
 """The HTTP request that carries a call, as handlers see it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody who was authenticated, and what they may do."""
+    """Somebody who was authenticated, and what they may do.
+
+    `id` is what sessions and states are bound to: two people, or two clients without a user, never
+    have the same one. `claims` is what the token says, such as the claims of a JWT.
+    """
 
     id: str
     scopes: frozenset[str] = frozenset()
+    claims: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
+    expires_at: float | None = None
+    """When the token ends, in seconds of the epoch; None where it is not known."""
+
+
+def id_of(principal: Principal | None) -> str | None:
+    return None if principal is None else principal.id
 
 
 class HttpAddress(NamedTuple):

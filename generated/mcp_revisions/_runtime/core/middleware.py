@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from .connection_errors import CHOSEN
 from .errors import RequestId
+from .http_request import Principal, id_of
 from .json import is_object
 from .models.base import WireModel, declared, validator_of
 from .spec import NotificationSpec, RequestSpec, Role
@@ -53,8 +54,8 @@ class MethodCall:
     """The `Session` of a handler; of a client, the client."""
     meta: Mapping[str, Any]
     """The `_meta` of the params as it came, before any translation."""
-    principal: str | None = None
-    """The id of the client as the transport has authenticated it, if it does."""
+    principal: Principal | None = None
+    """Who makes the call, as the transport has authenticated them, if it does."""
     request_id: RequestId | None = None
     """The id of a request that is handled."""
     is_request: bool = True
@@ -63,6 +64,10 @@ class MethodCall:
     """Whether this side sends the message, and does not handle it."""
     sent_ids: Sequence[RequestId] = ()
     """The ids of the requests that were sent for it so far."""
+
+    @property
+    def principal_id(self) -> str | None:
+        return id_of(self.principal)
 
     @property
     def network(self) -> Network | None:

@@ -24,6 +24,7 @@ from ..connection import (
 )
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, RemoteError, RequestId, Untranslatable
+from ..core.http_request import Principal
 from ..core.options import CallOptions, Options
 from ..core.spec import NotificationSpec, RequestSpec
 from ..core.tasks import Signal, Tasks, together
@@ -86,8 +87,8 @@ class Endpoint:
         self.options = options
         self.log = Throttle(_log)
         """The log for what the peer may do without end."""
-        self.principal: str | None = None
-        """The id of the peer as the transport has authenticated it, if it does."""
+        self.principal: Principal | None = None
+        """Who made the latest request, as the transport has authenticated them, if it does."""
         self._on_notification = on_notification
         self._calls = PendingCalls(connection, options, tasks)
         self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
@@ -214,16 +215,19 @@ class Endpoint:
 
     # What comes, where every message brings a way for its answer along.
 
-    def attend(self, message: Parsed | Batch, reply: Reply) -> Work:
+    def attend(self, message: Parsed | Batch, reply: Reply, before: Work | None = None) -> Work:
         """Take in a message, and return what answers it; the members of a batch all at once.
 
-        That raises `RemoteError` if there may be no such batch.
+        That raises `RemoteError` if there may be no such batch, and what comes `before` a request
+        that is one message raises.
         """
         if isinstance(message, Batch):
             return self._attend_batch(message, reply)
         event = self.connection.take(message, self.jobs.loop.time())
         if isinstance(event, Request):
-            return self.jobs.run(Job(event, reply))
+            return self.jobs.run(Job(event, reply), before)
+        if before is not None:
+            before.close()
         data = self._take_note(event)
         return deliver(reply, data, event.error if isinstance(event, Refusal) else None)
 
@@ -251,6 +255,10 @@ class Endpoint:
 
     def fail(self, id: RequestId, error: Exception) -> None:
         self._calls.fail(id, error)
+
+    def hold(self, id: RequestId, held: bool) -> None:
+        """Count the time of a request of ours no more, or anew."""
+        self._calls.hold(id, held)
 
     # How it ends.
 

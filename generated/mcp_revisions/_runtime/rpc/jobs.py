@@ -34,7 +34,7 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
-from ..core.http_request import HttpRequest
+from ..core.http_request import HttpRequest, Principal
 from ..core.spec import Capability
 from ..core.tasks import Signal, Tasks, resumed, together
 from ..core.throttle import Throttle
@@ -70,8 +70,8 @@ class Reply(Protocol):
         ...
 
     @property
-    def principal(self) -> str | None:
-        """The id of whoever made the request, where this differs from request to request."""
+    def principal(self) -> Principal | None:
+        """The sender of the request, where each request has a token of its own."""
         ...
 
     @property

@@ -128,6 +128,10 @@ class PendingCalls:
         if call is not None:
             call.fail(error)
 
+    def hold(self, id: RequestId, held: bool) -> None:
+        self._connection.hold(id, held, self._loop.time())
+        self._watch(self._connection.deadline())
+
     def progressed(self, event: Progressed) -> None:
         call = self._calls.get(event.id)
         if call is None or call.on_progress is None:

@@ -110,6 +110,8 @@ class Handlers:
     """What stands around each message, outermost first; it counts from the first connection on."""
     __mcp_reads_marks__: ClassVar[bool] = False
     """Whether there is a toolkit among the bases."""
+    __mcp_wants_scopes__: ClassVar[bool] = False
+    """Whether a marked function of the class needs scopes."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Raise `TypeError` for marked functions that nothing would ever call."""

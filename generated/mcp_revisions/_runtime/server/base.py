@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Final, Generic, TypeVar, cast, overload
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import LocalError, RequestId
-from ..core.http_request import HttpRequest
+from ..core.http_request import HttpRequest, Principal
+from ..core.oauth_scopes import NO_SCOPES
 from ..core.revision import Revision
 from ..core.spec import Role
 from ..core.subscriptions import Level, PublishedChange
@@ -17,7 +18,7 @@ from ..core.tasks import call_in
 from ..rpc.peer import Peer
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from .asked_forms import check_forms
-from .context import OpenConnection, Relay, RequestContext, Switched
+from .context import OpenConnection, Relay, RequestContext, SessionSwitches
 from .lifespan import Lifespan
 from .rounds import Inputs
 
@@ -41,7 +42,18 @@ class ServerRuntime(HandlerSet):
         self.lifespan: Lifespan | None = None
         self.routes: list[Any] | tuple[Any, ...] = []
         """What is served beside the endpoint over HTTP; a tuple once it is."""
+        self.wants_scopes = False
+        """Whether something that it offers needs scopes."""
         self._warned: set[str] = set()
+
+    async def scopes_of(
+        self, method: str, params: Mapping[str, Any], session: "SessionBase"
+    ) -> frozenset[str]:
+        """Return the scopes that a request needs for what it is about, if the session has that.
+
+        `params` are as they came.
+        """
+        return NO_SCOPES
 
     @property
     def state(self) -> Any:
@@ -62,11 +74,11 @@ class ServerRuntime(HandlerSet):
     def disconnected(self, connection: OpenConnection) -> None:
         self.connections.pop(connection, None)
 
-    def switched(self, connection: OpenConnection) -> Switched:
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
         """Return what was switched for the session of a connection."""
         return ()
 
-    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         """Switch for a session what another process has, in place of all that was before."""
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
@@ -202,6 +214,12 @@ class ServerBase(Handlers, Generic[SessionT]):
         await self.__mcp_runtime__.publish("notifications/resources/updated", uri)
 
 
+def package_of(server: type[Any]) -> str:
+    """Return the name of the generated package that the class of a server is made with."""
+    generated = next(base for base in server.__mro__ if "REQUESTS" in base.__dict__)
+    return generated.__module__.rsplit(".", 2)[0]
+
+
 class SessionBase(Peer):
     """Base of the generated session, which shows a handler the context of its request.
 
@@ -230,14 +248,25 @@ class SessionBase(Peer):
         return self._context.request_id
 
     @property
-    def principal(self) -> str | None:
-        """The id of the client as the transport has authenticated it, if it does."""
+    def principal(self) -> Principal | None:
+        """The sender of the request, as the transport has authenticated it, if it does.
+
+        Outside of a request, it is that of the latest one.
+        """
         return self._context.principal
 
     @property
     def http_request(self) -> HttpRequest | None:
         """The HTTP request of the request that is handled; None over HTTP+SSE, and without HTTP."""
         return self._context.http_request
+
+    def require_scopes(self, *scopes: str) -> None:
+        """Raise `InsufficientScope` if the token of the request does not allow all of `scopes`.
+
+        Over HTTP, an answer that has not begun then has the status 403 and names them, so that the
+        client can get such a token. Over other transports, which have no tokens, all is allowed.
+        """
+        self._context.require_scopes(scopes)
 
     @property
     def state(self) -> Any:

@@ -42,7 +42,7 @@ from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
 from .base import ServerBase
-from .context import Relay, RequestContext, Switched
+from .context import Relay, RequestContext, SessionSwitches
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 
@@ -52,7 +52,7 @@ class BoundServer:
 
     __slots__ = (
         *("audience", "changes", "declared", "handlers", "middleware", "needs"),
-        *("server", "session_hooks", "signature", "strategies", "view"),
+        *("runtime", "server", "session_hooks", "signature", "strategies", "view"),
     )
 
     def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
@@ -60,6 +60,7 @@ class BoundServer:
         own, revision = server.__mcp_runtime__, view.table.revision
         self.view = view
         self.server = server
+        self.runtime: Final = own
         self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
         """By wire name."""
         self.middleware = own.middleware()
@@ -235,7 +236,7 @@ class ServerConnection:
         return frozenset() if self._listeners is None else self._listeners.uris
 
     @property
-    def switched(self) -> Switched:
+    def switched(self) -> SessionSwitches:
         return self.server.__mcp_runtime__.switched(self)
 
     @property

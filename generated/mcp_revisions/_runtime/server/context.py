@@ -12,7 +12,7 @@ from asyncio import (
     get_running_loop,
     run_coroutine_threadsafe,
 )
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError as FutureCancelledError
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar, cast
@@ -30,10 +30,18 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
-from ..core.http_request import HttpRequest
+from ..core.http_request import HttpRequest, Principal, id_of
 from ..core.json import JSONObject, is_object
-from ..core.middleware import MethodCall, Middleware, Network, send_through, undeclared_meta
+from ..core.middleware import (
+    OVER_HTTP,
+    MethodCall,
+    Middleware,
+    Network,
+    send_through,
+    undeclared_meta,
+)
 from ..core.models.base import WireModel
+from ..core.oauth_scopes import InsufficientScope
 from ..core.options import CallOptions
 from ..core.spec import NotificationSpec, RequestSpec
 from ..core.subscriptions import Level, PublishedChange, passes
@@ -81,8 +89,8 @@ class _Server(Protocol):
     def __mcp_runtime__(self) -> _Runtime: ...
 
 
-Switched: TypeAlias = tuple[tuple[str, str, bool, bool], ...]
-"""What was switched for one session, in that order.
+SessionSwitches: TypeAlias = tuple[tuple[str, str, bool, bool], ...]
+"""What was enabled and disabled for one session, in that order.
 
 Each is the prefixes of the server, a name or tag, whether it is a tag, and whether it is on.
 """
@@ -223,13 +231,27 @@ class RequestContext:
         return None if self._request is None else self._request.id
 
     @property
-    def principal(self) -> str | None:
+    def principal(self) -> Principal | None:
         own = None if self._reply is None else self._reply.principal
         return self.endpoint.principal if own is None else own
 
     @property
+    def principal_id(self) -> str | None:
+        return id_of(self.principal)
+
+    @property
     def http_request(self) -> HttpRequest | None:
         return None if self._reply is None else self._reply.http_request
+
+    def require_scopes(self, scopes: Collection[str]) -> None:
+        """Raise `InsufficientScope` for a request over HTTP whose token does not allow all."""
+        principal, network = self.principal, self.connection.network
+        if principal is None and (network is None or network.protocol != OVER_HTTP.protocol):
+            # Elsewhere there are no tokens (2026-07-28, basic/authorization, "Protocol
+            # Requirements").
+            return
+        if principal is None or not principal.scopes.issuperset(scopes):
+            raise InsufficientScope(scopes)
 
     @property
     def network(self) -> Network | None:
@@ -439,7 +461,7 @@ class RequestContext:
         request, spoken, connection = self._request, self.spoken, self.connection
         if request is None:
             raise LocalError("only the answer to a request can ask for input")
-        bound = binding(request.spec.method, request.raw, self.principal, connection.audience)
+        bound = binding(request.spec.method, request.raw, self.principal_id, connection.audience)
         # Where servers have requests of their own, their questions are of their own revision.
         specs = self.table if spoken.rules.server_requests else spoken
         declared = (

@@ -10,7 +10,7 @@ to check it.
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from json import dumps
 from secrets import token_bytes
@@ -34,11 +34,11 @@ _SHORTEST_KEY: Final = 16
 _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
-def binding(method: str, params: Mapping[str, Any], principal: str | None, server: str) -> bytes:
+def binding(method: str, params: Mapping[str, Any], principal_id: str | None, server: str) -> bytes:
     """Return what a state is bound to, in every round: a request, its caller and its server."""
     lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
     text = dumps(lasting, sort_keys=True, separators=(",", ":"))
-    return to_json([method, sha256(text.encode()).hexdigest(), principal, server])
+    return to_json([method, sha256(text.encode()).hexdigest(), principal_id, server])
 
 
 # A client may come back on another connection, but to the same process.
@@ -48,19 +48,26 @@ _KEY_OF_THIS_PROCESS: Final = token_bytes(32)
 class StateSeal:
     """A seal for states; the first key seals, and what any of the keys has sealed can be opened.
 
-    Without keys, it has a random one of this process. `lifetime` is in seconds. Raises `ValueError`
-    for a key of less than 16 bytes.
+    Without keys, it has a random one of this process. `lifetime` is in seconds, and `clock` gives
+    those of the epoch. Raises `ValueError` for a key of less than 16 bytes.
     """
 
-    __slots__ = ("_keys", "_lifetime")
+    __slots__ = ("_clock", "_keys", "_lifetime")
 
-    def __init__(self, keys: Sequence[bytes] = (), *, lifetime: float = 3600.0) -> None:
+    def __init__(
+        self,
+        keys: Sequence[bytes] = (),
+        *,
+        lifetime: float = 3600.0,
+        clock: Callable[[], float] = time,
+    ) -> None:
         if isinstance(keys, (bytes, str)):
             raise TypeError("state_keys is one key: write it as a list of keys")
         if any(len(key) < _SHORTEST_KEY for key in keys):
             raise ValueError(f"the key of a request state needs at least {_SHORTEST_KEY} bytes")
         self._keys = tuple(keys) or (_KEY_OF_THIS_PROCESS,)
         self._lifetime = lifetime
+        self._clock = clock
 
     def seal(self, value: Any, bound: bytes) -> str:
         """Return the sealed text of a JSON value.
@@ -68,7 +75,7 @@ class StateSeal:
         Raises `LocalError` if it is too long to come back, and
         `pydantic_core.PydanticSerializationError` for a value without a JSON form.
         """
-        head = _HEAD.pack(_VERSION, int(time() + self._lifetime))
+        head = _HEAD.pack(_VERSION, int(self._clock() + self._lifetime))
         body = head + json_text(value)
         sealed = urlsafe_b64encode(_mac(self._keys[0], body, bound) + body).rstrip(b"=")
         if len(sealed) > _LONGEST:
@@ -91,7 +98,7 @@ class StateSeal:
         if len(body) <= _HEAD.size or not made:
             raise _refused()
         version, lapses = _HEAD.unpack_from(body)
-        if version != _VERSION or time() > lapses:
+        if version != _VERSION or self._clock() > lapses:
             raise _refused()
         return from_json(body[_HEAD.size :])
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from asyncio import CancelledError, Task, get_running_loop
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from logging import getLogger
 from typing import Any, Final, TypeAlias, TypedDict, cast
@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, TypedDict, cast
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidAnswer, InvalidRequest, RemoteError
+from ..core.http_request import Principal
 from ..core.options import Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks, together
@@ -69,11 +70,13 @@ async def serve_views(
     views: RevisionViews[ServerBase[Any]],
     transport: Transport,
     options: Options,
-    principal: str | None = None,
+    begun: Callable[["Router"], None] | None = None,
 ) -> None:
-    """Serve one connection, which is not closed at the end; `principal` is whose it is."""
+    """Serve one connection, which is not closed at the end; `begun` gets what routes messages."""
     state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
-    router = Router(state, queue, principal)
+    router = Router(state, queue)
+    if begun is not None:
+        begun(router)
     state.network = getattr(transport, "network", None)
     async with entered(views.handlers):
         writer = asyncio.create_task(queue.run())
@@ -169,15 +172,26 @@ class Router:
     The rules are in `server_negotiation`.
     """
 
-    def __init__(self, state: ServerState, sink: MessageSink, principal: str | None) -> None:
+    def __init__(self, state: ServerState, sink: MessageSink) -> None:
         self._state = state
         self._sink = sink
-        self._principal = principal
+        self._principal: Principal | None = None
         self._log = Throttle(_log)
         self.connections: list[ServerConnection] = []
         """All that have been needed so far, one for each revision."""
         self._handshaken: ServerConnection | None = None
         self._stateless: dict[str, ServerConnection] = {}
+
+    @property
+    def handshaken(self) -> ServerConnection | None:
+        """The connection that began with a handshake, once there was one."""
+        return self._handshaken
+
+    def authenticated(self, principal: Principal | None) -> None:
+        """Take note of who has sent what comes now."""
+        self._principal = principal
+        for connection in self.connections:
+            connection.endpoint.principal = principal
 
     async def room(self) -> None:
         for connection in self.connections:

@@ -236,12 +236,16 @@ class Engine(Protocol):
         ...
 
 
+DEFAULT_LEASE: Final = 10.0
+"""The lease of a worker, in seconds, unless something else is said."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
     """What all workers of an endpoint share: sessions, their streams, and changes."""
 
     engine: Engine
-    lease: float = 10.0
+    lease: float = DEFAULT_LEASE
     """The seconds after which a worker that is not heard of counts as gone."""
 
     def __post_init__(self) -> None:

@@ -33,6 +33,8 @@ class DecoratorOptions(TypedDict, total=False):
     """Labels, by which `enable` and `disable` find items."""
     enabled: Enabled
     """Whether it is offered, or a function of the session that decides it."""
+    scopes: Collection[str]
+    """What the token of a request for it needs, over HTTP."""
     thread: bool
     """Whether a plain function runs in a thread; false for one that never waits for anything."""
 

@@ -21,6 +21,7 @@ from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError
 from ..core.json import JSONObject, json_text
 from ..core.models.base import WireModel, declared
 from ..core.models.validation_errors import problems
+from ..core.oauth_scopes import checked_scopes
 from ..core.schema_validation import checker
 from ..rules.param_headers import BadAnnotation, mirrors_of
 from ..server.base import SessionBase
@@ -88,6 +89,7 @@ class Item(ABC):
         if not isinstance(self.enabled, bool) and not callable(self.enabled):
             raise TypeError(f"{where}: enabled is True, False or a function of the session")
         self.tags = frozenset(tags)
+        self.scopes = checked_scopes(self.options.get("scopes", ()), where)
         # Where arguments have no descriptions of their own, the docstring is left as it is.
         is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
         documented = getdoc(marked.function) if is_whole else self.signature.description
@@ -99,6 +101,8 @@ class Item(ABC):
         if filled:
             # Decided here, so that no other call takes a further step.
             vars(self)["run"] = with_dependencies(self.run, filled, threaded=self._threaded)
+        if self.scopes:
+            vars(self)["run"] = _requiring(self.scopes, self.run)
 
     @abstractmethod
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
@@ -148,6 +152,19 @@ class Item(ABC):
             returned = function(**given)
         may_wait = type(returned) not in _PLAIN and isawaitable(returned)
         return await returned if may_wait else returned
+
+
+def _requiring(scopes: frozenset[str], run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `run` for requests that have the scopes.
+
+    That was asked before, by the name that came. Middleware may have put another one in its place.
+    """
+
+    async def checked(server: Any, session: SessionBase, *given: Any) -> Any:
+        session.require_scopes(*scopes)
+        return await run(server, session, *given)
+
+    return checked
 
 
 def _known(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:

@@ -200,6 +200,9 @@ class Link:
             result = await self._through(method, run, context, given)
         except McpError as error:
             code = table.code_to_send(method, error.code)
+            if code == error.code:
+                # It may have more than its code, such as a status over HTTP.
+                raise
             raise McpError(code, error.message, error.data) from error
         return context.carried_out(method, result)
 

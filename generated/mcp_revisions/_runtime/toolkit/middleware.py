@@ -46,8 +46,8 @@ class Timing:
                 self._logger.log(self._level, "%s%s: %s in %.6f s", *values)
 
 
-def _principal(call: MethodCall) -> Hashable:
-    return call.principal
+def _principal_id(call: MethodCall) -> Hashable:
+    return call.principal_id
 
 
 def _checked(methods: Collection[str], where: str) -> frozenset[str]:
@@ -76,7 +76,7 @@ class RateLimit:
         burst: int | None = None,
         *,
         methods: Collection[str] | None = None,
-        key: Callable[[MethodCall], Hashable] = _principal,
+        key: Callable[[MethodCall], Hashable] = _principal_id,
     ) -> None:
         self._rate = rate
         self._burst = max(1, ceil(rate)) if burst is None else burst
@@ -151,7 +151,7 @@ class ResultCache:
             return await next(call)
         wire = call.params.to_wire()
         wire.pop("_meta", None)
-        key = call.method, call.revision, call.principal, json_text(wire)
+        key = call.method, call.revision, call.principal_id, json_text(wire)
         version: int = call.session.__mcp_runtime__.changes
         kept = self._kept.get(key)
         if kept is None or kept.until <= monotonic() or kept.version != version:

@@ -2,40 +2,44 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
 from ..core.errors import McpError
-from ..core.json import is_object
+from ..core.json import is_array, is_object
 from ..core.losses import LossReport
 from ..core.models.base import WireModel, declared
+from ..core.oauth_scopes import NO_SCOPES
 from ..core.options import Options
 from ..messages.method_table import MethodTable
-from ..server.base import ServerBase, SessionBase
+from ..server.base import ServerBase, SessionBase, package_of
 from ..server.connection import subscription
-from ..server.context import OpenConnection, RequestContext, Switched
+from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.serve import has_lifespan
 from ..server.strategies import Strategy, strategies
 from ..translation.revision_view import adapters_of
-from .items import COMPLETE
+from .items import COMPLETE, Item
 from .links import Link, MountedConnection, MountedContext
 from .revision_models import LISTS
-from .visibility import Named
 
 SUBSCRIPTIONS: Final = ("resources/subscribe", "resources/unsubscribe")
+
+_LISTEN: Final = "subscriptions/listen"
+_RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "tools/call": {"name": "tools"},
+    "prompts/get": {"name": "prompts"},
+    "resources/read": {"uri": "resources"},
+    "resources/subscribe": {"uri": "resources"},
+    COMPLETE: {"uri": "resources", "name": "prompts"},
+}
+"""The member that names an item, and the kind of that, by method."""
 
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _SCHEME: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:(?://)?)?")
 _MEMBERS: Final = {"resources": "uri", "resource_templates": "uri_template"}
-
-
-def package_of(server: type[Any]) -> str:
-    """Return the name of the generated package that the class of a server is made with."""
-    generated = next(base for base in server.__mro__ if "REQUESTS" in base.__dict__)
-    return generated.__module__.rsplit(".", 2)[0]
 
 
 def is_private(uri: str) -> bool:
@@ -52,6 +56,21 @@ def name_of(server: Any) -> str:
     if isinstance(server, type):
         return server.__name__
     return getattr(info, "name", None) or type(server).__name__
+
+
+def named_in(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the name or URI of each item that a request is about, as it came."""
+    about = params.get("ref") if method == COMPLETE else params
+    if method == _LISTEN:
+        wanted = params.get("notifications")
+        uris = wanted.get("resourceSubscriptions") if is_object(wanted) else None
+        listed: list[Any] = uris if is_array(uris) else []
+        yield from (("resources", uri) for uri in listed if isinstance(uri, str))
+    elif is_object(about):
+        kinds = _RAW_KINDS.get(method, {})
+        for member, kind in kinds.items():
+            if isinstance(key := about.get(member), str):
+                yield kind, key
 
 
 def asked(method: str, params: Any) -> tuple[str, str]:
@@ -123,6 +142,7 @@ class Offered:
     key: str
     tags: Collection[str] = ()
     enabled: bool = True
+    scopes: frozenset[str] = NO_SCOPES
 
     async def answer(self, _: object, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result of a request that is about it."""
@@ -195,12 +215,14 @@ class Mount(ABC):
     @abstractmethod
     def listening(self, context: RequestContext) -> AbstractContextManager[object]: ...
 
-    def switched(self, connection: OpenConnection) -> Switched:
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
         """Return what was switched in it for the session of a connection."""
         return ()
 
     # No abstract method: most mounts have nothing that could be switched.
-    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:  # noqa: B027
+    def switch_all(  # noqa: B027
+        self, connection: OpenConnection, switched: SessionSwitches
+    ) -> None:
         """Switch in it what is said for it, in place of all that was before."""
 
     # Its items.
@@ -381,12 +403,12 @@ class LocalMount(Mount):
     def connected(self, connection: OpenConnection) -> None:
         self.runtime.connected(self._link(connection).connection)
 
-    def switched(self, connection: OpenConnection) -> Switched:
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
         link, start = self._links.get(connection), f"{self.prefix.text}/"
-        inner: Switched = () if link is None else self.runtime.switched(link.connection)
+        inner: SessionSwitches = () if link is None else self.runtime.switched(link.connection)
         return tuple((start + place, text, is_tag, on) for place, text, is_tag, on in inner)
 
-    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         own, start = self._link(connection).connection, f"{self.prefix.text}/"
         inner = tuple(
             (place.removeprefix(start), text, is_tag, on)
@@ -412,10 +434,11 @@ class LocalMount(Mount):
         if own is None:
             return None
         inner = self._inner(session.__mcp_runtime__).session()
-        found: Named | None = await self.runtime.find(method, kind, own, inner)
+        found: Item | Offered | None = await self.runtime.find(method, kind, own, inner)
         if found is None:
             return Offered(self, key) if kind in self._open else None
-        return Offered(self, self.prefix.key(kind, found.key), found.tags)
+        key = self.prefix.key(kind, found.key)
+        return Offered(self, key, found.tags, scopes=found.scopes)
 
     async def keys(self, field: str, session: SessionBase) -> list[str]:
         inner = self._inner(session.__mcp_runtime__).session()

@@ -10,11 +10,13 @@ from threading import Lock
 from typing import Any, Final, cast
 
 from ..core.errors import InvalidParams, LocalError
+from ..core.http_request import id_of
 from ..core.json import JSONObject
+from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import page
 from ..rules.handlers import Handlers
-from ..server.base import ServerBase, ServerRuntime, SessionBase
-from ..server.context import OpenConnection, Relay, RequestContext, Switched
+from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
+from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..translation.revision_view import RevisionViews
 from .decorators import Marked, marks_of, new_mark
 from .functions import closest
@@ -28,7 +30,7 @@ from .mounts import (
     asked,
     is_private,
     name_of,
-    package_of,
+    named_in,
 )
 from .remote_mounts import RemoteMount
 from .revision_models import LISTS, revision_models
@@ -65,6 +67,7 @@ class ToolkitRuntime(ServerRuntime):
         self._served = False
         self._declared = frozenset[str]()
         self._lock = Lock()
+        self.wants_scopes = _any_scopes(self.registered)
 
     # Changes.
 
@@ -100,6 +103,8 @@ class ToolkitRuntime(ServerRuntime):
                 except ValueError:
                     self.registered = before
                     raise
+                if _any_scopes(lists):
+                    self._note_scopes()
                 self.lists = self._for_everybody()
         self._announce_changes([kind])
 
@@ -123,11 +128,18 @@ class ToolkitRuntime(ServerRuntime):
                 raise
             if isinstance(mount, LocalMount):
                 mount.runtime.mounted_in += (self,)
+                if mount.runtime.wants_scopes:
+                    self._note_scopes()
         for connection in list(self.connections):
             mount.connected(connection)
         self._announce_changes(
             kind for kind, fields in FIELDS.items() if any(map(mount.offers, fields))
         )
+
+    def _note_scopes(self) -> None:
+        self.wants_scopes = True
+        for above in self.mounted_in:
+            above._note_scopes()
 
     def _mounted(self, prefix: Prefix, server: Any, target: Any) -> LocalMount | RemoteMount:
         own, package = cast(ServerBase[Any], self.owner), package_of(type(self.owner))
@@ -182,7 +194,7 @@ class ToolkitRuntime(ServerRuntime):
     def switch(self, on: bool, selection: Selection) -> None:
         """Enable or disable items; see `Toolkit.enable`."""
         selection.check()
-        session, principal = selection.session, selection.principal
+        session, principal_id = selection.session, selection.principal_id
         to: Collection[OpenConnection] | None = None
         with _LOCK:
             known = {key for field in LISTS for key in self.names(field)}
@@ -194,14 +206,15 @@ class ToolkitRuntime(ServerRuntime):
                 connection = session.__mcp_runtime__.connection
                 while connection not in self.connections:
                     if not isinstance(connection, MountedConnection):
-                        why = "requests of this client have nothing in common: say principal=…"
+                        why = "requests of this client have nothing in common: say principal_id=…"
                         raise LocalError(f"session: {why}")
                     connection = connection.outer
                 to = [connection]
                 switches = self.visibility.sessions.setdefault(connection, Switches())
-            elif principal:
-                to = [one for one in self.connections if one.endpoint.principal == principal]
-                switches = self.visibility.principals.setdefault(principal, Switches())
+            elif principal_id:
+                held = self.connections
+                to = [one for one in held if id_of(one.endpoint.principal) == principal_id]
+                switches = self.visibility.principals.setdefault(principal_id, Switches())
             switches.set(selection, on)
             self.lists = self._for_everybody()
         self._announce_changes(self._kinds_of(selection, known), to)
@@ -347,6 +360,16 @@ class ToolkitRuntime(ServerRuntime):
                 return found
         return None
 
+    async def scopes_of(
+        self, method: str, params: Mapping[str, Any], session: SessionBase
+    ) -> frozenset[str]:
+        found = NO_SCOPES
+        for kind, key in named_in(method, params):
+            item = self.lists[kind].get(key) or await self.find(method, kind, key, session)
+            if item is not None:
+                found |= item.scopes
+        return found
+
     def _own(self, method: str, kind: str, key: str) -> Iterator[Item]:
         """Yield the items of its own that a request may be about, the best one first."""
         fixed, *patterns = (self.registered[field] for field in FIELDS[kind])
@@ -396,14 +419,14 @@ class ToolkitRuntime(ServerRuntime):
             if self.visibility.sessions.pop(connection, None) is not None:
                 self.lists = self._for_everybody()
 
-    def switched(self, connection: OpenConnection) -> Switched:
+    def switched(self, connection: OpenConnection) -> SessionSwitches:
         own = self.visibility.sessions.get(connection, ())
         return (
             *(("", text, is_tag, on) for text, is_tag, on in own),
             *(one for mount in self.mounts for one in mount.switched(connection)),
         )
 
-    def switch_all(self, connection: OpenConnection, switched: Switched) -> None:
+    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
         own = Switches()
         for place, text, is_tag, on in switched:
             if not place:
@@ -506,6 +529,10 @@ class ToolkitRuntime(ServerRuntime):
         found = {_LOG, *map(_changed, offered), *([_UPDATED] if "resources" in offered else ())}
         # Some revisions may have no such notification.
         return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
+
+
+def _any_scopes(lists: Lists) -> bool:
+    return any(item.scopes for items in lists.values() for item in items.values())
 
 
 def _changed(kind: str) -> str:

@@ -34,7 +34,7 @@ _MOST: Final = 100
 _GONE: Final = "The client is gone"
 
 _Key: TypeAlias = tuple[str | None, bytes]
-"""The principal, and the capabilities of its client."""
+"""The id of the principal, and the capabilities of its client."""
 
 
 Proxy: TypeAlias = Callable[
@@ -112,7 +112,7 @@ class RemoteMount(Mount):
             return next(reversed(remotes.values()))
         key: _Key = (None, b"")
         if not outer.spoken.era.remembers_client:
-            key = outer.principal, json_text(outer.peer_declared())
+            key = outer.principal_id, json_text(outer.peer_declared())
         remote = remotes.pop(key, None)
         if remote is None:
             if connection.endpoint.broken is not None:

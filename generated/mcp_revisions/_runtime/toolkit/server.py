@@ -37,6 +37,7 @@ class Toolkit:
     max_threads: ClassVar[int] = 32
     """The number of plain functions that run at the same time, each in a thread."""
     __mcp_reads_marks__: ClassVar[bool] = True
+    __mcp_wants_scopes__: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""
@@ -46,6 +47,7 @@ class Toolkit:
         if issubclass(cls, Handlers) and servers and order.index(servers[0]) < order.index(Toolkit):
             after = servers[0].__name__
             raise TypeError(f"class {cls.__name__}: Toolkit has to come before {after}")
+        cls.__mcp_wants_scopes__ = False
         for marked in marked_in(cls):
             name = marked.attribute
             apps = [base for base in order if "IMPLEMENTATION" in base.__dict__]
@@ -53,6 +55,7 @@ class Toolkit:
                 advice = f'rename the method, and decorate it with name="{name}"'
                 raise TypeError(f"{cls.__name__}.{name} hides a member of the runtime: {advice}")
             check(marked)
+            cls.__mcp_wants_scopes__ |= bool(marked.mark.options.get("scopes"))
 
     # Type checkers take the parameters from the __init__ of a subclass.
     if not TYPE_CHECKING:
@@ -147,7 +150,7 @@ class Toolkit:
         *names: str,
         tags: Collection[str] = (),
         session: SessionBase | None = None,
-        principal: str = "",
+        principal_id: str = "",
     ) -> None:
         """Offer tools, prompts and resources, by name or URI or by tag.
 
@@ -156,23 +159,23 @@ class Toolkit:
         item; of two for the same clients, the last one counts. Clients whose lists may change are
         notified.
 
-        Raise `LookupError` for a name that nothing has, `TypeError` for a principal that is None,
-        and `LocalError` for a request of 2026-07-28 over HTTP, which belongs to no session.
+        Raise `LookupError` for a name that nothing has, `TypeError` for a `principal_id` that is
+        None, and `LocalError` for a request of 2026-07-28 over HTTP, which belongs to no session.
         """
-        self.__mcp_runtime__.switch(True, Selection(names, tags, session, principal))
+        self.__mcp_runtime__.switch(True, Selection(names, tags, session, principal_id))
 
     def disable(
         self,
         *names: str,
         tags: Collection[str] = (),
         session: SessionBase | None = None,
-        principal: str = "",
+        principal_id: str = "",
     ) -> None:
         """Do not offer tools, prompts and resources; see `enable`.
 
         To call one is then like calling an unknown name.
         """
-        self.__mcp_runtime__.switch(False, Selection(names, tags, session, principal))
+        self.__mcp_runtime__.switch(False, Selection(names, tags, session, principal_id))
 
     @property
     def __mcp_runtime__(self) -> "ToolkitRuntime":

@@ -34,16 +34,16 @@ class Selection(NamedTuple):
     names: tuple[str, ...]
     tags: Collection[str]
     session: SessionBase | None
-    principal: str
+    principal_id: str
 
     def check(self) -> None:
         if isinstance(self.tags, str):
             raise TypeError(f"tags are one text: write tags={{{self.tags!r}}}")
         if not self.names and not self.tags:
             raise TypeError("give the name or a tag of an item")
-        if cast(Any, self.principal) is None or (self.principal and self.session is not None):
-            # `session.principal` is None for a client that has none, which must not mean all.
-            raise TypeError("give a session, or a principal that is not None")
+        if cast(Any, self.principal_id) is None or (self.principal_id and self.session is not None):
+            # A client that has no principal must not mean all clients.
+            raise TypeError("give a session, or a principal_id that is not None")
 
     def has(self, key: str, tags: Collection[str]) -> bool:
         return key in self.names or any(tag in tags for tag in self.tags)
@@ -84,6 +84,7 @@ class Visibility:
     def __init__(self) -> None:
         self.everybody = Switches()
         self.principals: dict[str, Switches] = {}
+        """By the id of the principal."""
         self.sessions: dict[OpenConnection, Switches] = {}
 
     def fixed(self, item: Named) -> bool | None:
@@ -98,7 +99,7 @@ class Visibility:
 
     async def shows(self, item: Named, session: SessionBase) -> bool:
         context = session.__mcp_runtime__
-        own = self.sessions.get(context.connection), self.principals.get(context.principal or "")
+        own = self.sessions.get(context.connection), self.principals.get(context.principal_id or "")
         for switches in (*own, self.everybody):
             on = None if switches is None else switches.of(item)
             if on is not None:

@@ -152,15 +152,8 @@ def _members(
         if not names.isdisjoint(out):
             out = dict(out)
             for member, rule in removed.items():
-                if member not in out:
-                    continue
-                if isinstance(rule, Move):
-                    _move(out, member, rule, at, report)
-                    continue
-                given = out.pop(member)
-                harmless = rule.harmless or (rule.usual is not None and given == rule.usual)
-                if report.thorough or not harmless:
-                    report.lose((at, member), "dropped", rule.why, harmless=harmless)
+                if member in out:
+                    _remove(out, member, rule, at, report)
         for member, translate in inside:
             if member in out:
                 made = translate(given := out[member], (at, member), report)
@@ -180,6 +173,16 @@ def _members(
         return out
 
     return run
+
+
+def _remove(out: JSONObject, member: str, rule: Drop | Move, at: Place, report: Report) -> None:
+    if isinstance(rule, Move):
+        _move(out, member, rule, at, report)
+        return
+    given = out.pop(member)
+    harmless = rule.harmless or (rule.usual is not None and given == rule.usual)
+    if report.thorough or not harmless:
+        report.lose((at, member), "dropped", rule.why, harmless=harmless)
 
 
 def _move(out: JSONObject, member: str, move: Move, at: Place, report: Report) -> None:

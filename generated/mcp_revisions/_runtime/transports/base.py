@@ -27,8 +27,21 @@ class Unanswered(NamedTuple):
     error: Exception
 
 
-Received: TypeAlias = bytes | RemoteError | Unanswered
-"""A message as it came, the error of one that could not be read, or, on a client, `Unanswered`."""
+class Held(NamedTuple):
+    """A request that is not sent before its user has logged in; not `held`, it is sent now.
+
+    The time for its answer begins then. Only an `ExchangingTransport` can know that.
+    """
+
+    id: RequestId
+    held: bool
+
+
+Received: TypeAlias = bytes | RemoteError | Unanswered | Held
+"""A message as it came, or the error of one that could not be read.
+
+On a client it may be `Unanswered` or `Held`.
+"""
 
 
 class MessageWriter(Protocol):

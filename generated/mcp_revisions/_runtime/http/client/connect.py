@@ -1,15 +1,16 @@
 """Connections to a server over HTTP, by its URL."""
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, Final, TypeVar, Unpack, overload
+from typing import Final, TypeVar, Unpack, overload
 
 from ...client.base import ClientBase
 from ...client.connect import Connecting, ConnectOptions, RevisionModule
 from ...client.targets import Connector, Newest
 from ...transports.base import Opener, Transport
+from ..httpx2 import HttpClient, httpx2, trust
 from ..sse import LARGEST
-from .http_client import HttpClient, HttpWire, httpx2
+from .authorization import AuthorizingClient, HttpAuthorization
+from .http_client import URL, HttpWire
 from .state import Reconnection
 from .transport import HttpTransport
 
@@ -31,6 +32,7 @@ class HttpSettings(ConnectOptions, total=False):
     http: HttpClient | None
     headers: Mapping[str, str] | None
     reconnection: Reconnection
+    auth: HttpAuthorization | None
 
 
 def open_http(
@@ -40,6 +42,7 @@ def open_http(
     headers: Mapping[str, str] | None = None,
     limit: int = LARGEST,
     reconnection: Reconnection = _USUAL,
+    auth: HttpAuthorization | None = None,
 ) -> Opener:
     """Return an opener for `connect` of connections to the server at a URL, whatever its revision.
 
@@ -47,11 +50,32 @@ def open_http(
     closed. It should have no read timeout, because a stream may be silent for long. Without it,
     each connection has a client of its own. `headers` go with every request; no request goes to
     another origin. `limit` is the size of the largest answer or event, in bytes; `reconnection` is
-    for broken streams.
+    for broken streams. `auth` authorizes the requests, such as `OAuth`; what it raises, a request
+    ends with, and the time that a user takes to log in does not count for timeouts.
 
     Raises `ImportError` if httpx2 is not installed, and `ValueError` if the URL is not one of HTTP,
-    or a header cannot be sent.
+    a header cannot be sent, or both `headers` and `auth` would authorize.
     """
+    target = _target(url)
+    given = headers or {}
+    _check(given, auth)
+    authorizer = None if auth is None else auth.authorizer(url)
+
+    async def open() -> Transport:
+        client = _client() if http is None else http
+        owned = http is None
+        if authorizer is None:
+            return HttpTransport(HttpWire(client, target, given, limit, owned), reconnection)
+        authorizing = AuthorizingClient(client, authorizer)
+        wire = HttpWire(authorizing, target, given, limit, owned)
+        transport = HttpTransport(wire, reconnection)
+        authorizing.hold = transport.hold
+        return transport
+
+    return open
+
+
+def _target(url: str) -> URL:
     package = httpx2()
     if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"the URL comes first, as text, then the client; {url!r:.80} is no URL")
@@ -63,28 +87,25 @@ def open_http(
         raise ValueError(f"{url!r} is not a URL that begins with http:// or https://")
     if (target.port or 0) > _LAST_PORT:
         raise ValueError(f"{url!r} has a port above {_LAST_PORT}")
-    for name, value in (headers or {}).items():
+    return target
+
+
+def _check(headers: Mapping[str, str], auth: HttpAuthorization | None) -> None:
+    for name, value in headers.items():
         # To send it would fail later, with an error that quotes it, and it may be a secret.
         if value != value.strip() or not value.isprintable():
             raise ValueError(f"the header {name} has spaces around it or control characters")
-
-    async def open() -> Transport:
-        client = http
-        if client is None:
-            # Each stream takes a connection, so their number is not limited here.
-            limits = package.Limits(max_keepalive_connections=20)
-            patience = package.Timeout(None, connect=_CONNECT)
-            client = package.AsyncClient(verify=_trust(), timeout=patience, limits=limits)
-        owned = http is None
-        return HttpTransport(HttpWire(client, target, headers or {}, limit, owned), reconnection)
-
-    return open
+        if auth is not None and name.lower() == "authorization":
+            raise ValueError("the header Authorization is set by auth, and cannot be among headers")
 
 
-@cache
-def _trust() -> Any:
-    """Return the TLS context of the process: to read all certificates takes long."""
-    return httpx2().create_ssl_context()
+def _client() -> HttpClient:
+    package = httpx2()
+    # Each stream takes a connection, so their number is not limited here.
+    limits = package.Limits(max_keepalive_connections=20)
+    patience = package.Timeout(None, connect=_CONNECT)
+    client: HttpClient = package.AsyncClient(verify=trust(), timeout=patience, limits=limits)
+    return client
 
 
 class ConnectHttp(Connector[Newest]):
@@ -120,14 +141,15 @@ class ConnectHttp(Connector[Newest]):
         http: HttpClient | None = None,
         headers: Mapping[str, str] | None = None,
         reconnection: Reconnection = _USUAL,
+        auth: HttpAuthorization | None = None,
         as_: RevisionModule[ClientBase] | None = None,
         **settings: Unpack[ConnectOptions],
     ) -> Connecting[ClientBase]:
         """Connect to the server at a URL, with the settings of `connect` and those below.
 
         The revision of the server is detected, also that of a server of HTTP+SSE. See `open_http`
-        for `http`, `headers` and `reconnection`. Raises what `connect` raises, and `HttpError` if
-        the server answers with nothing but an HTTP status.
+        for `http`, `headers`, `reconnection` and `auth`. Raises what `connect` raises, what `auth`
+        raises, and `HttpError` if the server answers with nothing but an HTTP status.
         """
-        opener = open_http(url, http=http, headers=headers, reconnection=reconnection)
+        opener = open_http(url, http=http, headers=headers, reconnection=reconnection, auth=auth)
         return self.through(opener, clients, as_, **settings)

@@ -2,20 +2,17 @@
 
 Every failure of the network is a `Disconnected`. Nothing is ever sent to another origin than that
 of the server's URL, because it would reveal a message, a session id or a token.
-
-httpx2 is imported by name when a connection is made: programs without HTTP need not have it, nor do
-type checkers.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from importlib import import_module
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ...core.connection_errors import Disconnected
 from ...core.errors import RemoteError
 from .. import headers as fields
 from .. import sse
+from ..httpx2 import HttpClient, httpx2
 
 # These are classes of httpx2.
 URL: TypeAlias = Any
@@ -27,24 +24,6 @@ _MOST_REDIRECTS: Final = 5
 
 # How much of the body of an error is read, in bytes.
 _LARGEST_REFUSAL: Final = 1024 * 1024
-
-
-class HttpClient(Protocol):
-    """An `httpx2.AsyncClient`, as far as it is used here."""
-
-    def build_request(self, method: str, url: Any, *, content: Any, headers: Any) -> Any: ...
-
-    async def send(self, request: Any, *, stream: bool, follow_redirects: bool) -> Any: ...
-
-    async def aclose(self) -> None: ...
-
-
-def httpx2() -> Any:
-    """Return the package; raise `ImportError`, which says what to do, if it is not installed."""
-    try:
-        return import_module("httpx2")
-    except ImportError:
-        raise ImportError("HTTP needs the package httpx2: pip install httpx2") from None
 
 
 class HttpReply:

@@ -14,7 +14,7 @@ from typing import Final
 from ...core.connection_errors import Disconnected, HttpError
 from ...core.errors import InvalidAnswer, McpError, RemoteError, RequestId
 from ...core.middleware import OVER_HTTP
-from ...transports.base import Unanswered
+from ...transports.base import Held, Unanswered
 from .. import headers as fields
 from ..sse import Event
 from .http_client import URL, HttpWire
@@ -185,21 +185,27 @@ class LegacySseTransport:
     Compatibility".
     """
 
-    __slots__ = ("_endpoint", "_state", "_task")
+    __slots__ = ("_endpoint", "_held", "_state", "_task", "_was_held")
 
     def __init__(self, state: ClientState) -> None:
         self._state = state
         self._endpoint: asyncio.Future[URL] = asyncio.get_running_loop().create_future()
+        self._held = self._was_held = False
         self._task = state.tasks.start(self._run())
 
     async def found(self) -> None:
         """Wait until the endpoint is known; raise `Disconnected`, which says why it is not."""
-        try:
-            async with asyncio.timeout(_ENDPOINT):
-                await asyncio.shield(self._endpoint)
-        except TimeoutError:
-            self._task.cancel()
-            raise Disconnected(f"GET brought no event within {_ENDPOINT:g} s") from None
+        while not self._endpoint.done():
+            self._was_held = self._held
+            await asyncio.wait({self._endpoint}, timeout=_ENDPOINT)
+            if not self._endpoint.done() and not self._was_held:
+                self._task.cancel()
+                raise Disconnected(f"GET brought no event within {_ENDPOINT:g} s")
+        self._endpoint.result()
+
+    def hold(self, held: bool) -> None:
+        """Let the time in which the endpoint has to come stand still, or begin anew."""
+        self._held, self._was_held = held, True
 
     async def _run(self) -> None:
         gone = Disconnected("the server has ended its stream")
@@ -257,6 +263,7 @@ class HttpTransport:
         self.hand_over: Final = self._state.inbox.hand_over
         self._session = RenewableSession(self._state)
         self._legacy: LegacySseTransport | None = None
+        self._trying: tuple[LegacySseTransport, RequestId] | None = None
         self._running: dict[RequestId, tuple[Message, Task[None]]] = {}
         self._ending: Task[None] | None = None
 
@@ -275,6 +282,15 @@ class HttpTransport:
                 await self._cancel(message)
             else:
                 await self._post(message)
+
+    def hold(self, id: RequestId | None, held: bool) -> None:
+        """Take note that a request is held, or that it is no more; see `Held`."""
+        if id is None and self._trying is not None:
+            # The stream of HTTP+SSE, without which the request cannot be sent.
+            legacy, id = self._trying
+            legacy.hold(held)
+        if id is not None:
+            self._state.inbox.put(Held(id, held))
 
     # Requests.
 
@@ -309,6 +325,7 @@ class HttpTransport:
     async def _try_legacy(self, message: Message, refusal: RefusedPost) -> RefusedPost | None:
         """Change to HTTP+SSE; return what refuses the request if the server does not have it."""
         legacy = LegacySseTransport(self._state)
+        self._trying = legacy, message.id
         try:
             await legacy.found()
         except Disconnected as error:
@@ -319,6 +336,8 @@ class HttpTransport:
                 return RefusedPost(Unanswered(message.id, failed))
             # An error of the protocol says more than the failed search for an older transport.
             return refusal
+        finally:
+            self._trying = None
         self._legacy = legacy
         await legacy.post(message)
         return None

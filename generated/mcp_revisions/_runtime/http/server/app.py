@@ -25,8 +25,10 @@ from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send, check_post
 from .cors import CrossOrigin
 from .legacy_sse import LegacySse
 from .options import HttpOptions
+from .resource_metadata import tell_anybody
 from .routes import Route, RouteResponse, Routes
-from .servers import cannot_begin
+from .scope_check import check_known
+from .sessions.servers import cannot_begin
 from .state import HttpState
 from .stateful import StatefulHttp
 from .stateless import StatelessHttp
@@ -38,12 +40,6 @@ _USUAL_HTTP: Final = HttpOptions()
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _ANY: Final = "*"
-
-# Pages of any origin may read where to get a token.
-_ANYBODY: Final = tuple(
-    (b"access-control-allow-" + what, value)
-    for what, value in ((b"origin", b"*"), (b"methods", b"GET"), (b"headers", b"*"))
-)
 
 _KNOWN: Final = 1000
 _LONGEST: Final = 300
@@ -68,8 +64,8 @@ def http_app(
     `servers` and `revisions` are those of `serve`. Where a class is given, each session gets a
     server of its own; all requests of the stateless era share one. Lifespans are entered with that
     of the ASGI server, or else with the first request. `routes` are served beside the endpoint.
-    Raise `ValueError` if no server is given, or two of the same revision, and for routes that clash
-    or want tokens that nobody checks.
+    Raise `ValueError` if no server is given, or two of the same revision, for routes that clash,
+    for what wants tokens that nobody checks, and for scopes of a method that there is not.
     """
     given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     if not given or len({server.TABLE.revision for server in given}) < len(given):
@@ -77,10 +73,27 @@ def http_app(
     all_spoken = revisions_spoken(given, revisions)
     spoken = None if all_spoken is None else tuple(all_spoken)
     beside = [*routes, *_routes_of(given)]
-    for route in beside:
-        if route.authenticated and http.authentication is None:
-            raise ValueError(f"{route} wants a token: give HttpOptions(authentication=...)")
+    if http.authentication is None:
+        _check_no_tokens(given, beside)
+    else:
+        check_known(http.authentication.method_scopes, given)
     return HttpApp(given, spoken, options, http, beside)
+
+
+def _check_no_tokens(servers: Iterable[Server], routes: Iterable[Route]) -> None:
+    """Raise `ValueError` for what wants a token, which nobody checks."""
+    advice = "give HttpOptions(authentication=...)"
+    for route in routes:
+        if route.authenticated:
+            raise ValueError(f"{route} wants a token: {advice}")
+    for server in servers:
+        if isinstance(server, type):
+            # Each session is to get an object of it.
+            name, wants = server.__name__, server.__mcp_wants_scopes__
+        else:
+            name, wants = type(server).__name__, server.__mcp_runtime__.wants_scopes
+        if wants:
+            raise ValueError(f"{name} has what needs scopes of a token: {advice}")
 
 
 def _routes_of(servers: Iterable[Server]) -> Iterator[Route]:
@@ -111,7 +124,7 @@ class HttpApp:
         self._unchecked: dict[str, _Handler] = {}
         """What is said to everybody, by path: where to get a token, and whether this works."""
         if http.authentication is not None and (resource := http.authentication.resource):
-            metadata = partial(_tell_anybody, resource.to_json())
+            metadata = partial(tell_anybody, resource.to_json())
             self._unchecked = dict.fromkeys(resource.paths, metadata)
         self._cross_origin: CrossOrigin | None = None
         if http.cors is not None:
@@ -142,9 +155,8 @@ class HttpApp:
             else:
                 handle = self._handler(exchange)
                 if self.http.authentication is not None and not self._is_open(exchange):
-                    token = exchange.field(b"authorization")
-                    sender = await self.http.authentication.principal(token)
-                    exchange.principal, exchange.authenticated = sender.id, sender
+                    check = self.http.authentication.authenticate
+                    exchange.principal = await check(exchange, self.http.path)
                 await handle(exchange)
         except (HttpRefusal, RemoteError) as error:
             error.__traceback__ = None  # which holds on to this frame
@@ -369,10 +381,6 @@ async def _connected(state: HttpState) -> None:
     except Exception as error:
         why = f"what workers share cannot be used: {type(error).__name__}: {error}"
         raise LifespanError(why) from error
-
-
-def _tell_anybody(metadata: bytes, exchange: HttpExchange) -> Awaitable[None]:
-    return exchange.respond(200, metadata, _ANYBODY)
 
 
 async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> None:

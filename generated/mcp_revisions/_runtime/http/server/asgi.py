@@ -12,7 +12,7 @@ from inspect import iscoroutine
 from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
-from ...core.http_request import HttpRequest, Principal
+from ...core.http_request import HttpRequest, Principal, id_of
 from ...core.tasks import resumed
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
@@ -105,10 +105,8 @@ class HttpExchange:
     """The header fields by name, in lower case."""
     version: str | None = field(init=False)
     """The revision that the header names, if it does."""
-    principal: str | None = None
-    """The id of who was authenticated."""
-    authenticated: Principal | None = None
-    """The same with their scopes."""
+    principal: Principal | None = None
+    """Who was authenticated."""
     _watch: TimerHandle | Task[None] | None = None
     taken: int = 0
     """The bytes that `Bodies` counts for it."""
@@ -134,8 +132,12 @@ class HttpExchange:
         return None if value is None else value.decode("latin-1").strip(" \t")
 
     @property
+    def principal_id(self) -> str | None:
+        return id_of(self.principal)
+
+    @property
     def request(self) -> HttpRequest:
-        return HttpRequest(self.scope, self.path, self.authenticated)
+        return HttpRequest(self.scope, self.path, self.principal)
 
     async def gone(self) -> None:
         """Wait until the client has closed the connection, once the body was read."""
@@ -158,6 +160,17 @@ class HttpExchange:
     def unwatch(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
+
+    def add(self, fields: Iterable[Field]) -> None:
+        """Add header fields to the response, whatever that is."""
+        more, send = tuple(fields), self._send
+
+        def sending(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *more]}
+            return send(message)
+
+        self._send = sending
 
     def respond(self, status: int, body: bytes = b"", fields: Iterable[Field] = ()) -> Work:
         """Return what sends a whole response; its body is JSON."""

@@ -14,13 +14,16 @@ from .. import headers
 from .asgi import Field, HttpExchange, Message, Scope, Send
 
 _SENT: Final = (
-    *("accept", "authorization", "content-type", headers.LAST_EVENT_ID),
+    *("accept", "authorization", "content-type", "dpop", headers.LAST_EVENT_ID),
     *(headers.METHOD, headers.NAME, headers.PROTOCOL_VERSION, headers.SESSION_ID),
 )
 """The fields that a client of any revision sends; `mcp-param-*` come beside them."""
 _PARAM: Final = re.compile(r"mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+")
 
-_READ: Final = (headers.PROTOCOL_VERSION, headers.SESSION_ID, "retry-after", "www-authenticate")
+_READ: Final = (
+    *("dpop-nonce", headers.PROTOCOL_VERSION, headers.SESSION_ID),
+    *("retry-after", "www-authenticate"),
+)
 
 _ALLOW_ORIGIN: Final = b"access-control-allow-origin"
 _ORIGIN: Final = b"origin"

@@ -5,20 +5,31 @@ stream (2024-11-05, basic/transports, "HTTP with SSE").
 """
 
 from asyncio import wait
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 from urllib.parse import parse_qs, quote
 
+from ...connection import INITIALIZED
+from ...core.errors import RemoteError
+from ...core.http_request import Principal, id_of
 from ...core.middleware import OVER_HTTP
 from ...core.tasks import Signal
-from ...server.serve import serve_views
+from ...messages import jsonrpc
+from ...messages.jsonrpc import Batch, Call
+from ...rules import server_negotiation
+from ...server.base import ServerBase
+from ...server.connection import ServerConnection
+from ...server.serve import Router, serve_views
 from ...transports.base import Received
 from .. import headers
 from ..sse import written
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
-from .sessions import new_id
+from .sessions.registry import new_id
 from .state import HttpState
+
+_BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
+"""What may come before the handshake is complete."""
 
 _QUERY: Final = "session_id"
 
@@ -37,16 +48,20 @@ class LegacySse:
     async def open(self, exchange: HttpExchange) -> None:
         """Serve one client until it closes its stream; raise `HttpRefusal`."""
         check_accept(exchange.fields.get(b"accept", b""), headers.EVENTS)
-        state, principal = self._state, exchange.principal
+        state = self._state
         state.check_streams()
         views = state.handshake_views()
         response = EventResponse(exchange, state.keep_alive)
         id = new_id()
-        transport = self._transports[id] = _SseTransport(response, principal)
+        transport = self._transports[id] = _SseTransport(
+            response, exchange.principal, views.handlers
+        )
         path = quote(exchange.scope.get("root_path", "") + state.http.old_messages_path)
         try:
             await response.write(written(f"{path}?{_QUERY}={id}".encode(), event="endpoint"))
-            serving = state.tasks.start(serve_views(views, transport, state.options, principal))
+            serving = state.tasks.start(
+                serve_views(views, transport, state.options, transport.begin)
+            )
             await response.until_over(serving)
             await transport.close()
             await wait([serving])
@@ -60,14 +75,39 @@ class LegacySse:
         query = exchange.scope.get("query_string", b"").decode("latin-1")
         (id,) = parse_qs(query).get(_QUERY, [""])[:1]
         transport = self._transports.get(id)
-        if transport is None or transport.principal != exchange.principal:
+        if transport is None or transport.principal_id != exchange.principal_id:
             raise HttpRefusal(404, "There is no such session; open a stream first")
         bodies = self._state.bodies
         try:
-            transport.take(await bodies.read(exchange))
+            body = await bodies.read(exchange)
+            await self._check_scopes(transport, body, exchange)
+            transport.take(body)
         finally:
             bodies.done(exchange)
         await exchange.respond(202)
+
+    async def _check_scopes(
+        self, transport: "_SseTransport", body: bytes, exchange: HttpExchange
+    ) -> None:
+        """Raise `HttpRefusal` for what is posted without the scopes that it needs."""
+        transport.authenticated(exchange.principal)
+        scopes, connection = self._state.scopes, transport.handshaken
+        if connection is not None and not scopes.asks(connection):
+            return
+        try:
+            message = jsonrpc.read(body)
+        except RemoteError:
+            return  # to which the router gives the answer
+        members = message.members if isinstance(message, Batch) else [message]
+        calls = [one for one in members if isinstance(one, Call)]
+        if connection is None:
+            # Only then it is known what there is for whom.
+            wants = any(one.__mcp_runtime__.wants_scopes for one in transport.servers)
+            if wants and any(call.method not in _BEFORE for call in calls):
+                raise HttpRefusal(400, "The handshake is not complete; begin with initialize")
+            scopes.check_methods(calls, exchange)
+        else:
+            await scopes.check(connection, calls, exchange, None)
 
 
 class _SseTransport:
@@ -75,13 +115,35 @@ class _SseTransport:
 
     network: Final = OVER_HTTP
 
-    def __init__(self, response: EventResponse, principal: str | None) -> None:
-        self.principal = principal
+    def __init__(
+        self,
+        response: EventResponse,
+        principal: Principal | None,
+        servers: Iterable[ServerBase[Any]],
+    ) -> None:
+        self.principal_id = id_of(principal)
+        self.servers = tuple(servers)
+        self._principal = principal
+        self._router: Router | None = None
         self._response = response
         self._messages: list[bytes] = []
         self._waiting = 0
         self._changed = Signal()
         self._closed = False
+
+    @property
+    def handshaken(self) -> ServerConnection | None:
+        return None if self._router is None else self._router.handshaken
+
+    def begin(self, router: Router) -> None:
+        self._router = router
+        router.authenticated(self._principal)
+
+    def authenticated(self, principal: Principal | None) -> None:
+        """Take note of who has posted, whose token may allow something else by now."""
+        self._principal = principal
+        if self._router is not None:
+            self._router.authenticated(principal)
 
     def take(self, message: bytes) -> None:
         """Take in a message that was posted; raise `HttpRefusal` if too much waits already."""

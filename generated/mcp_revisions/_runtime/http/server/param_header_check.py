@@ -41,7 +41,7 @@ class _Listed(NamedTuple):
 _NOTHING: Final = _Listed({}, 0, 0.0)
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
-"""For whom a list is good: revision, principal, and what the client can do."""
+"""For whom a list is good: revision, id of the principal, and what the client can do."""
 
 
 class ToolHeaders:
@@ -64,7 +64,7 @@ class ToolHeaders:
         # Each request of the stateless era has them, or it was refused before.
         declared = to_json(call.request.meta[CLIENT_CAPABILITIES])
         digest = declared if len(declared) <= _SHORT else sha256(declared).digest()
-        key = connection.endpoint.connection.table.revision, exchange.principal, digest
+        key = connection.endpoint.connection.table.revision, exchange.principal_id, digest
         listed = self._known(connection, key)
         if listed is not None and not listed.tools:
             return None

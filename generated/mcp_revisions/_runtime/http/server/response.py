@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from ...core import errors
 from ...core.connection_errors import StatusError
-from ...core.http_request import HttpRequest
+from ...core.http_request import HttpRequest, Principal
+from ...core.oauth_scopes import InsufficientScope
 from ...core.tasks import resumed
 from ...messages.jsonrpc import Batch, Call, Parsed
 from ...rpc.endpoint import Endpoint
@@ -21,9 +22,9 @@ from ...rpc.send_queue import MessageSink, NullSink
 from ...server.connection import BoundServer, ServerConnection
 from .asgi import Field, HttpExchange, fields_of
 from .event_stream import EventResponse
-from .request_streams import LoggedStream, Stream, StreamQueue
-from .session_streams import StreamSink
-from .sessions import HttpSession
+from .sessions.registry import HttpSession
+from .sessions.request_streams import LoggedStream, Stream, StreamQueue
+from .sessions.streams import StreamSink
 from .state import HttpState
 
 HANDSHAKE: Final[Mapping[int, int]] = {
@@ -70,7 +71,7 @@ class HttpResponse(StreamSink):
         return self._queue is not None and self._queue.queue.full
 
     @property
-    def principal(self) -> str | None:
+    def principal(self) -> Principal | None:
         return self.exchange.principal
 
     @property
@@ -150,6 +151,8 @@ class HttpResponse(StreamSink):
         status, fields = self._statuses.get(error.code, 200), list[Field]()
         if isinstance(error, StatusError):
             status, fields = error.status, fields_of(error.headers)
+        if isinstance(error, InsufficientScope):
+            fields += self._state.scopes.challenge(self.exchange, error)
         return self.exchange.respond(status, data, fields)
 
     async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:

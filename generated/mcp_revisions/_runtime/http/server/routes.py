@@ -12,6 +12,7 @@ from pydantic_core import from_json, to_json
 from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, PARSE_ERROR, LocalError, RemoteError
 from ...core.http_request import HttpRequest
+from ...core.oauth_scopes import InsufficientScope
 from ...server.base import ServerBase
 from .. import headers
 from .asgi import (
@@ -37,7 +38,7 @@ class RouteRequest(HttpRequest):
     """The request of a route, with its body."""
 
     def __init__(self, exchange: HttpExchange, body: bytes, server: Any) -> None:
-        super().__init__(exchange.scope, exchange.path, exchange.authenticated)
+        super().__init__(exchange.scope, exchange.path, exchange.principal)
         self.body: Final = body
         self._server = server
 
@@ -190,6 +191,8 @@ class Route:
             await exchange.send(*result.messages(exchange.scope["method"]))
         except HttpRefusal:
             raise
+        except InsufficientScope as error:
+            raise state.scopes.refusal(exchange, error) from None
         except Exception as error:
             _log.exception("%s failed", self)
             raise HttpRefusal(500, "Internal error", code=INTERNAL_ERROR) from error

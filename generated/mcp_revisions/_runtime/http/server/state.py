@@ -14,16 +14,17 @@ from ...core.connection_errors import Disconnected
 from ...core.options import Options
 from ...core.revision import Revision
 from ...core.tasks import Signal
-from ...rpc.jobs import Jobs
+from ...rpc.jobs import Jobs, Work
 from ...server.connection import ServerConnection
 from ...server.serve import Server
 from .asgi import Bodies, HttpExchange, HttpRefusal
 from .event_stream import KeepAlive
 from .options import HttpOptions
 from .param_header_check import ToolHeaders
-from .servers import HttpServers
-from .sessions import SessionRegistry
-from .shared_sessions import SharedSessions
+from .scope_check import ScopeCheck
+from .sessions.registry import SessionRegistry
+from .sessions.servers import HttpServers
+from .sessions.shared import SharedSessions
 
 _log: Final = getLogger(__name__)
 
@@ -43,6 +44,7 @@ class HttpState(HttpServers):
         self.bodies = Bodies(http.max_body, http.max_bodies, http.body_timeout)
         self.sessions = SessionRegistry(self) if http.shared is None else SharedSessions(self)
         self.tool_headers = ToolHeaders(http.header_lifetime)
+        self.scopes = ScopeCheck(http.authentication)
         self.connections: dict[ServerConnection, None] = {}
         """The connections outside of sessions: of one request, or of all in a revision."""
         self.working = 0
@@ -67,6 +69,20 @@ class HttpState(HttpServers):
         """Raise `HttpRefusal` if too many streams are open."""
         if len(self.keep_alive) >= self.http.max_streams:
             raise HttpRefusal.for_now("Too many streams")
+
+    async def after(self, check: Work, work: Work) -> None:
+        """Do `work` after a check, which counts as a request; its exceptions are raised."""
+        self.working += 1
+        try:
+            await check
+        except BaseException:
+            work.close()
+            raise
+        finally:
+            self.working -= 1
+            if self.closing:
+                self.ended.ring()
+        await work
 
     def go_on(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
         """Count a request and its body until all of its handlers have ended."""

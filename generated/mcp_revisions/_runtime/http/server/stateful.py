@@ -18,9 +18,9 @@ from .. import headers
 from .asgi import Field, HttpExchange, HttpRefusal, check_accept
 from .event_stream import EventResponse
 from .response import HANDSHAKE, HttpResponse, single_request
-from .session_record import CHOICES
-from .session_streams import NO_SESSION
-from .sessions import HttpSession, new_id
+from .sessions.record import CHOICES
+from .sessions.registry import HttpSession, new_id
+from .sessions.streams import NO_SESSION
 from .state import HttpState
 
 _log: Final = getLogger(__name__)
@@ -55,7 +55,7 @@ class StatefulHttp:
         session.under_way += 1
         is_open = session.connection.endpoint.connection.is_open
         if call is not None and call.method in CHOICES and session.copy is not None:
-            session.copy.note_choice()
+            session.copy.require_announcement()
         try:
             response = HttpResponse(exchange, self._state, HANDSHAKE, is_open, session, message)
             await self._work(message, session.connection, response, session)
@@ -100,6 +100,7 @@ class StatefulHttp:
     async def _begin(self, exchange: HttpExchange, call: Call) -> None:
         self._check_version(exchange, None)
         state, fields = self._state, list[Field]()
+        state.scopes.check_methods([call], exchange)
         revision = server_negotiation.answer_initialize(call.params, state.offer, call.id)
         bound_server = state.bound_server(revision, own=state.http.sessions)
         connection, answer = bound_server.initialize(call, state.options)
@@ -122,8 +123,10 @@ class StatefulHttp:
         except EngineUnavailable as error:
             raise _away(error) from None
         # Who is somebody else learns no more than who knows no session.
-        if session is None or session.principal != exchange.principal:
+        if session is None or session.principal_id != exchange.principal_id:
             raise HttpRefusal(404, NO_SESSION)
+        # Each request has a token, and so scopes, of its own.
+        session.connection.endpoint.principal = exchange.principal
         if exchange.version != session.revision:
             self._check_version(exchange, session.revision)
         return session
@@ -165,9 +168,13 @@ class StatefulHttp:
         Raise `HttpRefusal`, and `RemoteError` for a batch that may not be.
         """
         endpoint, check_room = connection.endpoint, self._state.check_room
+        scopes, exchange = self._state.scopes, response.exchange
         if isinstance(message, Call) and message.id is not None:
             check_room(endpoint.jobs)
-            return response.serve(endpoint.attend(message, response))
+            check = None
+            if scopes.asks(connection):
+                check = scopes.check(connection, [message], exchange, response)
+            return response.serve(endpoint.attend(message, response, check))
         most = self._state.options.max_waiting
         if isinstance(message, Batch) and len(message.values) > most:
             raise InvalidRequest(f"a batch of more than {most}")
@@ -180,7 +187,10 @@ class StatefulHttp:
         methods = [call.method for call in calls if call.method != CANCELLED]
         if not asks and not connection.handlers.keys().isdisjoint(methods):
             check_room()
-        return self._take_in(message, endpoint, response, session, asks=asks)
+        work = self._take_in(message, endpoint, response, session, asks=asks)
+        if not scopes.asks(connection):
+            return work
+        return self._state.after(scopes.check(connection, calls, exchange, response), work)
 
     async def _take_in(
         self,

@@ -70,9 +70,21 @@ class StatelessHttp:
             return response.answer(data or b"", event.error)
         job = Job(event, response)
         check = None
-        if call.method == _CALL:
+        if self._state.scopes.asks(connection):
+            check = self._check_scopes(connection, call, job, response)
+        elif call.method == _CALL:
             check = self._state.tool_headers.check(connection, job, response.exchange)
         return response.serve(endpoint.jobs.run(job, check), partial(endpoint.jobs.cancel, job))
+
+    async def _check_scopes(
+        self, connection: ServerConnection, call: Call, job: Job, response: HttpResponse
+    ) -> None:
+        """Do this before what tells how a tool is called."""
+        await self._state.scopes.check(connection, [call], response.exchange, response)
+        if call.method == _CALL:
+            check = self._state.tool_headers.check(connection, job, response.exchange)
+            if check is not None:
+                await check
 
     def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
         method, version, id, offer = call.method, exchange.version, call.id, self._state.offer
