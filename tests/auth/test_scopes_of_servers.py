@@ -414,6 +414,32 @@ async def test_middleware_that_puts_another_name_in_its_place_goes_round_nothing
         assert text_in(await session.call("look")) == "put"
 
 
+async def test_middleware_that_names_another_item_to_complete_goes_round_nothing() -> None:
+    made, outer = shop(OLD), app(OLD)
+    outer.mount("a", made)
+
+    async def rename(call: Any, next: Any) -> Any:
+        if call.method == "completion/complete":
+            meant = call.params.ref.model_copy(update={"uri": "log://{day}"})
+            call = call.replace(params=call.params.model_copy(update={"ref": meant}))
+        return await next(call)
+
+    made.middleware = [rename]
+    argument = {"name": "day", "value": "M"}
+    for server, uri in ((made, "log://other"), (outer, "log://a/all")):
+        about = {"type": "ref/resource", "uri": uri}
+        async with site_of(server) as site:
+            ask = await asker(site, "in a session")
+            with case(uri):
+                refused = await ask({"all"}, "completion/complete", ref=about, argument=argument)
+                assert refused.status_code == 403, refused.text
+                assert 'scope="day"' in challenged(refused)[0]
+                given = await ask(
+                    {"all", "day"}, "completion/complete", ref=about, argument=argument
+                )
+                assert given.json()["result"]["completion"]["values"] == ["Monday"]
+
+
 async def test_nothing_is_looked_for_in_a_request_that_names_nothing() -> None:
     wrong: list[Any] = [None, 1, [], {}, {"uri": 1}, {"name": ["put"]}]
     async with site_of(shop(OLD)) as site:
