@@ -162,6 +162,16 @@ async def test_while_tokens_cannot_be_verified_clients_are_told_when_to_come_bac
     assert "the keys cannot be fetched" in caplog.text and READING not in caplog.text
 
 
+async def test_nobody_fills_the_log_while_tokens_cannot_be_verified(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    guard = judging(pkg.VerifierUnavailable("the keys cannot be fetched"))
+    async with serving(ours(), pkg.REVISIONS, authentication=guard) as site:
+        for _ in range(30):
+            assert (await site.post(hello(), bearing(READING))).status_code == 503
+    assert 0 < caplog.text.count("the keys cannot be fetched") < 10
+
+
 @pytest.mark.shows("SC-11")
 async def test_a_scope_that_implies_others_is_enough() -> None:
     implied = {"write": {"read", "list"}, "read": {"list"}}
