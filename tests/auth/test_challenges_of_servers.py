@@ -1,6 +1,7 @@
 """What a server answers whose token is missing, malformed, bad or bound to a key."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from itertools import product
 from typing import Any
 
@@ -18,7 +19,7 @@ from support.auth.guarding import (
     challenged,
     guarded,
 )
-from support.http.serving import serving
+from support.http.serving import booted, calling, serving
 from support.revisions import OLD, REVISIONS, STATELESS
 from support.sessions.talking import hello, pkg, tools
 from support.tables import case
@@ -160,6 +161,41 @@ async def test_while_tokens_cannot_be_verified_clients_are_told_when_to_come_bac
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "7")
     assert challenged(refused) == [] and "keys" not in refused.text
     assert "the keys cannot be fetched" in caplog.text and READING not in caplog.text
+
+
+async def test_what_verifies_tokens_has_what_the_lifespan_of_the_server_opens() -> None:
+    opened: list[str] = []
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncGenerator[None, None]:
+        opened.append("lifespan")
+        yield
+
+    async def verify(token: str) -> pkg.Principal:
+        if not opened:
+            raise pkg.VerifierUnavailable("not connected")
+        return TOKENS[token]
+
+    for way in ("on", "off"):
+        opened.clear()
+        mcp = pkg.load(OLD)
+        made = mcp.App("one", lifespan=lifespan)
+        app = made.http(http=pkg.HttpOptions(authentication=guarded(verify=verify)))
+        async with booted(app, lifespan=way) as port, calling(port) as site:
+            with case(way):
+                assert (await site.post(hello(), bearing(READING))).status_code == 200
+                assert opened == ["lifespan"]
+            await app.close()
+
+
+async def test_nobody_fills_the_log_while_tokens_cannot_be_verified(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    guard = judging(pkg.VerifierUnavailable("the keys cannot be fetched"))
+    async with serving(ours(), pkg.REVISIONS, authentication=guard) as site:
+        for _ in range(30):
+            assert (await site.post(hello(), bearing(READING))).status_code == 503
+    assert 0 < caplog.text.count("the keys cannot be fetched") < 10
 
 
 @pytest.mark.shows("SC-11")

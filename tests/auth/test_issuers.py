@@ -66,11 +66,14 @@ async def test_a_token_of_nobody_who_is_known_is_refused_without_asking() -> Non
 
 async def test_other_tokens_can_be_asked_about() -> None:
     one, two = Issuer(), Issuer(OTHER)
-    two.known["opaque"] = {"active": True, "sub": "ada", "aud": RESOURCE}
+    # Some have dots as JWTs do.
+    opaque = ("opaque", "v4.public.opaque", "a.b.c")
+    two.known = {one: {"active": True, "sub": "ada", "aud": RESOURCE} for one in opaque}
     client = ClientInformation(client_id="a", client_secret="b")
     introspection = Introspection(issuer=OTHER, audience=RESOURCE, client=client, fetch=two.fetch)
     verify: Any = Issuers(jwt_verifier(one), opaque=introspection)
-    assert (await verify("opaque")).id == f"{OTHER}|ada"
+    for token in opaque:
+        assert (await verify(token)).id == f"{OTHER}|ada"
     assert (await verify(one.token())).id == f"{ISSUER}|ada"
     assert all(b"token=ey" not in (request.body or b"") for request in two.asked)
 

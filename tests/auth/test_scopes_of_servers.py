@@ -314,6 +314,27 @@ async def test_a_handler_asks_for_scopes_by_hand() -> None:
                     assert refused.json()["error"]["message"] == 'Not "this"'
 
 
+@pytest.mark.shows("SC-06")
+async def test_what_is_asked_by_hand_is_named_with_what_was_asked_before() -> None:
+    made = app(OLD, "shop")
+
+    async def asks(session: Any) -> str:
+        session.require_scopes("admin")
+        return "done"
+
+    asks.__annotations__["session"] = pkg.load(OLD).Session
+    made.add_tool(asks, scopes={"write"})
+    guard = {"scopes": {"base"}, "method_scopes": {"tools/call": {"call"}}}
+    for way, sessions in WAYS.items():
+        async with site_of(made, sessions=sessions, guard=guard) as site:
+            ask = await asker(site, way, "base")
+            with case(way):
+                refused = await ask({"base", "call", "write"}, "tools/call", name="asks")
+                assert refused.status_code == 403
+                assert 'scope="admin base call write"' in challenged(refused)[0]
+                assert refused.json()["error"]["data"] == {"requiredScopes": ["admin"]}
+
+
 async def test_a_route_asks_for_scopes_by_hand() -> None:
     async def report(request: Any) -> str:
         if "admin" not in request.principal.scopes:
@@ -412,6 +433,32 @@ async def test_middleware_that_puts_another_name_in_its_place_goes_round_nothing
         assert (refused.status_code, 'scope="write"' in challenged(refused)[0]) == (403, True)
         session.headers = {**session.headers, **allowing("write")}
         assert text_in(await session.call("look")) == "put"
+
+
+async def test_middleware_that_names_another_item_to_complete_goes_round_nothing() -> None:
+    made, outer = shop(OLD), app(OLD)
+    outer.mount("a", made)
+
+    async def rename(call: Any, next: Any) -> Any:
+        if call.method == "completion/complete":
+            meant = call.params.ref.model_copy(update={"uri": "log://{day}"})
+            call = call.replace(params=call.params.model_copy(update={"ref": meant}))
+        return await next(call)
+
+    made.middleware = [rename]
+    argument = {"name": "day", "value": "M"}
+    for server, uri in ((made, "log://other"), (outer, "log://a/all")):
+        about = {"type": "ref/resource", "uri": uri}
+        async with site_of(server) as site:
+            ask = await asker(site, "in a session")
+            with case(uri):
+                refused = await ask({"all"}, "completion/complete", ref=about, argument=argument)
+                assert refused.status_code == 403, refused.text
+                assert 'scopes day"' in challenged(refused)[0]
+                given = await ask(
+                    {"all", "day"}, "completion/complete", ref=about, argument=argument
+                )
+                assert given.json()["result"]["completion"]["values"] == ["Monday"]
 
 
 async def test_nothing_is_looked_for_in_a_request_that_names_nothing() -> None:

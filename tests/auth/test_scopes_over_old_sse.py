@@ -69,6 +69,18 @@ async def test_a_batch_is_told_of_all_scopes() -> None:
         assert len(await client.events.take()) == 2
 
 
+async def test_nobody_is_kept_waiting_by_the_check_of_a_large_batch() -> None:
+    spoken, most = "2025-03-26", 10
+    chosen: dict[str, Any] = {"authentication": telling(), "max_waiting": most, "old_sse": True}
+    async with (
+        serving(shop(OLD), pkg.REVISIONS, **chosen) as site,
+        shaken(site, spoken, **allowing("write")) as client,
+    ):
+        batch = [request("tools/call", id, name="put") for id in range(most + 1)]
+        assert (await client.post(batch)).status_code == 400
+        assert (await client.post(batch[:most])).status_code == 202
+
+
 async def test_nothing_goes_round_the_check_before_the_handshake() -> None:
     guard: dict[str, Any] = {"method_scopes": {"initialize": {"begin"}}}
     call = request("tools/call", 2, name="put")

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.core.http_request import Principal
 from mcp_protogen.runtime.http.auth.server.cache import TokenCache
+from mcp_protogen.runtime.http.auth.server.jwt import JwtVerifier
+from mcp_protogen.runtime.http.auth.server.keys import StaticKeys
 from mcp_protogen.runtime.http.server.authentication import TokenRefused, VerifierUnavailable
-from support.auth.issuing import Clock
+from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, with_other_signature
 from support.tables import case
 
 ADA = Principal("ada")
@@ -116,9 +118,43 @@ async def test_a_token_can_be_revoked_until_it_ends() -> None:
     cache.clear()
     assert await outcome(cache, verify, "good") == "The token was revoked"
     assert verify.asked == ["good"]
+    # It may be good for a while after its end, as clocks differ.
     clock.now += 100
+    assert await outcome(cache, verify, "good") == "The token was revoked"
+    clock.now += 300
     assert await outcome(cache, verify, "good") == "ada"
     assert await outcome(cache, verify, "good too") == "The token was revoked"
+
+
+async def test_a_revoked_token_is_not_good_again_with_another_signature() -> None:
+    clock, issuer = Clock(), Issuer()
+    cache = TokenCache(clock=clock)
+    keys = StaticKeys({**KEY.public.jwk, "kid": "first"})
+    verify = JwtVerifier(issuer=ISSUER, audience=RESOURCE, keys=keys, cache=cache, clock=clock)
+    token = issuer.token()
+    other = with_other_signature(token)
+    assert (await verify(other)).id == f"{ISSUER}|ada"
+    cache.revoke(token)
+    for one in (token, other):
+        with pytest.raises(TokenRefused, match="revoked"):
+            await verify(one)
+    assert (await verify(issuer.token(sub="ben"))).id == f"{ISSUER}|ben"
+
+
+async def test_verifiers_with_one_cache_judge_for_themselves() -> None:
+    clock, issuer = Clock(), Issuer()
+    cache = TokenCache(clock=clock)
+    keys = StaticKeys({**KEY.public.jwk, "kid": "first"})
+    ours, theirs = (
+        JwtVerifier(issuer=ISSUER, audience=one, keys=keys, cache=cache, clock=clock)
+        for one in (RESOURCE, "https://other.example/mcp")
+    )
+    token, elsewhere = issuer.token(), issuer.token(aud="https://other.example/mcp")
+    for _ in range(2):
+        assert (await ours(token)).id == (await theirs(elsewhere)).id
+        for verify, wrong in ((theirs, token), (ours, elsewhere)):
+            with pytest.raises(TokenRefused, match="another audience"):
+                await verify(wrong)
 
 
 async def test_a_token_that_is_revoked_while_it_is_verified_is_refused() -> None:

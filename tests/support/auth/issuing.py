@@ -1,7 +1,7 @@
 """An authorization server as those see it who verify its tokens, without sockets."""
 
 import asyncio
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +23,9 @@ KEY: Final = PrivateKey.generated()
 """A key for tests that need no other one."""
 
 _LATER: Final = 3600.0
+
+# FIPS 186-4, appendix D.1.2.3: the order of P-256.
+_ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 
 
 class Clock:
@@ -123,6 +126,15 @@ def forged(header: Mapping[str, Any], claims: Mapping[str, Any], signature: byte
     """A JWT of which each part is as it is given."""
     parts = (dumps(dict(header)).encode(), dumps(dict(claims)).encode(), signature)
     return ".".join(urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
+
+
+def with_other_signature(token: str) -> str:
+    """The same token with the second signature that there is for each by ES256, with no key."""
+    signed, _, encoded = token.rpartition(".")
+    signature = urlsafe_b64decode(encoded + "==")
+    other = _ORDER - int.from_bytes(signature[32:])
+    changed = urlsafe_b64encode(signature[:32] + other.to_bytes(32)).rstrip(b"=")
+    return f"{signed}.{changed.decode()}"
 
 
 def _given(members: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import hmac
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from logging import getLogger
 from time import time
 from typing import Final, Protocol, TypeAlias
@@ -15,11 +16,10 @@ from urllib.parse import quote, urlsplit
 
 from ...core.http_request import Principal
 from ...core.oauth_scopes import NO_SCOPES, checked_scopes, written_scopes
+from ...core.throttle import Throttle
 from .asgi import Field, HttpExchange, HttpRefusal, fields_of
 from .challenge import BEARER, DPOP, challenge, described, is_quotable
 from .protected_resource import ProtectedResource
-
-_log: Final = getLogger(__name__)
 
 Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
 """Judges an access token: whose it is, or None. It has to see to the audience (RFC 8707), too."""
@@ -120,6 +120,12 @@ class Authentication:
     """The `method_scopes` as sets; a method that is not there needs nothing more."""
     schemes: tuple[str, ...] = field(init=False, repr=False)
     """The schemes in which a token counts."""
+    _log: Throttle = field(
+        default_factory=partial(Throttle, getLogger(__name__)),
+        init=False,
+        repr=False,
+        compare=False,
+    )
 
     def __post_init__(self) -> None:
         where = type(self).__name__
@@ -158,7 +164,7 @@ class Authentication:
             status = _STATUSES.get(error.error, 401)
             raise self._refusal(status, str(error), scheme, **refused) from None
         except VerifierUnavailable as error:
-            _log.warning("a token cannot be verified: %s", error)
+            self._log.warning("a token cannot be verified: %s", error)
             why = "Tokens cannot be verified now"
             raise HttpRefusal.for_now(why, error.retry_after) from None
         if self.expand_scopes is not None:

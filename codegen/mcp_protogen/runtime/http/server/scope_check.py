@@ -67,7 +67,7 @@ class ScopeCheck:
     def _refuse_without(
         self, needed: frozenset[str], calls: list[Call], exchange: HttpExchange
     ) -> None:
-        principal = exchange.principal
+        principal, exchange.needed = exchange.principal, needed
         if not needed or (principal is not None and needed <= principal.scopes):
             return
         if self._authentication is not None:
@@ -82,12 +82,18 @@ class ScopeCheck:
         return HttpRefusal(error.status, text, code=code, id=id, data=error.data, fields=fields)
 
     def challenge(self, exchange: HttpExchange, error: InsufficientScope) -> tuple[Field, ...]:
-        """Return the challenge that says what a token needs, if there is one to get."""
+        """Return the challenge that says what a token needs, if there is one to get.
+
+        What handlers ask for by hand is named with what the request was found to need before: some
+        clients get a token for the scopes of the latest challenge, and for no others.
+        """
         if self._authentication is None:
             advice = "give HttpOptions(authentication=...)"
             self._log.warning("something needs scopes, and nobody checks tokens: %s", advice)
             return ()
-        return self._authentication.insufficient(exchange, error.scopes, error.message)
+        return self._authentication.insufficient(
+            exchange, error.scopes | exchange.needed, error.message
+        )
 
 
 def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:

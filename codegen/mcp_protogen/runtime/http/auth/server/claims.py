@@ -4,17 +4,21 @@ RFC 7519, section 4.1; RFC 9068, section 4; 2026-07-28, basic/authorization/secu
 "Access Token Privilege Restriction".
 """
 
+from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from ....core.http_request import Principal
-from ....core.json import is_array
+from ....core.json import JSONObject, is_array, is_object, read_json
 from ...server.authentication import TokenRefused
 
-_LONGEST_LEEWAY: Final = 300.0
+LONGEST_LEEWAY: Final = 300.0
+"""The most that clocks may differ, in seconds."""
 _LATEST: Final = 2**53
+# In characters; no verifier reads more.
+_LONGEST_PART: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +36,8 @@ class ClaimRules:
         # An issuer has no fragment (RFC 8414, section 2), and a URL no vertical bar (RFC 3986).
         if not self.issuer or set("|#") & set(self.issuer):
             raise ValueError(f"{self.issuer!r:.100} is no issuer")
-        if not 0 <= self.leeway <= _LONGEST_LEEWAY:
-            raise ValueError(f"leeway has to be between 0 and {_LONGEST_LEEWAY:.0f} seconds")
+        if not 0 <= self.leeway <= LONGEST_LEEWAY:
+            raise ValueError(f"leeway has to be between 0 and {LONGEST_LEEWAY:.0f} seconds")
 
     def check_times(self, claims: Mapping[str, Any], now: float) -> float | None:
         """Return until when a token counts, if it ends; raise `TokenRefused` if it does not now."""
@@ -65,6 +69,22 @@ class ClaimRules:
             for text in _texts(claims, name):
                 # RFC 6749, section 3.3
                 yield from filter(None, text.split(" "))
+
+
+def unverified_part(token: str, number: int) -> JSONObject | None:
+    """Return the header (0) or the claims (1) of a JWT, which nothing vouches for.
+
+    Return None for a token that is no signed JWT.
+    """
+    parts = token.split(".", 3)
+    if len(parts) != 3 or len(parts[number]) > _LONGEST_PART:
+        return None
+    try:
+        encoded = parts[number].encode("ascii")
+        value: object = read_json(urlsafe_b64decode(encoded + b"=" * (-len(encoded) % 4)))
+    except ValueError:
+        return None
+    return value if is_object(value) else None
 
 
 def numeric_date(value: object) -> float | None:

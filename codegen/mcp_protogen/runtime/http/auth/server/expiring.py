@@ -1,6 +1,7 @@
 """Values that are kept for a while, in memory that is bounded."""
 
 from collections import OrderedDict
+from collections.abc import Hashable
 from typing import Final, Generic, TypeVar
 
 V = TypeVar("V")
@@ -18,12 +19,12 @@ class ExpiringCache(Generic[V]):
         if max_entries <= 0:
             raise ValueError("a cache needs room for one entry at least")
         self.max_entries: Final = max_entries
-        self._entries: OrderedDict[bytes, tuple[V, float]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, tuple[V, float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def get(self, key: bytes, now: float) -> V | None:
+    def get(self, key: Hashable, now: float) -> V | None:
         found = self._entries.get(key)
         if found is None:
             return None
@@ -34,7 +35,7 @@ class ExpiringCache(Generic[V]):
         self._entries.move_to_end(key)
         return value
 
-    def put(self, key: bytes, value: V, until: float, now: float) -> bool:
+    def put(self, key: Hashable, value: V, until: float, now: float) -> bool:
         """Keep a value; return whether one that has not expired had to make room for it."""
         if until <= now:
             self._entries.pop(key, None)
