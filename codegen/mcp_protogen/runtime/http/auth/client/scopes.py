@@ -97,10 +97,16 @@ def count_step_up(
     times = known.step_ups.get(operation, 0)
     adds = not challenged_scopes(refusal) <= _before(known)
     if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
-        raise AuthorizationError(f"{operation or 'A request'} is refused for its scopes for good")
+        raise AuthorizationError(_not_granted(operation, refusal))
     others = {name: count for name, count in known.step_ups.items() if name != operation}
     kept = dict(list(others.items())[-_MOST_OPERATIONS + 1 :])
     return replace(known, step_ups={**kept, operation: times + 1})
+
+
+def _not_granted(operation: str, refusal: Refusal) -> str:
+    needed = " ".join(sorted(challenged_scopes(refusal)))
+    wanted = f", which needs the scopes {needed}" if needed else ""
+    return f"The scopes that were granted are not enough for {operation or 'a request'}{wanted}"
 
 
 def forget_step_ups(known: Authorization, operation: str) -> Authorization:
