@@ -2,13 +2,14 @@
 
     mcp-gen --revision all --with all --out examples/authorization/pkg    # what it imports
     cd examples/authorization
-    npm install && node identity_provider.mjs 9000 http://127.0.0.1:8000/mcp
+    npm install
+    node identity_provider.mjs 9000 http://127.0.0.1:8000/mcp    # in another terminal
     python notes_server.py http://127.0.0.1:9000 --http 8000
 
 The first argument is the issuer of the tokens. `--url` is the URL of the endpoint as clients know
 it, where a proxy has another one; the provider has to issue tokens for exactly that resource.
 With `--ask`, the server asks the provider about each token, as the client `notes-server` with the
-secret in SERVER_SECRET, instead of verifying it by itself. It needs joserfc and httpx2.
+secret in SERVER_SECRET, instead of verifying it by itself. It needs joserfc, httpx2 and uvicorn.
 """
 
 import os
@@ -47,7 +48,7 @@ def list_notes(session: mcp.Session) -> list[str]:
 
 @app.tool(scopes={WRITE})
 def add_note(text: str, session: mcp.Session) -> str:
-    """Add a note; the user is asked for leave to write when this is called first."""
+    """Add a note; the user is asked to allow that when this is called first."""
     notes[owner(session)].append(text)
     return f"This is note {len(notes[owner(session)])}."
 

@@ -225,3 +225,29 @@ async def test_a_server_that_takes_no_token_has_its_user_log_in_once() -> None:
     site = Site(Behaviour(claims={"aud": "https://other.example"}))
     assert await site.call() == 401
     assert len(site.server.asked("authorize")) == 1
+
+
+async def test_a_timeout_inside_of_a_login_starts_no_second_login() -> None:
+    site = Site()
+    assert await site.call() == 200
+    calls: list[asyncio.Task[int]] = []
+
+    async def fetched(request: Fetch) -> None:
+        # This is what a timeout does until its block ends, in this project and in libraries.
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            calls.append(asyncio.create_task(site.call()))
+            for _ in range(3):
+                await asyncio.sleep(0)
+        assert task.uncancel() == 0
+        site.fetched = None
+
+    site.fetched = fetched
+    site.server.tokens.revoked.add(site.resource.accepted[-1].headers["authorization"].split()[1])
+    assert await site.call() == 200
+    assert await asyncio.gather(*calls) == [200]
+    assert len(site.server.asked("token")) == 2

@@ -15,9 +15,11 @@ from support.auth.guarding import (
     RESOURCE,
     TOKENS,
     WRITING,
+    allowing,
     bearing,
     challenged,
     guarded,
+    telling,
 )
 from support.http.serving import booted, calling, serving
 from support.revisions import OLD, REVISIONS, STATELESS
@@ -94,10 +96,15 @@ async def test_a_token_of_too_few_scopes_is_told_of_all_that_are_needed() -> Non
     guard = guarded(resource=RESOURCE, scopes=["write", "read"])
     refused = await answers(guard, bearing(READING))
     assert refused.status_code == 403
-    text = "The token does not reach that far"
+    text = "The token does not have the scopes that are needed"
     assert challenged(refused) == [
         "Bearer " + told("insufficient_scope", text, 'scope="read write"', HELD)
     ]
+    # The same operation gets the same challenge, whichever of the scopes a token has.
+    lacking = telling(resource=RESOURCE, scopes=["write", "read"])
+    for scopes in (("read",), ("write",), ("other",), ()):
+        with case(scopes):
+            assert challenged(await answers(lacking, allowing(*scopes))) == challenged(refused)
     # Who has no token yet is told, too, what to ask for.
     assert challenged(await answers(guard, {})) == [f'Bearer scope="read write", {HELD}']
     assert (await answers(guard, bearing(WRITING))).status_code == 200

@@ -1,11 +1,13 @@
 """JWTs are accepted if they were issued for this server, and refused otherwise."""
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.http_request import Principal
 from mcp_protogen.runtime.http.auth.server.cache import TokenCache
+from mcp_protogen.runtime.http.auth.server.dpop import DPoPProofs
 from mcp_protogen.runtime.http.auth.server.jwt import JwtVerifier
 from mcp_protogen.runtime.http.auth.server.keys import StaticKeys
 from mcp_protogen.runtime.http.auth.signing import InvalidKey, PrivateKey
@@ -45,6 +47,20 @@ async def test_a_token_of_the_issuer_for_this_server_is_accepted() -> None:
     assert principal == Principal(f"{ISSUER}|ada", frozenset({"read", "write"}), {}, until)
     assert principal.claims["client_id"] == "program"
     assert principal.claims["aud"] == RESOURCE
+
+
+def test_what_is_not_installed_is_said_before_any_token_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for package, module, make in [
+        ("joserfc", "joserfc.jwk", lambda: verifier(Issuer())),
+        ("joserfc", "joserfc.jwk", DPoPProofs),
+        ("httpx2", "httpx2", lambda: JwtVerifier(issuer=ISSUER, audience=RESOURCE)),
+    ]:
+        with case((package, make)), monkeypatch.context() as without:
+            without.setitem(sys.modules, module, None)
+            with pytest.raises(ImportError, match=f"pip install {package}"):
+                make()
 
 
 async def test_what_a_token_says_cannot_be_changed_for_the_next_request() -> None:

@@ -3,12 +3,14 @@
 import re
 import sys
 from dataclasses import fields
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import mcp_revisions as package
 import pytest
 from support.auth.guarding import bearing, challenged
+from support.auth.issuing import KEY
 from support.docs.pages import page
 from support.http.serving import booted, calling, text_in
 
@@ -31,31 +33,38 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
-async def test_the_server_lets_in_who_may_call_and_challenges_others(shown: Any) -> None:
+async def test_the_server_lets_in_who_may_call_and_challenges_others(
+    shown: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The keys of the issuer, which it has nowhere.
+    verifier = partial(package.JwtVerifier, keys=package.StaticKeys(KEY.public.jwk))
+    monkeypatch.setattr(package, "JwtVerifier", verifier, raising=False)
     program = shown("server")
+    issued = {"iss": program["ISSUER"], "aud": program["URL"], "exp": 4e9}
+    writing = {**issued, "sub": "ben", "scope": "notes notes:write"}
     known = {
-        "reader": {"sub": "ada", "scope": "notes", "exp": 4e9},
-        "writer": {"sub": "ben", "scope": "notes notes:write", "exp": 4e9},
-        "expired": {"sub": "eve", "scope": "notes notes:write", "exp": 1},
+        "reader": KEY.sign({**issued, "sub": "ada", "scope": "notes"}),
+        "writer": KEY.sign(writing),
+        "expired": KEY.sign({**writing, "exp": 1}),
+        "for another server": KEY.sign({**writing, "aud": "https://other.example/mcp"}),
     }
-
-    async def check(token: str) -> Any:
-        return known.get(token)
-
-    program["check_signature_issuer_audience_and_expiry"] = check
     async with booted(program["asgi"]) as port, calling(port) as site:
 
         async def call(token: str, tool: str, **arguments: str) -> Any:
-            fields = {"host": "mcp.example.com", **bearing(token)}
+            fields = {"host": "mcp.example.com", **bearing(known.get(token, token))}
             return await site.modern("tools/call", name=tool, arguments=arguments, headers=fields)
 
         assert text_in(await call("reader", "count")) == "0"
         refused = await call("reader", "add", text="x")
         assert refused.status_code == 403
         assert 'scope="notes notes:write"' in challenged(refused)[0]
-        assert text_in(await call("writer", "add", text="x")) == "ben"
-        for token in ("expired", "unknown"):
+        assert text_in(await call("writer", "add", text="x")) == f"{program['ISSUER']}|ben"
+        for token in ("expired", "for another server", "unknown"):
             assert (await call(token, "count")).status_code == 401
+        where = "/.well-known/oauth-protected-resource/mcp"
+        assert f'resource_metadata="https://mcp.example.com{where}"' in challenged(refused)[0]
+        document = (await site.http.get(where, headers={"host": "mcp.example.com"})).json()
+        assert document["authorization_servers"] == [program["ISSUER"]]
 
 
 async def test_the_server_below_a_path_says_where_to_get_a_token(shown: Any) -> None:

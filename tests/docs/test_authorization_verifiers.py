@@ -3,12 +3,12 @@
 import inspect
 import re
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
 import pytest
 from support.docs.pages import page, renamed
-from support.http.serving import booted, calling
-from support.sessions.talking import hello, pkg
+from support.sessions.talking import pkg
 from support.tables import case
 
 NAME = "authorization-verifiers.md"
@@ -33,18 +33,7 @@ def options(cls: str) -> dict[str, str]:
     }
 
 
-async def test_the_server_of_the_page_asks_for_tokens_and_says_where_they_are() -> None:
-    async with booted(shown("jwt")["asgi"]) as port, calling(port) as site:
-        refused = await site.post(hello(), {"host": "mcp.example.com"})
-        assert refused.status_code == 401
-        where = "/.well-known/oauth-protected-resource/mcp"
-        challenge = refused.headers["www-authenticate"]
-        assert f'resource_metadata="https://mcp.example.com{where}"' in challenge
-        document = await site.http.get(where, headers={"host": "mcp.example.com"})
-        assert document.json()["authorization_servers"] == ["https://login.example.com"]
-
-
-def test_the_other_programs_of_the_page_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_programs_of_the_page_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTES_SECRET", "a secret")
     for name in re.findall(r"<!-- example: (\w+) -->", page(NAME)):
         with case(name):
@@ -84,3 +73,15 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     for field in fields(pkg.Introspection):
         if field.name in ("max_requests", "timeout"):
             assert re.search(rf"`{field.name}` (seconds )?\({field.default:.0f}\)", said)
+
+
+def test_the_descriptions_of_errors_are_those_of_the_code() -> None:
+    table = page(NAME).split("## What is checked")[1].split("The principal has")[0]
+    descriptions = re.findall(r'"(The [^"]+)"', table)
+    assert len(descriptions) > 8
+    code = "".join(
+        inspect.getsource(import_module(f"{pkg.__name__}._runtime.http.auth.server.{module}"))
+        for module in ("claims", "jwt")
+    )
+    for description in descriptions:
+        assert f'"{description}"' in code

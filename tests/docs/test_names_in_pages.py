@@ -56,9 +56,7 @@ SPACES: Final = [
 # What is no name of the package: fields of headers, JSON, and what stands for the reader's own.
 OTHERS: Final[dict[str, set[str]]] = {
     "authorization-clients.md": {"Authorization", "Authorizer", "authorizer"},
-    "authorization-servers.md": {
-        *("Authorization", "Bearer", "DPoP", "check_signature_issuer_audience_and_expiry"),
-    },
+    "authorization-servers.md": {"Authorization", "Bearer", "DPoP"},
     "connecting.md": {"Authorization", "Weather"},
     # The interfaces of engines are not among the names of a package.
     "many-machines.md": {

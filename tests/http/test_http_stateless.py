@@ -442,6 +442,7 @@ class TestServed:
             )
             assert outcome(tampered) == (200, -32602)
 
+    @pytest.mark.shows("PX-03")
     async def test_SS19_the_state_of_one_principal_is_no_use_to_another(self) -> None:
         names = {"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")}
         meta: JsonObject = {**META, CAPABILITIES: {"sampling": {}}}

@@ -50,6 +50,8 @@ class Fetcher:
 
     With `http` the requests go through a client of the user's, for its proxies or certificates.
     Such a client looks up addresses by itself, so the addresses of names are not checked.
+
+    Raise `ImportError` if httpx2 is not installed and there is no `http`.
     """
 
     __slots__ = ("_http", "_policy", "_resolve")
@@ -61,6 +63,8 @@ class Fetcher:
         *,
         resolve: Resolve = resolved,
     ) -> None:
+        if http is None:
+            httpx2()
         self._policy = policy
         self._http = http
         self._resolve = resolve

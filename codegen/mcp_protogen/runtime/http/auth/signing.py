@@ -244,7 +244,11 @@ def _registry() -> Any:
     return registry
 
 
-@cache
+def check_installed() -> None:
+    """Raise `ImportError`, which says what to do, if joserfc is not installed."""
+    _joserfc("jwk")
+
+
 def _joserfc(module: str) -> Any:
     """Return a module of the package; raise `ImportError`, which says what to do."""
     try:

@@ -171,7 +171,7 @@ class Authentication:
             implied = frozenset(self.expand_scopes(principal.scopes))
             principal = replace(principal, scopes=principal.scopes | implied)
         if not self.needed <= principal.scopes:
-            text = "The token does not reach that far"
+            text = "The token does not have the scopes that are needed"
             raise HttpRefusal(403, text, fields=self.insufficient(exchange, self.needed, text))
         return principal
 

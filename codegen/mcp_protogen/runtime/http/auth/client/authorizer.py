@@ -253,11 +253,13 @@ class _Shared:
         self._lasts: Final = lasts
         self._task: Final = asyncio.ensure_future(work())
         self._waiting = 0
+        self._is_given_up = False
 
     @property
     def is_open(self) -> bool:
         """Return whether the work goes on, in the loop that asks."""
-        ended = self._task.done() or self._task.cancelling()
+        # The task may be `cancelling` for a while and go on: timeouts inside of it cancel it.
+        ended = self._task.done() or self._is_given_up
         return not ended and self._task.get_loop() is asyncio.get_running_loop()
 
     async def ended(self) -> None:
@@ -268,6 +270,7 @@ class _Shared:
         finally:
             self._waiting -= 1
             if not self._waiting and not self._lasts:
+                self._is_given_up = True
                 self._task.cancel()
 
 

@@ -145,7 +145,7 @@ class _Waiting:
     ) -> AuthorizationResponse:
         await asyncio.wait((opening, response), return_when=asyncio.FIRST_COMPLETED)
         if not response.done() and opening.result() is False:
-            text = "no browser could be opened; LoopbackReceiver(open=…) can show the URL otherwise"
+            text = "no browser could be opened: LoopbackReceiver(open=print) shows the URL instead"
             raise AuthorizationError(text)
         return await response
 

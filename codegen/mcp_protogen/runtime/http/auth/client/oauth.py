@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ...client.authorization import Exchange
@@ -17,6 +17,15 @@ from .loopback import LoopbackReceiver
 from .settings import OAuthSettings
 from .storage import MemoryStorage, TokenStorage
 from .user_agent import UserAgent, WebRedirect
+
+_NOT_HTTPS: Final = (
+    "tokens are sent over HTTPS only, or to this machine; to send them to {host} without it, say"
+    " OAuth(fetch_policy=FetchPolicy(trusted_hosts=...))"
+)
+_SEVERAL: Final = (
+    "this OAuth has a secret and is used for several servers: say who may see it, with"
+    " OAuth(issuer=...), or make one OAuth for each server"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,7 +65,7 @@ class OAuth(OAuthSettings):
             policy = self.fetch_policy or FetchPolicy(loopback=on_this_machine)
             trusted = on_this_machine or policy.trusts(parsed)
             if parsed.scheme != "https" and not (parsed.scheme == "http" and trusted):
-                raise ValueError("tokens are sent over HTTPS alone, or to this machine")
+                raise ValueError(_NOT_HTTPS.format(host=host_of(parsed)))
             self._check_secrets(url)
             fetcher = Fetcher(policy, self.http)
             found = self._authorizers[url] = ResourceAuthorizer(self, self, fetcher, url)
@@ -74,7 +83,7 @@ class OAuth(OAuthSettings):
         if self.issuer or (client is not None and client.issuer) or not (static or has_secret):
             return
         if {origin(urlsplit(one)) for one in (url, *self._authorizers)} != {origin(urlsplit(url))}:
-            raise ValueError("an OAuth with a secret needs an issuer, to be for several servers")
+            raise ValueError(_SEVERAL)
 
     def redirected(self, url: str) -> bool:
         """Take the URL that a browser was redirected to, with a `WebRedirect` as `user_agent`.

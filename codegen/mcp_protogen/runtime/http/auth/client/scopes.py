@@ -97,7 +97,7 @@ def count_step_up(
     times = known.step_ups.get(operation, 0)
     adds = not challenged_scopes(refusal) <= _before(known)
     if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
-        raise AuthorizationError(f"{operation or 'A request'} is refused for its scopes for good")
+        raise AuthorizationError(_not_granted(operation, refusal))
     return with_step_up(known, operation)
 
 
@@ -106,6 +106,12 @@ def with_step_up(known: Authorization, operation: str) -> Authorization:
     others = {name: count for name, count in known.step_ups.items() if name != operation}
     kept = dict(list(others.items())[-_MOST_OPERATIONS + 1 :])
     return replace(known, step_ups={**kept, operation: known.step_ups.get(operation, 0) + 1})
+
+
+def _not_granted(operation: str, refusal: Refusal) -> str:
+    needed = " ".join(sorted(challenged_scopes(refusal)))
+    wanted = f", which needs the scopes {needed}" if needed else ""
+    return f"The scopes that were granted are not enough for {operation or 'a request'}{wanted}"
 
 
 def forget_step_ups(known: Authorization, operation: str) -> Authorization:

@@ -138,4 +138,4 @@ async def within(
         async with asyncio.timeout(seconds):
             return await response
     except TimeoutError:
-        raise AuthorizationError(f"nobody logged in within {seconds:g} s") from None
+        raise AuthorizationError(f"the user did not log in within {seconds:g} s") from None

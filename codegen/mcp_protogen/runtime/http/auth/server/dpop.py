@@ -11,7 +11,14 @@ from ....core.errors import InvalidParams
 from ....core.json import is_object
 from ....server.sealed_state import StateSeal
 from ...server.authentication import ProofRequest, TokenRefused
-from ..signing import ALGORITHMS, InvalidJwt, InvalidKey, public_key, read_header
+from ..signing import (
+    ALGORITHMS,
+    InvalidJwt,
+    InvalidKey,
+    check_installed,
+    public_key,
+    read_header,
+)
 from ..urls import origin, split_url
 from .claims import numeric_date
 from .replays import Replays
@@ -38,7 +45,7 @@ class DPoPProofs:
     to have a nonce of the server, which is no older than that. All workers of a server need the
     same `nonce_keys`, of 16 bytes at least: the first one seals, and all of them open.
 
-    Raise `ValueError` for options that are not safe.
+    Raise `ValueError` for options that are not safe, and `ImportError` if joserfc is not installed.
     """
 
     __slots__ = ("_clock", "_max_age", "_replays", "_seal", "algorithms")
@@ -53,6 +60,7 @@ class DPoPProofs:
         nonce_keys: Sequence[bytes] = (),
         clock: Callable[[], float] = time,
     ) -> None:
+        check_installed()
         if isinstance(algorithms, str) or not algorithms or not ALGORITHMS.issuperset(algorithms):
             raise ValueError(f"algorithms have to be some of {', '.join(sorted(ALGORITHMS))}")
         if max_age <= 0 or (nonce_lifetime is not None and nonce_lifetime < 1):

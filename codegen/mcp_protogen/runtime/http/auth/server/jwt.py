@@ -7,7 +7,7 @@ from typing import Final, NoReturn
 
 from ....core.http_request import Principal
 from ...server.authentication import TokenRefused
-from ..signing import ALGORITHMS, InvalidJwt, Jwt, read_header
+from ..signing import ALGORITHMS, InvalidJwt, Jwt, check_installed, read_header
 from .cache import TokenCache
 from .claims import ClaimRules
 from .discovery import Fetching
@@ -23,9 +23,10 @@ class JwtVerifier:
     A token is accepted that is signed with a key of the issuer by one of `algorithms`, is meant for
     `audience`, has not ended, and says whose it is. The id of its principal is that of the issuer
     and its `sub`, or else its `client_id`. Verifying raises `TokenRefused` and
-    `VerifierUnavailable`, and needs joserfc.
+    `VerifierUnavailable`.
 
-    Raise `ValueError` for options that do not go together or are not safe.
+    Raise `ValueError` for options that do not go together or are not safe, and `ImportError` if
+    joserfc is not installed, or httpx2 where it reads the keys by itself.
     """
 
     issuer: str
@@ -54,6 +55,8 @@ class JwtVerifier:
     _keys: Keys = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        # Said when the server starts, and not when the first token comes.
+        check_installed()
         audiences = {self.audience} if isinstance(self.audience, str) else {*self.audience}
         if not audiences or "" in audiences:
             raise ValueError("a verifier needs the audience that tokens have to be for")
