@@ -148,13 +148,18 @@ async def test_a_verifier_says_by_a_code_why_it_refuses_a_token() -> None:
             assert challenged(refused) == ["Bearer " + told(code, "Not for us", HELD)]
 
 
-async def test_what_a_verifier_repeats_of_a_token_breaks_no_field() -> None:
+async def test_what_a_verifier_repeats_of_a_token_breaks_no_field_and_no_line_of_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
     text = 'of "kid\\" \r\nset-cookie: a=b\0é'
     refused = await answers(judging(pkg.TokenRefused("invalid_token", text)), bearing(READING))
     assert refused.status_code == 401
     shown = "of ?kid?? ??set-cookie: a=b??"
     assert challenged(refused) == ["Bearer " + told("invalid_token", shown, HELD)]
     assert "set-cookie" not in refused.headers
+    logged = [one.getMessage() for one in caplog.records if "set-cookie" in one.getMessage()]
+    assert logged and all(one.isprintable() for one in logged)
     for code in ("", 'a"', "a\r\nb"):
         with pytest.raises(ValueError, match="no code"):
             pkg.TokenRefused(code, "x")

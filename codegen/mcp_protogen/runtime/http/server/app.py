@@ -163,7 +163,7 @@ class HttpApp:
         except (HttpRefusal, RemoteError) as error:
             error.__traceback__ = None  # which holds on to this frame
             refused = error if isinstance(error, HttpRefusal) else HttpRefusal.because(error)
-            self._log.info("refused a request with %d: %s", refused.status, refused)
+            self._log.info("refused a request with %d: %r", refused.status, str(refused))
             await exchange.respond(refused.status, refused.body, refused.fields)
         while exchange.stuck and (await receive())["type"] != "http.disconnect":
             # A response that was begun and cannot be ended ends with its connection.
