@@ -161,3 +161,13 @@ def test_the_url_of_a_request_is_that_of_the_resource_wherever_it_is_mounted() -
             exchange = runtime("http.server.asgi").HttpExchange(scope, None, None, 1.0, None)
             exchange.read_head(1000)
             assert authentication.Authentication._url(guard, exchange, "/mcp") == expected
+
+
+def test_a_server_with_any_name_has_to_say_which_url_proofs_are_for() -> None:
+    guard = guarded(proofs=Proving())
+    pkg.HttpOptions(authentication=guard, allowed_hosts=["mcp.example.com"])
+    pkg.HttpOptions(
+        authentication=guarded(proofs=Proving(), resource=RESOURCE), allowed_hosts=["*"]
+    )
+    with pytest.raises(ValueError, match="resource"):
+        pkg.HttpOptions(authentication=guard, allowed_hosts=["*"])

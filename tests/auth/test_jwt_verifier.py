@@ -1,7 +1,7 @@
 """JWTs are accepted if they were issued for this server, and refused otherwise."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -52,11 +52,12 @@ async def test_a_token_of_the_issuer_for_this_server_is_accepted() -> None:
 def test_what_is_not_installed_is_said_before_any_token_comes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for package, module, make in [
+    makers: list[tuple[str, str, Callable[[], object]]] = [
         ("joserfc", "joserfc.jwk", lambda: verifier(Issuer())),
         ("joserfc", "joserfc.jwk", DPoPProofs),
         ("httpx2", "httpx2", lambda: JwtVerifier(issuer=ISSUER, audience=RESOURCE)),
-    ]:
+    ]
+    for package, module, make in makers:
         with case((package, make)), monkeypatch.context() as without:
             without.setitem(sys.modules, module, None)
             with pytest.raises(ImportError, match=f"pip install {package}"):

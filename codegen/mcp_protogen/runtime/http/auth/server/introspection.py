@@ -22,7 +22,7 @@ from .cache import TokenCache
 from .claims import ClaimRules
 from .discovery import Fetching, endpoint, read_object, server_metadata
 from .expiring import ExpiringCache
-from .flights import Flights
+from .single_flight import SingleFlight
 
 _log: Final = Throttle(getLogger(__name__))
 
@@ -84,8 +84,8 @@ class Introspection:
     """The seconds of the epoch."""
     _rules: ClaimRules = field(init=False, repr=False)
     _fetch: Fetching = field(init=False, repr=False)
-    _flights: Flights[Mapping[str, Any]] = field(init=False, repr=False)
-    _discoveries: Flights[ServerMetadata] = field(init=False, repr=False)
+    _requests: SingleFlight[Mapping[str, Any]] = field(init=False, repr=False)
+    _discoveries: SingleFlight[ServerMetadata] = field(init=False, repr=False)
     _found: ExpiringCache[ServerMetadata] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -108,8 +108,8 @@ class Introspection:
         derived: dict[str, object] = {
             "_rules": rules,
             "_fetch": self.fetch or Fetcher(),
-            "_flights": Flights[Any](self.max_requests, waiting, patience=self.timeout),
-            "_discoveries": Flights[ServerMetadata](1, patience=self.timeout),
+            "_requests": SingleFlight[Any](self.max_requests, waiting, patience=self.timeout),
+            "_discoveries": SingleFlight[ServerMetadata](1, patience=self.timeout),
             "_found": ExpiringCache[ServerMetadata](1),
         }
         for name, value in derived.items():
@@ -124,7 +124,7 @@ class Introspection:
             raise TokenRefused("invalid_token", "The token is too long")
         key = sha256(token.encode()).digest()
         try:
-            answer = await self._flights.join(key, lambda: self._ask(token))
+            answer = await self._requests.join(key, lambda: self._ask(token))
         except (AuthorizationError, TimeoutError) as error:
             why = f"{type(error).__name__}: {error}"
             _log.warning("an authorization server cannot be asked about a token: %s", why)

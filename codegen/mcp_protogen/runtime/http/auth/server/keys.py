@@ -20,7 +20,7 @@ from ..signing import InvalidKey, PublicKey, public_key
 from ..steps import Fetch
 from ..urls import server_metadata_urls
 from .discovery import Fetching, endpoint, read_object, server_metadata
-from .flights import Flights
+from .single_flight import SingleFlight
 
 _log: Final = Throttle(getLogger(__name__))
 
@@ -33,7 +33,7 @@ _PATIENCE: Final = 20.0
 _PAUSE: Final = 5.0
 
 _SET: Final = b""
-"""The only key of a flight: there is one set."""
+"""The only key: there is one set."""
 
 Locate: TypeAlias = Callable[[], Awaitable[str]]
 
@@ -91,7 +91,7 @@ class JwksUri:
         self._min_interval = min_interval
         self._clock = clock
         self._log = Throttle(getLogger(__name__))
-        self._flights = Flights[None](1, patience=2 * _PATIENCE)
+        self._requests = SingleFlight[None](1, patience=2 * _PATIENCE)
         self._keys: Sequence[PublicKey] = ()
         self._read_at = -inf
         self._next_attempt = -inf
@@ -119,7 +119,7 @@ class JwksUri:
                 raise VerifierUnavailable("the keys of the authorization server are not known")
         elif age >= self._lifetime and self._may_ask():
             # Nobody has to wait for it.
-            self._flights.begin(_SET, self._read)
+            self._requests.begin(_SET, self._read)
         found = matching(self._keys, kid, algorithm)
         if not found and kid is not None:
             await self._refresh()
@@ -128,7 +128,7 @@ class JwksUri:
 
     async def _refresh(self) -> None:
         if self._may_ask():
-            await self._flights.join(_SET, self._read)
+            await self._requests.join(_SET, self._read)
 
     def _may_ask(self) -> bool:
         return self._clock() >= self._next_attempt

@@ -9,7 +9,7 @@ from ...server.authentication import VerifierUnavailable
 T = TypeVar("T")
 
 
-class Flights(Generic[T]):
+class SingleFlight(Generic[T]):
     """Work by key, of which `most` run and `waiting` more wait to be run.
 
     It goes on when those are cancelled that wait for its outcome, since others may; but not for
