@@ -9,7 +9,8 @@
 The first argument is the issuer of the tokens. `--url` is the URL of the endpoint as clients know
 it, where a proxy has another one; the provider has to issue tokens for exactly that resource.
 With `--ask`, the server asks the provider about each token, as the client `notes-server` with the
-secret in SERVER_SECRET, instead of verifying it by itself. It needs joserfc, httpx2 and uvicorn.
+secret in SERVER_SECRET, instead of verifying it by itself. Start the provider
+with the variable TOKENS=opaque for that. It needs joserfc, httpx2 and uvicorn.
 """
 
 import os

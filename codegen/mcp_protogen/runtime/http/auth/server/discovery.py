@@ -52,6 +52,8 @@ def read_object(answer: Fetched) -> dict[str, Any]:
         value: object = from_json(answer.body, allow_inf_nan=False)
     except ValueError:
         value = None
-    if answer.status != 200 or not is_object(value):
-        raise InvalidMetadata(f"an answer with status {answer.status} is no JSON object")
+    if answer.status != 200:
+        raise InvalidMetadata(f"the answer has the status {answer.status}, and not 200")
+    if not is_object(value):
+        raise InvalidMetadata("the answer is no JSON object")
     return value
