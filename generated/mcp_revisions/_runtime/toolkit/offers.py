@@ -334,6 +334,9 @@ class ToolkitRuntime(ServerRuntime):
         kind, key = asked(method, params)
         found = self.lists[kind].get(key) or await self.find(method, kind, key, session)
         if found is not None:
+            if method == COMPLETE and found.scopes:
+                # Which is no run of the item, that would ask for them.
+                session.require_scopes(*found.scopes)
             return await found.answer(self.owner, session, method, params)
         if method == "resources/read":
             known = [uri for field in FIELDS[kind] for uri in await self.keys(field, session)]

@@ -153,7 +153,9 @@ class HttpApp:
             if (tell := self._unchecked.get(exchange.path)) is not None:
                 await tell(exchange)
             else:
-                handle = self._handler(exchange)
+                # Also what verifies tokens may need what the lifespans have.
+                while (handle := self._handler(exchange)) is None:
+                    await self._begin_first()
                 if self.http.authentication is not None and not self._is_open(exchange):
                     check = self.http.authentication.authenticate
                     exchange.principal = await check(exchange, self.http.path)
@@ -161,7 +163,7 @@ class HttpApp:
         except (HttpRefusal, RemoteError) as error:
             error.__traceback__ = None  # which holds on to this frame
             refused = error if isinstance(error, HttpRefusal) else HttpRefusal.because(error)
-            self._log.info("refused a request with %d: %s", refused.status, refused)
+            self._log.info("refused a request with %d: %r", refused.status, str(refused))
             await exchange.respond(refused.status, refused.body, refused.fields)
         while exchange.stuck and (await receive())["type"] != "http.disconnect":
             # A response that was begun and cannot be ended ends with its connection.
@@ -264,14 +266,17 @@ class HttpApp:
             raise
         self._running = running
 
-    async def _handle_first(self, exchange: HttpExchange) -> None:
+    async def _begin_first(self) -> None:
         try:
             await self._begin()
         except LifespanError as error:
             raise cannot_begin(error) from None
-        await self._handler(exchange)(exchange)
 
-    def _handler(self, exchange: HttpExchange) -> "_Handler":
+    def _handler(self, exchange: HttpExchange) -> "_Handler | None":
+        """Return what answers a request; None before the lifespans are entered.
+
+        Raise `HttpRefusal`.
+        """
         source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
         if source not in self._guard.passed:
             self._guard.check(*source)
@@ -280,7 +285,7 @@ class HttpApp:
             # Not before there is a loop: an application is made at import, often, and tests run
             # one in many.
             if self._has_to_begin:
-                return self._handle_first
+                return None
             state = HttpState(self._servers, self._revisions, self.options, self.http)
             running = self._running = _Running(state)
         running.state.check_open()

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_REQUEST, RemoteError, RequestId
 from ...core.http_request import HttpRequest, Principal, id_of
+from ...core.oauth_scopes import NO_SCOPES
 from ...core.tasks import resumed
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
@@ -107,6 +108,8 @@ class HttpExchange:
     """The revision that the header names, if it does."""
     principal: Principal | None = None
     """Who was authenticated."""
+    needed: frozenset[str] = NO_SCOPES
+    """The scopes that its calls were found to need."""
     _watch: TimerHandle | Task[None] | None = None
     taken: int = 0
     """The bytes that `Bodies` counts for it."""

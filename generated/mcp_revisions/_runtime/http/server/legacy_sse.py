@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, quote
 
 from ...connection import INITIALIZED
-from ...core.errors import RemoteError
+from ...core.errors import InvalidRequest, RemoteError
 from ...core.http_request import Principal, id_of
 from ...core.middleware import OVER_HTTP
 from ...core.tasks import Signal
@@ -99,6 +99,8 @@ class LegacySse:
         except RemoteError:
             return  # to which the router gives the answer
         members = message.members if isinstance(message, Batch) else [message]
+        if len(members) > (most := self._state.options.max_waiting):
+            raise InvalidRequest(f"a batch of more than {most}")
         calls = [one for one in members if isinstance(one, Call)]
         if connection is None:
             # Only then it is known what there is for whom.

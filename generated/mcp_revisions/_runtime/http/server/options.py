@@ -105,6 +105,10 @@ class HttpOptions:
         if self.cors is not None and self.cors.credentials and unnamed:
             # Any page can be in a sandbox, whose origin is null.
             raise ValueError(f"Cors(credentials=True) needs named allowed_origins, not {unnamed}")
+        asked = self.authentication
+        if asked is not None and asked.proofs and not asked.resource and "*" in self.allowed_hosts:
+            # A proof names the URL of its request, and `Host` would say which one that is.
+            raise ValueError('allowed_hosts=["*"] and proofs need Authentication(resource=...)')
         for name in ("path", "old_sse_path", "old_messages_path", "health_path", "ready_path"):
             path = getattr(self, name)
             if path is not None and not path.startswith("/"):

@@ -1,0 +1,106 @@
+"""Challenges: what the header field `WWW-Authenticate` says (RFC 9110, section 11.6.1).
+
+They are read leniently, since many servers write the field by hand: what makes no sense is left
+out, and the rest counts. They are written strictly.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
+
+_LONGEST: Final = 16 * 1024
+"""What is read of one field, in characters."""
+_MOST: Final = 64
+"""How many fields are read, how many elements of each, and how many challenges come of all."""
+
+_OF_TOKENS: Final = frozenset({"bearer", "dpop"})
+"""The schemes of access tokens (RFC 6750, section 3; RFC 9449, section 7.1)."""
+
+_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_ELEMENT: Final = re.compile(
+    # A value without quotes is a token; but URLs and scopes occur there, too. A quoted string
+    # that has no end takes all that follows.
+    rf"""
+    (?P<gap> [\s,]*+ )
+    (?: (?P<name> {_TOKEN} ) \s*=\s*
+        (?: " (?P<quoted> (?: [^"\\] | \\. )*+ ) " | (?P<bare> [^\s",]+ ) )
+      | (?P<scheme> {_TOKEN} ) (?: \s+ (?P<token68> [0-9A-Za-z._~+/-]+=* ) \s* (?= ,|\Z ) )?
+        (?= [\s,]|\Z )
+      | (?: [^",] | " (?: [^"\\] | \\.? )*+ (?: "|\Z ) )+
+      | \Z
+    )""",
+    re.DOTALL | re.VERBOSE,
+)
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+
+_WRITTEN: Final = re.compile(r"[ !#-\[\]-~]*")
+"""The values that stand between quotes as they are; the others RFC 6750, section 3, excludes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """One way to authenticate, with its parameters.
+
+    `scheme` and the names of `params` are in lower case. Of a parameter that occurs twice, the
+    first value counts. `token68` is what some schemes have in place of parameters.
+    """
+
+    scheme: str
+    params: Mapping[str, str] = field(default_factory=dict[str, str])
+    token68: str | None = None
+
+
+def challenges_in(values: Iterable[str]) -> tuple[Challenge, ...]:
+    """Return the challenges in all values of the field, in their order."""
+    found = (challenge for value in islice(values, _MOST) for challenge in _challenges_of(value))
+    return tuple(islice(found, _MOST))
+
+
+def token_param(values: Iterable[str], name: str) -> str | None:
+    """Return a parameter of the first challenge that asks for an access token and has it."""
+    for challenge in challenges_in(values):
+        if challenge.scheme in _OF_TOKENS and name in challenge.params:
+            return challenge.params[name]
+    return None
+
+
+def _challenges_of(value: str) -> Iterator[Challenge]:
+    """Yield the challenges in one value; parameters before its first scheme belong to none.
+
+    A comma may be missing before a parameter, but not before a scheme: there, two words in a row
+    are more often a value without its quotes.
+    """
+    scheme: re.Match[str] | None = None
+    params: dict[str, str] = {}
+    for match in islice(_ELEMENT.finditer(value[:_LONGEST]), _MOST):
+        if match["name"]:
+            text = match["bare"] or _ESCAPED.sub(r"\1", match["quoted"])
+            params.setdefault(match["name"].lower(), text)
+        elif match["scheme"] and ("," in match["gap"] or scheme is None):
+            if scheme is not None:
+                yield _challenge(scheme, params)
+            scheme, params = match, {}
+    if scheme is not None:
+        yield _challenge(scheme, params)
+
+
+def _challenge(scheme: re.Match[str], params: Mapping[str, str]) -> Challenge:
+    return Challenge(scheme["scheme"].lower(), params, scheme["token68"])
+
+
+def written(scheme: str, params: Mapping[str, str]) -> str:
+    """Return a challenge for the field.
+
+    Raises `ValueError` for a scheme or a name that is no token, and for a value with what RFC 6750
+    excludes: quotes, backslashes, control characters, and all that is not ASCII.
+    """
+    for name in (scheme, *params):
+        if not re.fullmatch(_TOKEN, name):
+            raise ValueError(f"{name!r} is no name for a challenge")
+    for name, value in params.items():
+        if not _WRITTEN.fullmatch(value):
+            raise ValueError(f"the value of {name} cannot stand in a challenge")
+    listed = ", ".join(f'{name}="{value}"' for name, value in params.items())
+    return f"{scheme} {listed}".rstrip()

@@ -1,0 +1,170 @@
+"""The grant in which the user is asked (RFC 6749, section 4.1), with PKCE S256 (RFC 7636)."""
+
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from hmac import compare_digest
+from secrets import token_urlsafe
+from typing import Final
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from ..errors import AuthorizationError, OAuthError
+from ..steps import AuthorizationRequest, AuthorizationResponse, Flow, ask_user
+from .documents import printable
+from .token_endpoint import TokenRequest, request_tokens
+from .values import ServerMetadata, Tokens
+
+_S256: Final = "S256"
+_LONGEST_RESPONSE: Final = 64 * 1024
+"""In characters: how much of a redirected URL is read."""
+_MOST_PARAMETERS: Final = 100
+_CHARACTERS: Final = re.compile("[!-~]*")
+"""Those of a URL; `urlsplit` would leave line breaks out, within a parameter, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentRequest:
+    """An authorization request, and what its response has to match.
+
+    The issuer is kept with it, as it is now: whatever is found out about servers until the response
+    comes does not change where the code may go.
+    """
+
+    request: AuthorizationRequest
+    verifier: str = field(repr=False)
+    issuer: str
+    iss_is_sent: bool
+    """Whether the server says that its responses name it (RFC 9207, section 3)."""
+
+
+def code_tokens(request: TokenRequest, parameters: Mapping[str, str]) -> Flow[Tokens]:
+    """Return the tokens that a user allows; `parameters` are further ones of the request.
+
+    Raise `AuthorizationError`, such as `OAuthError` with `access_denied`.
+    """
+    sent = authorization_request(request, parameters)
+    response = yield from ask_user(sent.request)
+    form = {
+        "grant_type": "authorization_code",
+        "code": check_response(sent, response),
+        "redirect_uri": sent.request.redirect_uri,
+        "code_verifier": sent.verifier,
+    }
+    return (yield from request_tokens(request, form))
+
+
+def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) -> SentRequest:
+    """Return what the user has to open; raise `AuthorizationError` if the server lacks PKCE."""
+    server, client, redirect_uri = request.server, request.client, request.redirect_uri
+    endpoint = require_code_grant(server)
+    if client is None or redirect_uri is None:
+        raise AuthorizationError("To ask a user takes a client and a redirect URI")
+    state, verifier = token_urlsafe(32), token_urlsafe(64)
+    # Without a prompt the scope is ignored (OpenID Connect Core, section 11).
+    prompt = {"prompt": "consent"} if "offline_access" in request.scopes else {}
+    query = {
+        **prompt,
+        **parameters,
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": redirect_uri,
+        "state": state,
+        "code_challenge": challenge(verifier),
+        "code_challenge_method": _S256,
+        **_asked(request),
+    }
+    return SentRequest(
+        request=AuthorizationRequest(
+            url=_with_query(endpoint, query),
+            redirect_uri=redirect_uri,
+            state=state,
+        ),
+        verifier=verifier,
+        issuer=server.issuer,
+        iss_is_sent=server.authorization_response_iss_parameter_supported,
+    )
+
+
+def _asked(request: TokenRequest) -> dict[str, str]:
+    """Return what a request asks for: a resource, scopes, and tokens that are bound to a key."""
+    asked: dict[str, str] = {}
+    if request.resource is not None:
+        asked["resource"] = request.resource
+    if request.scopes:
+        asked["scope"] = " ".join(sorted(request.scopes))
+    if request.dpop is not None:
+        # A stolen code is of no use then (RFC 9449, section 10).
+        asked["dpop_jkt"] = request.dpop.thumbprint
+    return asked
+
+
+def challenge(verifier: str) -> str:
+    """Return the code challenge for a verifier by S256 (RFC 7636, section 4.2)."""
+    return urlsafe_b64encode(sha256(verifier.encode("ascii")).digest()).rstrip(b"=").decode()
+
+
+def require_code_grant(server: ServerMetadata) -> str:
+    """Return where a server asks users; raise `AuthorizationError` if it does not, or without PKCE.
+
+    2025-11-25 and 2026-07-28, basic/authorization, "Authorization Code Protection".
+    """
+    if server.authorization_endpoint is None:
+        raise AuthorizationError(f"{server.issuer} has no place where users are asked")
+    # What has no document cannot say so (2025-03-26, basic/authorization).
+    if server.is_document and _S256 not in (server.code_challenge_methods_supported or ()):
+        raise AuthorizationError(f"{server.issuer} does not say that it supports PKCE with S256")
+    return server.authorization_endpoint
+
+
+def _with_query(url: str, query: Mapping[str, str]) -> str:
+    # The endpoint may have a query of its own, which is kept (RFC 6749, section 3.1).
+    return f"{url}{'&' if '?' in url else '?'}{urlencode(query)}"
+
+
+def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
+    """Return the code of a response to an authorization request.
+
+    Raise `OAuthError` for one that is an error, and `AuthorizationError` for one that belongs to
+    another request or comes from another server; nothing that it says is in the message then
+    (2026-07-28, basic/authorization, "Authorization Response Validation"; RFC 9207, section 2.4).
+    """
+    params = _params(response.url)
+    if not compare_digest(params.get("state", "").encode(), sent.request.state.encode()):
+        raise AuthorizationError("The response belongs to another authorization request")
+    _check_issuer(sent, params.get("iss"))
+    if "error" in params:
+        description = printable(params.get("error_description", ""))
+        raise OAuthError(printable(params["error"])[:100], description or None)
+    if not params.get("code"):
+        raise AuthorizationError("The response to the authorization request has no code")
+    return params["code"]
+
+
+def _check_issuer(sent: SentRequest, iss: str | None) -> None:
+    if iss is None and sent.iss_is_sent:
+        raise AuthorizationError("The response does not name its authorization server")
+    # Compared as text, never normalised (RFC 3986, section 6.2.1).
+    if iss is not None and iss != sent.issuer:
+        raise AuthorizationError("The response comes from another authorization server")
+
+
+def _params(url: str) -> dict[str, str]:
+    """Return the query of a redirected URL; raise `AuthorizationError` if it is malformed."""
+    if len(url) > _LONGEST_RESPONSE or not _CHARACTERS.fullmatch(url):
+        raise AuthorizationError("The response to the authorization request is no URL")
+    try:
+        pairs = parse_qsl(
+            urlsplit(url).query,
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_PARAMETERS,
+        )
+    except ValueError:
+        raise AuthorizationError("The response to the authorization request is no URL") from None
+    params = dict(pairs)
+    if len(params) < len(pairs):
+        # RFC 6749, section 3.1: which of the two would count?
+        raise AuthorizationError("The response to the authorization request repeats a parameter")
+    return params

@@ -1,0 +1,119 @@
+"""How a client shows at a token endpoint who it is (RFC 6749, section 2.3; RFC 7523)."""
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from secrets import token_urlsafe
+from typing import Final, TypeAlias
+from urllib.parse import quote_plus
+
+from ..errors import AuthorizationError
+from ..signing import InvalidKey, PrivateKey
+from .values import AuthMethod, ClientInformation, ServerMetadata
+
+_ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+_ASSERTION_LIFETIME: Final = 60
+"""In seconds: each token request has an assertion of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """What a token request has besides its grant."""
+
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    form: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod:
+    """Return how a client authenticates at a server.
+
+    That is as it says, or else a way that it has what it takes for and that the server supports.
+    Basic counts where nothing else is known: all servers have it (RFC 6749, section 2.3.1).
+    """
+    if client.token_endpoint_auth_method is not None:
+        return client.token_endpoint_auth_method
+    if client.private_key is not None:
+        return "private_key_jwt"
+    if client.client_secret is None:
+        return "none"
+    supported = server.token_endpoint_auth_methods_supported or ()
+    post = "client_secret_post" in supported and "client_secret_basic" not in supported
+    return "client_secret_post" if post else "client_secret_basic"
+
+
+def credentials(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:
+    """Return what shows who a client is; `now` is in seconds of the epoch.
+
+    Each is for one request, since an assertion is shown once only. Raise `AuthorizationError` if
+    the client does not have what it takes.
+    """
+    return _WAYS[auth_method(client, server)](client, server, now)
+
+
+def _none(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
+    return Credentials(form={"client_id": client.client_id})
+
+
+def _basic(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
+    # Both are encoded as in a form, so that an id may have a colon (RFC 6749, section 2.3.1).
+    pair = f"{quote_plus(client.client_id)}:{quote_plus(_secret(client))}"
+    basic = f"Basic {b64encode(pair.encode()).decode()}"
+    # The id may be in the form as well (section 3.2.1), and some servers look for it only there.
+    return Credentials(headers={"authorization": basic}, form={"client_id": client.client_id})
+
+
+def _post(client: ClientInformation, _server: ServerMetadata, _now: float) -> Credentials:
+    return Credentials(form={"client_id": client.client_id, "client_secret": _secret(client)})
+
+
+def _secret(client: ClientInformation) -> str:
+    if client.client_secret is None:
+        raise AuthorizationError(f"The client {client.client_id!r:.200} has no secret")
+    return client.client_secret
+
+
+def _private_key_jwt(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:
+    """Return an assertion; `client_id` is left out of the form, since the assertion has it.
+
+    Its audience is the issuer, not the endpoint: an assertion for an endpoint could be shown
+    elsewhere by a server that lies about its endpoint (draft-ietf-oauth-rfc7523bis, section 4). A
+    server that wants another audience needs a client that says so.
+    """
+    key = _key(client, server)
+    claims = {
+        "iss": client.client_id,
+        "sub": client.client_id,
+        "aud": client.assertion_audience or server.issuer,
+        "jti": token_urlsafe(),
+        "iat": int(now),
+        "exp": int(now) + _ASSERTION_LIFETIME,
+    }
+    named = {} if key.public.kid is None else {"kid": key.public.kid}
+    assertion = key.sign(claims, typ="JWT", **named)
+    form = {"client_assertion_type": _ASSERTION_TYPE, "client_assertion": assertion}
+    return Credentials(form=form)
+
+
+def _key(client: ClientInformation, server: ServerMetadata) -> PrivateKey:
+    if client.private_key is None:
+        raise AuthorizationError(f"The client {client.client_id!r:.200} has no private key")
+    try:
+        key = PrivateKey(client.private_key, client.signing_algorithm)
+    except InvalidKey as invalid:
+        raise AuthorizationError(f"The private key of the client: {invalid}") from None
+    accepted = server.token_endpoint_auth_signing_alg_values_supported
+    if client.signing_algorithm is None and accepted is not None:
+        algorithm = next((one for one in key.public.algorithms if one in accepted), None)
+        if algorithm is None:
+            raise AuthorizationError("The server accepts no signature that the key can make")
+        return PrivateKey(client.private_key, algorithm)
+    return key
+
+
+_Way: TypeAlias = Callable[[ClientInformation, ServerMetadata, float], Credentials]
+_WAYS: Final[Mapping[AuthMethod, _Way]] = {
+    "none": _none,
+    "client_secret_basic": _basic,
+    "client_secret_post": _post,
+    "private_key_jwt": _private_key_jwt,
+}

@@ -1,0 +1,168 @@
+"""Documents of resources and authorization servers: read strictly, and their text left as it is.
+
+Members that are not known are ignored, and null stands for a member that is not there.
+"""
+
+import re
+from typing import Final, TypeVar
+
+from ....core.json import is_array, is_object, read_json
+from ..errors import InvalidMetadata, OAuthError
+from ..urls import split_url
+from .values import AUTH_METHODS, ClientInformation, ResourceMetadata, ServerMetadata
+
+T = TypeVar("T")
+
+_LONGEST: Final = 500
+"""How much of a text for people is kept, in characters."""
+_ERROR: Final = re.compile(r"[ !#-\[\]-~]{1,100}")
+"""What the code of an error looks like (RFC 6749, section 5.2)."""
+
+
+def resource_metadata(body: bytes) -> ResourceMetadata:
+    """Read the metadata of a protected resource (RFC 9728, section 2).
+
+    Raises `InvalidMetadata`, also for a document that names no authorization server.
+    """
+    document = _Document(body, "metadata of a resource")
+    servers = document.needed("authorization_servers", document.texts("authorization_servers"))
+    if not servers:
+        raise document.invalid("authorization_servers", "names no server")
+    return ResourceMetadata(
+        resource=document.needed("resource", document.text("resource")),
+        authorization_servers=servers,
+        scopes_supported=document.texts("scopes_supported"),
+    )
+
+
+def server_metadata(body: bytes) -> ServerMetadata:
+    """Read the metadata of an authorization server (RFC 8414, section 2; OpenID Connect).
+
+    Whose metadata it is has to be checked by whoever asked for it. Raises `InvalidMetadata`.
+    """
+    document = _Document(body, "metadata of an authorization server")
+    text, texts, flag = document.text, document.texts, document.flag
+    return ServerMetadata(
+        issuer=document.needed("issuer", text("issuer")),
+        authorization_endpoint=document.url("authorization_endpoint"),
+        token_endpoint=document.needed("token_endpoint", document.url("token_endpoint")),
+        registration_endpoint=document.url("registration_endpoint"),
+        scopes_supported=texts("scopes_supported"),
+        grant_types_supported=texts("grant_types_supported"),
+        token_endpoint_auth_methods_supported=texts("token_endpoint_auth_methods_supported"),
+        token_endpoint_auth_signing_alg_values_supported=texts(
+            "token_endpoint_auth_signing_alg_values_supported"
+        ),
+        code_challenge_methods_supported=texts("code_challenge_methods_supported"),
+        authorization_response_iss_parameter_supported=flag(
+            "authorization_response_iss_parameter_supported"
+        ),
+        client_id_metadata_document_supported=flag("client_id_metadata_document_supported"),
+        dpop_signing_alg_values_supported=texts("dpop_signing_alg_values_supported"),
+        authorization_grant_profiles_supported=texts("authorization_grant_profiles_supported"),
+    )
+
+
+def registered_client(body: bytes, issuer: str) -> ClientInformation:
+    """Read the answer to a registration (RFC 7591, section 3.2.1).
+
+    `token_endpoint_auth_method` is None where the answer does not say, or says one that is not
+    known. Raises `InvalidMetadata`.
+    """
+    document = _Document(body, "answer to a registration")
+    method = document.text("token_endpoint_auth_method")
+    # 0 stands for a secret that does not expire.
+    expires_at = document.number("client_secret_expires_at") or None
+    return ClientInformation(
+        client_id=document.needed("client_id", document.text("client_id")),
+        client_secret=document.text("client_secret"),
+        client_secret_expires_at=expires_at,
+        issuer=issuer,
+        token_endpoint_auth_method=next((one for one in AUTH_METHODS if one == method), None),
+    )
+
+
+def error_in(body: bytes) -> OAuthError | None:
+    """Return the error that a body describes, if it does (RFC 6749, section 5.2).
+
+    Its texts are bounded, and characters that are not for people are left out.
+    """
+    try:
+        document = _Document(body, "error")
+        error = document.text("error")
+    except InvalidMetadata:
+        return None
+    if error is None or not _ERROR.fullmatch(error):
+        return None
+    return OAuthError(error, document.shown("error_description"))
+
+
+def printable(text: str) -> str:
+    """Return a text of a server, bounded and on one line, for a message to people."""
+    shown = "".join(character if character.isprintable() else " " for character in text[:_LONGEST])
+    return " ".join(shown.split())
+
+
+def shown(url: str) -> str:
+    """Return a URL for a message, without its query, which may be secret."""
+    return printable(re.split(r"[?#]", url, maxsplit=1)[0])
+
+
+class _Document:
+    """The members of a JSON object, each read as what it has to be."""
+
+    def __init__(self, body: bytes, of: str) -> None:
+        self._of: Final = of
+        try:
+            members = read_json(body)
+        except ValueError:
+            raise InvalidMetadata(f"The {of} is not JSON") from None
+        if not is_object(members):
+            raise InvalidMetadata(f"The {of} is no JSON object")
+        self._members: Final = members
+
+    def invalid(self, name: str, why: str) -> InvalidMetadata:
+        return InvalidMetadata(f"The {self._of}: {name} {why}")
+
+    def needed(self, name: str, value: T | None) -> T:
+        if value is None:
+            raise self.invalid(name, "is missing")
+        return value
+
+    def text(self, name: str) -> str | None:
+        value = self._members.get(name)
+        if value is not None and (type(value) is not str or not value):
+            raise self.invalid(name, "is no text")
+        return value
+
+    def shown(self, name: str) -> str | None:
+        """Return a text for people; None for what is none."""
+        value = self._members.get(name)
+        return (printable(value) or None) if isinstance(value, str) else None
+
+    def url(self, name: str) -> str | None:
+        """Return the URL of an endpoint, which has no fragment (RFC 6749, sections 3.1, 3.2)."""
+        value = self.text(name)
+        if value is not None and (split_url(value) is None or "#" in value):
+            raise self.invalid(name, "is no URL of an endpoint")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        value = self._members.get(name)
+        if value is None:
+            return None
+        if not is_array(value) or any(type(one) is not str or not one for one in value):
+            raise self.invalid(name, "is no list of texts")
+        return tuple(value)
+
+    def flag(self, name: str) -> bool:
+        value = self._members.get(name)
+        if value is not None and type(value) is not bool:
+            raise self.invalid(name, "is neither true nor false")
+        return bool(value)
+
+    def number(self, name: str) -> float | None:
+        value = self._members.get(name)
+        if value is not None and type(value) not in (int, float):
+            raise self.invalid(name, "is no number")
+        return value

@@ -1,0 +1,219 @@
+"""The whole way to a token, without input or output.
+
+What is found out is kept in an `Authorization`. A response with the status 401 has everything
+looked at anew: a server may have changed its authorization server, and then nothing that belongs to
+the old one is shown to the new one (2026-07-28, basic/authorization/client-registration,
+"Authorization Server Binding").
+"""
+
+from dataclasses import replace
+
+from ..challenge import challenges_in
+from ..dpop import DPoP
+from ..errors import AuthorizationError, OAuthError, Unreachable
+from ..steps import Flow
+from ..urls import same_identifier
+from .authorization_code import require_code_grant
+from .discovery import choose_issuer, default_server, find_resource, find_server
+from .grants import AuthorizationCode, WorkloadIdentity
+from .registration import identify
+from .scopes import challenged_scopes, count_step_up, is_for_scopes, scopes_to_ask_for
+from .settings import OAuthSettings
+from .token_endpoint import TokenRequest, refreshed
+from .values import Authorization, ClientInformation, Refusal, ServerMetadata, Tokens
+
+
+def authorize(
+    settings: OAuthSettings,
+    known: Authorization,
+    refusal: Refusal | None = None,
+    *,
+    operation: str = "",
+    redirect_uri: str | None = None,
+) -> Flow[Authorization]:
+    """Return an authorization with new tokens; raise `AuthorizationError`.
+
+    `refusal` is why they are needed: a response with the status 401, or 403 for its scopes; None
+    before the first request. `operation` is what was refused, such as a method with the name of a
+    tool. `redirect_uri` is where the user comes back to, for `AuthorizationCode`.
+
+    A refresh token is used if there is one and no more scopes are needed. If it is refused, the
+    grant follows.
+    """
+    if refusal is not None and refusal.status == 403:
+        if not is_for_scopes(refusal):
+            raise AuthorizationError("The server refuses the request, whatever its scopes")
+        known = count_step_up(settings, known, refusal, operation)
+        if known.server is None:
+            known = yield from _discovered(settings, known, refusal)
+        return (yield from _granted(settings, known, refusal, redirect_uri))
+    known = yield from _discovered(settings, known, refusal)
+    if _may_refresh(known, refusal):
+        try:
+            return (yield from refresh(settings, known, refusal))
+        except Unreachable:
+            raise
+        except AuthorizationError as failure:
+            known = _without_tokens(known, failure)
+    return (yield from _granted(settings, known, refusal, redirect_uri))
+
+
+def refresh(
+    settings: OAuthSettings, known: Authorization, refusal: Refusal | None = None
+) -> Flow[Authorization]:
+    """Return an authorization with new tokens, without the user; `refusal` is as in `authorize`.
+
+    Raise `AuthorizationError`, such as `OAuthError` for a refresh token that is no longer valid;
+    then `authorize` has to follow, unless the error is `Unreachable`.
+    """
+    if known.tokens is None:
+        raise AuthorizationError("There is nothing to be refreshed")
+    request = _token_request(settings, known, refusal)
+    if known.tokens.refresh_token is not None:
+        tokens = yield from refreshed(request, known.tokens)
+    elif isinstance(settings.grant, AuthorizationCode):
+        raise AuthorizationError("There is no refresh token")
+    else:
+        tokens = yield from settings.grant.tokens(request)
+    return replace(known, tokens=_bound(settings, tokens))
+
+
+def _discovered(
+    settings: OAuthSettings, known: Authorization, refusal: Refusal | None
+) -> Flow[Authorization]:
+    """Return what is known, with the metadata as they are now."""
+    resource = yield from find_resource(known.url, refusal)
+    if resource is None:
+        server = yield from default_server(known.url, root_slash=settings.root_slash)
+    else:
+        ours = [one.issuer for one in (settings, settings.client, known.server) if one is not None]
+        issuer = choose_issuer(resource.authorization_servers, ours)
+        server = yield from find_server(issuer, root_slash=settings.root_slash)
+    if known.server is not None and known.server.issuer != server.issuer:
+        # Tokens are for nobody else than who gave them. So is a client, which has its issuer.
+        known = Authorization(url=known.url, client=known.client, step_ups=known.step_ups)
+    return replace(
+        known,
+        resource=None if resource is None else resource.resource,
+        resource_metadata=resource,
+        server=server,
+    )
+
+
+def _may_refresh(known: Authorization, refusal: Refusal | None) -> bool:
+    if known.tokens is None or known.tokens.refresh_token is None:
+        return False
+    granted = known.tokens.scopes or known.requested_scopes
+    return challenged_scopes(refusal) <= granted
+
+
+def _without_tokens(known: Authorization, failure: AuthorizationError) -> Authorization:
+    """Return what is known after a refresh has failed."""
+    return replace(
+        known, tokens=None, client=None if _is_of_unknown_client(failure) else known.client
+    )
+
+
+def _registers(settings: OAuthSettings, client: ClientInformation) -> bool:
+    """Return whether a client is one that was registered dynamically."""
+    return settings.client is None and client.client_id != settings.client_metadata_url
+
+
+def _is_of_unknown_client(failure: AuthorizationError) -> bool:
+    """Return whether an authorization server has forgotten a client (RFC 6749, section 5.2)."""
+    return isinstance(failure, OAuthError) and failure.error == "invalid_client"
+
+
+def _granted(
+    settings: OAuthSettings,
+    known: Authorization,
+    refusal: Refusal | None,
+    redirect_uri: str | None,
+) -> Flow[Authorization]:
+    """Return an authorization with tokens that a grant gives."""
+    scopes = scopes_to_ask_for(settings, known, refusal)
+    before = known.client
+    known = yield from _identified(settings, known, redirect_uri)
+    request = replace(
+        _token_request(settings, known, refusal), scopes=scopes, redirect_uri=redirect_uri
+    )
+    try:
+        tokens = yield from settings.grant.tokens(request)
+    except OAuthError as failure:
+        # A registration of an earlier time may be gone; one that was made just now is not.
+        if before is None or before != known.client or not _registers(settings, before):
+            raise
+        if not _is_of_unknown_client(failure):
+            raise
+        known = yield from _identified(settings, replace(known, client=None), redirect_uri)
+        tokens = yield from settings.grant.tokens(replace(request, client=known.client))
+    return replace(
+        known,
+        tokens=_bound(settings, tokens),
+        requested_scopes=known.requested_scopes | scopes,
+    )
+
+
+def _identified(
+    settings: OAuthSettings, known: Authorization, redirect_uri: str | None
+) -> Flow[Authorization]:
+    """Return what is known, with who the client is at the authorization server."""
+    if isinstance(settings.grant, WorkloadIdentity) and settings.client is None:
+        # Its assertion says who it is.
+        return replace(known, client=None)
+    redirect_uris: tuple[str, ...] = ()
+    if isinstance(settings.grant, AuthorizationCode):
+        # Nobody is registered where users cannot be asked, nor without a user.
+        require_code_grant(_server(settings, known))
+        redirect_uris = () if redirect_uri is None else (redirect_uri,)
+    client = yield from identify(settings, _server(settings, known), redirect_uris, known.client)
+    return replace(known, client=client)
+
+
+def _server(settings: OAuthSettings, known: Authorization) -> ServerMetadata:
+    """Return the authorization server, before anything is shown to it."""
+    server = known.server
+    if server is None:
+        raise AuthorizationError("The authorization server is not known")
+    wanted = settings.issuer
+    if wanted and not same_identifier(wanted, server.issuer, root_slash=settings.root_slash):
+        raise AuthorizationError(f"Tokens are issued by {server.issuer}, and not by {wanted}")
+    return server
+
+
+def _token_request(
+    settings: OAuthSettings, known: Authorization, refusal: Refusal | None
+) -> TokenRequest:
+    return TokenRequest(
+        server=_server(settings, known),
+        client=known.client,
+        resource=known.resource,
+        scopes=known.requested_scopes,
+        dpop=_proofs(settings, known, refusal),
+        clock=settings.clock,
+    )
+
+
+def _proofs(settings: OAuthSettings, known: Authorization, refusal: Refusal | None) -> DPoP | None:
+    """Return what binds tokens to a key, where the server that issues them says that it can.
+
+    Where the MCP server takes no others, or the tokens before were bound, it is needed in any case
+    (RFC 9449, sections 5 and 7.1).
+    """
+    values = refusal.www_authenticate if refusal is not None else ()
+    schemes = {challenge.scheme for challenge in challenges_in(values)}
+    is_needed = "dpop" in schemes and "bearer" not in schemes
+    if settings.dpop is None:
+        if is_needed:
+            raise AuthorizationError("The server takes tokens only that are bound to a key by DPoP")
+        return None
+    was_bound = known.tokens is not None and known.tokens.token_type == "DPoP"
+    supported = _server(settings, known).dpop_signing_alg_values_supported or ()
+    is_wanted = settings.dpop.algorithm in supported or settings.dpop_required
+    return settings.dpop if is_needed or was_bound or is_wanted else None
+
+
+def _bound(settings: OAuthSettings, tokens: Tokens) -> Tokens:
+    if settings.dpop_required and tokens.token_type != "DPoP":
+        raise AuthorizationError("The authorization server did not bind the token to a key")
+    return tokens

@@ -1,0 +1,210 @@
+"""Who a client is to an authorization server: known there, described by a document, or registered.
+
+2025-11-25 and 2026-07-28, basic/authorization/client-registration; RFC 7591.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from pydantic_core import to_json
+
+from ..errors import AuthorizationError, OAuthError
+from ..fetch_policy import is_loopback
+from ..steps import Fetch, Fetched, Flow, fetch
+from ..urls import is_metadata_document, same_identifier, split_url
+from .client_authentication import auth_method
+from .documents import error_in, registered_client
+from .settings import OAuthSettings
+from .values import ApplicationType, AuthMethod, ClientInformation, ClientMetadata, ServerMetadata
+
+_PREFERRED: Final[Mapping[ApplicationType, tuple[AuthMethod, ...]]] = {
+    "native": ("none", "client_secret_basic", "client_secret_post"),
+    "web": ("client_secret_basic", "client_secret_post", "none"),
+}
+"""How clients register to authenticate: programs of users can keep no secret (RFC 8252, 8.5)."""
+
+_GRANT_TYPES: Final = ("authorization_code", "refresh_token")
+
+
+def identify(
+    settings: OAuthSettings,
+    server: ServerMetadata,
+    redirect_uris: Sequence[str],
+    known: ClientInformation | None,
+) -> Flow[ClientInformation]:
+    """Return the client as an authorization server knows it; `known` is what an earlier flow found.
+
+    It is the client of the settings, else its metadata document, else one that is registered now or
+    was before. There is no registration without `redirect_uris`. Raises `AuthorizationError` if
+    there is no way, if the client is known to another server only, or if registering is refused.
+    """
+    if settings.client is not None:
+        return _given(settings.client, settings, server, known)
+    if settings.client_metadata_url and server.client_id_metadata_document_supported:
+        return ClientInformation(
+            client_id=settings.client_metadata_url,
+            issuer=server.issuer,
+            token_endpoint_auth_method="none",
+            redirect_uris=tuple(redirect_uris),
+        )
+    if known is not None and _is_registered(known, server, redirect_uris, settings.clock()):
+        return known
+    if redirect_uris and server.registration_endpoint is not None:
+        endpoint = server.registration_endpoint
+        client = yield from _register(endpoint, settings.client_metadata, server, redirect_uris)
+        return client
+    raise AuthorizationError(
+        f"{server.issuer} does not register clients by itself: register one there, and name it"
+        " as client=ClientInformation(client_id=…, issuer=…)"
+    )
+
+
+def _given(
+    client: ClientInformation,
+    settings: OAuthSettings,
+    server: ServerMetadata,
+    known: ClientInformation | None,
+) -> ClientInformation:
+    """Return the client of the settings; raise `AuthorizationError` if it is of another server.
+
+    Without an issuer, it belongs to the server to which it was shown first. A client that is a
+    document belongs to none.
+    """
+    issuer = client.issuer
+    if issuer is None and known is not None and known.client_id == client.client_id:
+        issuer = None if is_metadata_document(client.client_id) else known.issuer
+    if issuer and not same_identifier(issuer, server.issuer, root_slash=settings.root_slash):
+        raise AuthorizationError(
+            f"The client is registered with {issuer}, but now {server.issuer} issues the tokens"
+        )
+    method = auth_method(client, server)
+    return replace(client, issuer=server.issuer, token_endpoint_auth_method=method)
+
+
+def _is_registered(
+    known: ClientInformation, server: ServerMetadata, redirect_uris: Iterable[str], now: float
+) -> bool:
+    """Return whether a registration counts still, with this server and these redirect URIs."""
+    ends = known.client_secret_expires_at
+    return (
+        known.issuer == server.issuer
+        and not is_metadata_document(known.client_id)
+        and set(redirect_uris) <= set(known.redirect_uris)
+        and (ends is None or now < ends)
+    )
+
+
+def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> ApplicationType:
+    """Return the type of an application: `web` if it is somewhere that its users are not.
+
+    OpenID Connect Dynamic Client Registration, section 2.
+    """
+    if metadata.application_type is not None:
+        return metadata.application_type
+    parts = [split_url(uri) for uri in redirect_uris]
+    remote = [one for one in parts if one is not None and not is_loopback(one.hostname or "")]
+    return "web" if remote else "native"
+
+
+def client_metadata_document(
+    url: str,
+    redirect_uris: Sequence[str],
+    metadata: ClientMetadata | None = None,
+    *,
+    token_endpoint_auth_method: AuthMethod = "none",
+) -> dict[str, Any]:
+    """Return the document to serve as JSON at `url`, which is the id of the client then.
+
+    Draft "OAuth Client ID Metadata Document"; 2026-07-28, basic/authorization/client-registration.
+    With `private_key_jwt`, `metadata.extra` needs `jwks` or `jwks_uri`. Raises `ValueError` for a
+    URL that is not https or has no path, and if there are no redirect URIs.
+    """
+    if not is_metadata_document(url):
+        raise ValueError("a client id metadata document has an https URL with a path")
+    if not redirect_uris:
+        raise ValueError("a client id metadata document needs redirect URIs")
+    described = _described(metadata or ClientMetadata(), redirect_uris, token_endpoint_auth_method)
+    return {**described, "client_id": url}
+
+
+def _described(
+    metadata: ClientMetadata,
+    redirect_uris: Sequence[str],
+    method: AuthMethod,
+    grant_types: Sequence[str] = _GRANT_TYPES,
+) -> dict[str, Any]:
+    """Return what a client says about itself (RFC 7591, section 2)."""
+    optional = {
+        "client_uri": metadata.client_uri,
+        "logo_uri": metadata.logo_uri,
+        "contacts": metadata.contacts,
+        "software_id": metadata.software_id,
+        "software_version": metadata.software_version,
+    }
+    return {
+        "client_name": metadata.client_name,
+        "application_type": application_type(metadata, redirect_uris),
+        "redirect_uris": list(redirect_uris),
+        "grant_types": list(grant_types),
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method,
+        **{name: value for name, value in optional.items() if value},
+        **metadata.extra,
+    }
+
+
+def _register(
+    endpoint: str, metadata: ClientMetadata, server: ServerMetadata, redirect_uris: Sequence[str]
+) -> Flow[ClientInformation]:
+    """Register a client (RFC 7591, section 3)."""
+    method = _method_to_register(application_type(metadata, redirect_uris), server)
+    supported = server.grant_types_supported
+    grant_types = [one for one in _GRANT_TYPES if supported is None or one in supported]
+    request = _described(metadata, redirect_uris, method, grant_types or _GRANT_TYPES[:1])
+    headers = {"accept": "application/json", "content-type": "application/json"}
+    answer = yield from fetch(
+        Fetch(method="POST", url=endpoint, headers=headers, body=to_json(request))
+    )
+    if answer.status not in (200, 201):
+        raise _refused(answer, server.issuer, request)
+    client = registered_client(answer.body, server.issuer)
+    if client.client_secret is None or client.token_endpoint_auth_method == "private_key_jwt":
+        # Some servers repeat a method for which they give nothing.
+        client = replace(client, token_endpoint_auth_method=None)
+    elif client.token_endpoint_auth_method is None and _takes_no_secret(server):
+        # Others give a secret, and take none.
+        client = replace(client, token_endpoint_auth_method="none")
+    method = auth_method(client, server)
+    return replace(client, token_endpoint_auth_method=method, redirect_uris=tuple(redirect_uris))
+
+
+def _takes_no_secret(server: ServerMetadata) -> bool:
+    supported = server.token_endpoint_auth_methods_supported
+    with_secret = {"client_secret_basic", "client_secret_post"}
+    return supported is not None and with_secret.isdisjoint(supported)
+
+
+def _method_to_register(application: ApplicationType, server: ServerMetadata) -> AuthMethod:
+    """Return how to authenticate after a registration; raise `AuthorizationError` if in no way.
+
+    Without a list, a document stands for Basic (RFC 8414, section 2).
+    """
+    preferred = _PREFERRED[application]
+    supported = server.token_endpoint_auth_methods_supported
+    if supported is None:
+        supported = ("client_secret_basic",) if server.is_document else preferred
+    for method in preferred:
+        if method in supported:
+            return method
+    raise AuthorizationError(f"{server.issuer} takes no client that registers by itself")
+
+
+def _refused(answer: Fetched, issuer: str, request: Mapping[str, Any]) -> AuthorizationError:
+    """Return why a registration was refused, with what servers refuse most often."""
+    error = error_in(answer.body)
+    if error is None:
+        return AuthorizationError(f"{issuer} answered {answer.status} to a registration")
+    asked = f"asked for were the redirect URIs {', '.join(request['redirect_uris'])}"
+    asked += f" of an application that is {request['application_type']}"
+    return OAuthError(error.error, f"{error.description or 'no reason is given'}; {asked}")

@@ -1,0 +1,148 @@
+"""What a storage keeps of an authorization, and under which keys.
+
+Credentials and tokens belong to the authorization server that gave them: its issuer is in their
+keys, so that none is ever found for another one (2026-07-28,
+basic/authorization/client-registration, "Authorization Server Binding").
+"""
+
+from dataclasses import dataclass, replace
+from json import dumps
+from logging import getLogger
+from typing import Final, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from ..urls import same_identifier
+from .documents import shown
+from .settings import OAuthSettings
+from .storage import TokenStorage
+from .values import Authorization, ClientInformation, ResourceMetadata, ServerMetadata, Tokens
+
+T = TypeVar("T")
+
+_log: Final = getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """What is known about a URL, without secrets; it leads to the client and to the tokens."""
+
+    resource: str | None
+    resource_metadata: ResourceMetadata | None
+    server: ServerMetadata
+    client_id: str | None
+    """None for a workload, which is none."""
+    requested_scopes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KeptTokens:
+    tokens: Tokens
+    thumbprint: str | None = None
+    """That of the key that the tokens are bound to, if they are."""
+
+
+async def load(storage: TokenStorage, settings: OAuthSettings, url: str) -> Authorization:
+    """Return what is kept for the URL of a server, as far as these settings can use it."""
+    nothing = Authorization(url=url)
+    place = await _get(storage, _key("server", url), _Place)
+    if place is None:
+        return nothing
+    issuer = place.server.issuer
+    known = replace(
+        nothing,
+        resource=place.resource,
+        resource_metadata=place.resource_metadata,
+        server=place.server,
+        requested_scopes=place.requested_scopes,
+    )
+    if place.client_id is not None:
+        kept = await _get(storage, _key("client", issuer, place.client_id), ClientInformation)
+        client = _usable(kept, settings)
+        if client is None:
+            return nothing
+        known = replace(known, client=client)
+    found = await _get(storage, _tokens_key(known), _KeptTokens)
+    if found is None or (found.thumbprint and found.thumbprint != _thumbprint(settings)):
+        return known
+    return replace(known, tokens=found.tokens)
+
+
+async def save(storage: TokenStorage, settings: OAuthSettings, known: Authorization) -> None:
+    """Keep what is known, if it has come so far that there is an authorization server."""
+    server, client, tokens = known.server, known.client, known.tokens
+    if server is None:
+        return
+    place = _Place(
+        resource=known.resource,
+        resource_metadata=known.resource_metadata,
+        server=server,
+        client_id=None if client is None else client.client_id,
+        requested_scopes=known.requested_scopes,
+    )
+    if client is not None:
+        if settings.client is not None:
+            # The secrets of such a client are kept elsewhere.
+            client = replace(client, client_secret=None, private_key=None)
+        await _set(storage, _key("client", server.issuer, client.client_id), client)
+    if tokens is None:
+        await storage.delete(_tokens_key(known))
+    else:
+        bound = tokens.token_type == "DPoP"
+        kept = _KeptTokens(tokens=tokens, thumbprint=_thumbprint(settings) if bound else None)
+        await _set(storage, _tokens_key(known), kept)
+    await _set(storage, _key("server", known.url), place)
+
+
+async def forget(storage: TokenStorage, known: Authorization) -> None:
+    """Delete the tokens, and what leads to them; a registration may be used for other servers."""
+    await storage.delete(_tokens_key(known))
+    await storage.delete(_key("server", known.url))
+
+
+def _usable(kept: ClientInformation | None, settings: OAuthSettings) -> ClientInformation | None:
+    given = settings.client
+    if kept is None or given is None:
+        return kept
+    issuer = given.issuer or kept.issuer
+    if kept.client_id != given.client_id or issuer is None or kept.issuer is None:
+        return None
+    if not same_identifier(issuer, kept.issuer, root_slash=settings.root_slash):
+        # Its secret is for the server that is named now (2026-07-28, "Authorization Server
+        # Binding").
+        return None
+    method = given.token_endpoint_auth_method or kept.token_endpoint_auth_method
+    return replace(given, issuer=kept.issuer, token_endpoint_auth_method=method)
+
+
+def _thumbprint(settings: OAuthSettings) -> str | None:
+    return None if settings.dpop is None else settings.dpop.thumbprint
+
+
+def _key(*parts: str) -> str:
+    return dumps(parts)
+
+
+def _tokens_key(known: Authorization) -> str:
+    issuer = "" if known.server is None else known.server.issuer
+    client_id = "" if known.client is None else known.client.client_id
+    return _key("tokens", issuer, known.resource or known.url, client_id)
+
+
+async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
+    text = await storage.get(key)
+    if text is None:
+        return None
+    try:
+        found: T = TypeAdapter(type).validate_json(text)
+    except ValidationError as error:
+        # Its text would show what is wrong, and that may be a secret.
+        count = error.error_count()
+        _log.warning("what is kept under %s is not usable: %d problems", shown(key), count)
+        return None
+    return found
+
+
+async def _set(storage: TokenStorage, key: str, value: object) -> None:
+    text = TypeAdapter(type(value)).dump_json(value, exclude_defaults=True).decode()
+    await storage.set(key, text)

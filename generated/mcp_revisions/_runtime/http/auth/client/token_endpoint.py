@@ -1,0 +1,179 @@
+"""Requests to token endpoints, and what they answer (RFC 6749, sections 3.2 and 5)."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from time import time
+from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import urlencode
+
+from ....core.json import is_object, read_json
+from ..dpop import DPoP
+from ..errors import AuthorizationError, OAuthError, Unreachable
+from ..steps import Fetch, Fetched, Flow, fetch
+from .client_authentication import credentials
+from .documents import error_in
+from .values import ClientInformation, ServerMetadata, Tokens
+
+_LARGEST: Final = 1024 * 1024
+"""In bytes: an answer is a token or two."""
+_LONGEST_LIFETIME: Final = 10**9
+"""In seconds; what is more is for ever, too."""
+
+# What of a form is shown to nobody else.
+_SECRETS: Final = ("assertion", "code", "code_verifier", "refresh_token", "subject_token")
+_TELLING: Final = 20
+"""How many characters of a secret are too many."""
+
+# RFC 6749, appendix A.12 and A.17, without spaces: a token ends in a header field.
+_TOKEN: Final = re.compile(r"[!-~]+")
+
+_TYPES: Final[Mapping[str, Literal["Bearer", "DPoP"]]] = {"bearer": "Bearer", "dpop": "DPoP"}
+
+Object: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRequest:
+    """What tokens are asked for, and who asks whom."""
+
+    server: ServerMetadata
+    client: ClientInformation | None = None
+    """None for one that is known by its assertion alone."""
+    resource: str | None = None
+    scopes: frozenset[str] = frozenset()
+    redirect_uri: str | None = None
+    """Where the user comes back to; for the grant that has a user."""
+    dpop: DPoP | None = None
+    """What binds the tokens to a key."""
+    clock: Callable[[], float] = field(default=time, repr=False)
+    """Seconds of the epoch."""
+
+
+def request_tokens(request: TokenRequest, form: Mapping[str, str]) -> Flow[Tokens]:
+    """Return the tokens that the authorization server of a request gives for a grant, `form`.
+
+    Raise `OAuthError` if it refuses, `Unreachable` if it cannot answer for now, and
+    `AuthorizationError` for an answer that is none.
+    """
+    if request.resource is not None:
+        # RFC 8707, section 2.2
+        form = {**form, "resource": request.resource}
+    answer = yield from post_form(request, form)
+    return _tokens(request, answer)
+
+
+def refreshed(request: TokenRequest, tokens: Tokens) -> Flow[Tokens]:
+    """Return new tokens for a refresh token; raise as `request_tokens` does.
+
+    The old refresh token is kept if there is no new one (RFC 6749, section 6).
+    """
+    if tokens.refresh_token is None:
+        raise AuthorizationError("There is no refresh token")
+    form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh_token}
+    # The scopes stay what they were, unless the answer says otherwise.
+    request = replace(request, scopes=tokens.scopes or frozenset())
+    new = yield from request_tokens(request, form)
+    return replace(new, refresh_token=new.refresh_token or tokens.refresh_token)
+
+
+def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
+    """Return the JSON object that a token endpoint answers; raise as `request_tokens` does.
+
+    The request is made once more where a nonce is asked for (RFC 9449, section 8).
+    """
+    answer, has_nonce = yield from _posted(request, form)
+    if has_nonce and answer.status != 200:
+        refusal = _refusal(answer)
+        if isinstance(refusal, OAuthError) and refusal.error == "use_dpop_nonce":
+            answer, _ = yield from _posted(request, form)
+    members: Object = _object(answer) if answer.status == 200 else {}
+    # Some servers answer 200 with an error.
+    if "access_token" not in members:
+        raise _without_secrets(_refusal(answer), request, form)
+    return members
+
+
+def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched, bool]]:
+    """Return the response to a request, and whether it has a nonce for the next one."""
+    url = request.server.token_endpoint
+    headers = {
+        "accept": "application/json",
+        "content-type": "application/x-www-form-urlencoded",
+    }
+    if request.client is not None:
+        shown = credentials(request.client, request.server, request.clock())
+        form, headers = {**form, **shown.form}, {**headers, **shown.headers}
+    if request.dpop is not None:
+        headers["dpop"] = request.dpop.proof("POST", url)
+    body = urlencode(form).encode("ascii")
+    answer = yield from fetch(Fetch(method="POST", url=url, headers=headers, body=body))
+    return answer, request.dpop is not None and request.dpop.take_nonce(url, answer.headers)
+
+
+def _refusal(answer: Fetched) -> AuthorizationError:
+    # Where the server is busy or out of order, it has not judged the grant.
+    if answer.status == 429 or answer.status >= 500:
+        return Unreachable(f"The token endpoint answered with the status {answer.status}")
+    known = error_in(answer.body[:_LARGEST])
+    if known is not None:
+        return known
+    return AuthorizationError(f"The token endpoint answered with the status {answer.status}")
+
+
+def _without_secrets(
+    error: AuthorizationError, request: TokenRequest, form: Mapping[str, str]
+) -> AuthorizationError:
+    """Return an error that does not repeat what was sent, as some servers do."""
+    sent = [form.get(name) for name in _SECRETS]
+    sent.append(request.client.client_secret if request.client is not None else None)
+    if not isinstance(error, OAuthError) or error.description is None:
+        return error
+    # What a server says is shortened, and may end within a secret.
+    tells = any(secret and secret[:_TELLING] in error.description for secret in sent)
+    return OAuthError(error.error) if tells else error
+
+
+def _object(answer: Fetched) -> Object:
+    try:
+        members = None if len(answer.body) > _LARGEST else read_json(answer.body)
+    except ValueError:
+        members = None
+    if not is_object(members):
+        raise AuthorizationError("The token endpoint did not answer with a JSON object")
+    return members
+
+
+def _tokens(request: TokenRequest, answer: Object) -> Tokens:
+    kind = answer.get("token_type")
+    token_type = _TYPES.get(kind.lower()) if isinstance(kind, str) else None
+    if token_type is None or (token_type == "DPoP" and request.dpop is None):
+        raise AuthorizationError("The token is of a type that was not asked for")
+    scopes = answer.get("scope")
+    # Without an answer they are what was asked for (RFC 6749, section 5.1).
+    granted = frozenset(scopes.split()) if isinstance(scopes, str) else request.scopes or None
+    lifetime = _lifetime(answer.get("expires_in"))
+    return Tokens(
+        access_token=token_in(answer, "access_token"),
+        token_type=token_type,
+        refresh_token=token_in(answer, "refresh_token") if answer.get("refresh_token") else None,
+        expires_at=None if lifetime is None else request.clock() + lifetime,
+        scopes=granted,
+    )
+
+
+def token_in(answer: Object, name: str) -> str:
+    """Return a token of an answer; raise `AuthorizationError` if it is none."""
+    value = answer.get(name)
+    if not isinstance(value, str) or not _TOKEN.fullmatch(value):
+        raise AuthorizationError(f"The token endpoint did not answer with a valid {name}")
+    return value
+
+
+def _lifetime(seconds: object) -> float | None:
+    """Return how long a token is valid, in seconds; some servers say so as text."""
+    if isinstance(seconds, str) and seconds.isdecimal() and len(seconds) < 20:
+        seconds = int(seconds)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return None
+    return float(min(max(seconds, 0), _LONGEST_LIFETIME))

@@ -1,0 +1,137 @@
+"""What a flow needs to know, and what it finds out.
+
+URLs are text that is compared character by character and never normalised: issuers and resources
+are identifiers (2026-07-28, basic/authorization, "Authorization Response Validation").
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+AuthMethod: TypeAlias = Literal[
+    "none", "client_secret_basic", "client_secret_post", "private_key_jwt"
+]
+"""How a client shows at the token endpoint who it is (RFC 7591, section 2; RFC 7523)."""
+
+ApplicationType: TypeAlias = Literal["native", "web"]
+"""Where an application runs: on its user's machine, or on the web."""
+
+AUTH_METHODS: Final[tuple[AuthMethod, ...]] = get_args(AuthMethod)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientInformation:
+    """A client as an authorization server knows it (RFC 7591, section 3.2.1).
+
+    `issuer` is the authorization server that knows it; None for one that the user names without it.
+    `private_key` is a key in PEM or a JWK as JSON, with which assertions are signed.
+    """
+
+    client_id: str
+    client_secret: str | None = field(default=None, repr=False)
+    client_secret_expires_at: float | None = None
+    """When the secret ends, in seconds of the epoch; None where it does not."""
+    issuer: str | None = None
+    token_endpoint_auth_method: AuthMethod | None = None
+    private_key: str | None = field(default=None, repr=False)
+    signing_algorithm: str | None = None
+    assertion_audience: str | None = None
+    """Whom assertions are for; None for the issuer, as the standards have it by now."""
+    redirect_uris: tuple[str, ...] = ()
+    """Those that were registered; empty where that is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientMetadata:
+    """What a client says about itself when it registers (RFC 7591, section 2).
+
+    `application_type` is `native` for a program of its user's machine, `web` for one on the web
+    (2026-07-28, basic/authorization/client-registration); None for what its redirect URIs show.
+    """
+
+    client_name: str = "MCP client"
+    application_type: ApplicationType | None = None
+    client_uri: str | None = None
+    logo_uri: str | None = None
+    contacts: tuple[str, ...] = ()
+    software_id: str | None = None
+    software_version: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Further members of the request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceMetadata:
+    """The metadata document of a protected resource (RFC 9728, section 2)."""
+
+    resource: str
+    authorization_servers: tuple[str, ...]
+    scopes_supported: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerMetadata:
+    """The metadata document of an authorization server (RFC 8414, section 2; OpenID Connect)."""
+
+    issuer: str
+    authorization_endpoint: str | None
+    token_endpoint: str
+    registration_endpoint: str | None = None
+    scopes_supported: tuple[str, ...] | None = None
+    grant_types_supported: tuple[str, ...] | None = None
+    token_endpoint_auth_methods_supported: tuple[str, ...] | None = None
+    token_endpoint_auth_signing_alg_values_supported: tuple[str, ...] | None = None
+    code_challenge_methods_supported: tuple[str, ...] | None = None
+    authorization_response_iss_parameter_supported: bool = False
+    client_id_metadata_document_supported: bool = False
+    dpop_signing_alg_values_supported: tuple[str, ...] | None = None
+    authorization_grant_profiles_supported: tuple[str, ...] | None = None
+    is_document: bool = True
+    """False for the default endpoints of 2025-03-26, which no document names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """The answer of a token endpoint (RFC 6749, section 5.1).
+
+    `expires_at` is in seconds of the epoch; None where it is not known.
+    """
+
+    access_token: str = field(repr=False)
+    token_type: Literal["Bearer", "DPoP"] = "Bearer"
+    refresh_token: str | None = field(default=None, repr=False)
+    expires_at: float | None = None
+    scopes: frozenset[str] | None = None
+    """The scopes that were granted, where the server or the request says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authorization:
+    """All that is known about the authorization for one resource.
+
+    A flow gets one and returns another: what it found out replaces what was there.
+    """
+
+    url: str
+    """The URL of the MCP server."""
+    resource: str | None = None
+    """The identifier of the protected resource, as its document says; None for 2025-03-26."""
+    resource_metadata: ResourceMetadata | None = None
+    server: ServerMetadata | None = None
+    client: ClientInformation | None = None
+    tokens: Tokens | None = None
+    requested_scopes: frozenset[str] = frozenset()
+    """All scopes that were asked for so far."""
+    step_ups: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How often more scopes were asked for, by operation, since it last succeeded; not stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A response of the MCP server that refuses a request: 401, or 403 for its scopes.
+
+    `www_authenticate` has the values of all header fields of that name.
+    """
+
+    status: int
+    www_authenticate: tuple[str, ...] = ()

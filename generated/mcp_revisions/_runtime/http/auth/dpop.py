@@ -1,0 +1,105 @@
+"""Proofs that a client has the key its tokens are bound to (RFC 9449; extension DPoP, SEP-1932)."""
+
+from base64 import urlsafe_b64encode
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from secrets import token_urlsafe
+from time import time
+from typing import ClassVar, Final
+
+from .signing import PrivateKey
+from .urls import origin, split_url
+
+_MOST_NONCES: Final = 100
+"""How many origins have their last nonce kept."""
+_LONGEST_NONCE: Final = 4096
+"""In characters; what is longer is no nonce."""
+
+
+class DPoP:
+    """The key of a client, and the proofs that are signed with it. It shows the key to nobody.
+
+    Tokens are bound to the key: those that are to outlive the process need one that does, too. Each
+    server may ask for a nonce in proofs; the last one of each is kept.
+    """
+
+    extension: ClassVar = "io.modelcontextprotocol/auth/dpop"
+    """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
+
+    def __init__(
+        self,
+        private_key: str | None = None,
+        *,
+        algorithm: str | None = None,
+        clock: Callable[[], float] = time,
+        new_id: Callable[[], str] = token_urlsafe,
+    ) -> None:
+        """Take a key in PEM without a password or a JWK as JSON; None makes a new one of ES256.
+
+        `clock` gives seconds of the epoch, `new_id` what no two proofs share. Raise `InvalidKey`.
+        """
+        if private_key is None:
+            key = PrivateKey.generated(algorithm or "ES256")
+        else:
+            key = PrivateKey(private_key, algorithm)
+        self._key: Final = key
+        self._clock: Final = clock
+        self._new_id: Final = new_id
+        self._nonces: Final = OrderedDict[object, str]()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(algorithm={self.algorithm!r})"
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm of the signatures."""
+        return self._key.algorithm
+
+    @property
+    def thumbprint(self) -> str:
+        """The thumbprint of the key, which tokens name as `cnf.jkt` (RFC 7638)."""
+        return self._key.public.thumbprint
+
+    def proof(self, method: str, url: str, *, token: str | None = None) -> str:
+        """Return a new proof for one request, the value of its header field `DPoP`.
+
+        `token` is the access token that is sent with it (RFC 9449, section 4.2).
+        """
+        claims: dict[str, object] = {
+            "jti": self._new_id(),
+            "htm": method,
+            "htu": url.partition("#")[0].partition("?")[0],
+            "iat": int(self._clock()),
+        }
+        if token is not None:
+            digest = sha256(token.encode("ascii")).digest()
+            claims["ath"] = urlsafe_b64encode(digest).rstrip(b"=").decode()
+        if nonce := self._nonces.get(_origin(url)):
+            claims["nonce"] = nonce
+        return self._key.sign(claims, typ="dpop+jwt", jwk={**self._key.public.jwk})
+
+    def take_nonce(self, url: str, headers: Mapping[str, str]) -> bool:
+        """Keep the nonce of a response for the proofs that follow; return whether it has one.
+
+        Names of `headers` are in lower case (RFC 9449, sections 8 and 9).
+        """
+        nonce = headers.get("dpop-nonce", "")
+        # The characters of RFC 9449, section 8.1
+        if not 0 < len(nonce) <= _LONGEST_NONCE or not _is_nonce(nonce):
+            return False
+        place = _origin(url)
+        self._nonces[place] = nonce
+        self._nonces.move_to_end(place)
+        while len(self._nonces) > _MOST_NONCES:
+            self._nonces.popitem(last=False)
+        return True
+
+
+def _is_nonce(text: str) -> bool:
+    return all("!" <= char <= "~" and char not in '"\\' for char in text)
+
+
+def _origin(url: str) -> object:
+    parts = split_url(url)
+    return url if parts is None else origin(parts)

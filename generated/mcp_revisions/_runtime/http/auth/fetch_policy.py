@@ -1,0 +1,130 @@
+"""Which URLs may be fetched for authorization.
+
+These URLs come from documents of others, who could name a host inside of a private network with
+them (2026-07-28, Security Best Practices, "Server-Side Request Forgery"; RFC 9728, section 7.7).
+"""
+
+import ssl
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any, Final, Literal, TypeAlias
+
+from .errors import UnsafeUrl
+
+# An `httpx2.URL`: what is checked and what is requested has to be read by the same parser.
+URL: TypeAlias = Any
+
+Zone: TypeAlias = Literal["public", "loopback", "trusted"]
+
+# Blocks that are not for the public, and that some releases of Python count as global (the IANA
+# registries of special-purpose addresses for IPv4 and IPv6; RFC 3879 for site-local ones).
+_SPECIAL: Final = tuple(
+    ip_network(block)
+    for block in (
+        *("192.0.0.0/24", "192.88.99.0/24"),
+        *("64:ff9b:1::/48", "2001::/23", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10"),
+    )
+)
+
+# The addresses of IPv4 as a translator of networks writes them in IPv6 (RFC 6052, section 2.1).
+_NAT64: Final = ip_network("64:ff9b::/96")
+
+_LAST_PORT: Final = 65_535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchPolicy:
+    """Which URLs may be fetched, and how much of an answer is read.
+
+    They have to be of HTTPS, and all addresses of their hosts public. A redirect leads nowhere else
+    than to public hosts either, unless it begins at one that is not.
+    """
+
+    loopback: bool = True
+    """Whether a URL may name this machine, also without HTTPS. It is for programs on the machine of
+    their user; say False where a program fetches for others."""
+    trusted_hosts: frozenset[str] = frozenset()
+    """Names of hosts whose addresses may be private, and that may have no HTTPS."""
+    timeout: float = 10.0
+    """The longest time for a request with its redirects, in seconds."""
+    max_bytes: int = 1024 * 1024
+    """The size of the largest body of a response."""
+    max_redirects: int = 3
+    """How many redirects of a GET are followed."""
+    ssl_context: ssl.SSLContext | None = None
+    """Which certificates are accepted; without it, those that the system trusts."""
+
+    def zone(self, url: URL) -> Zone:
+        """Return where a URL leads; raise `UnsafeUrl` where it may not be fetched.
+
+        The addresses of a name are not known here: `check_address` has to see them.
+        """
+        host = _plain(host_of(url))
+        if url.userinfo or not host or (url.port or 0) > _LAST_PORT:
+            raise UnsafeUrl(f"{shown(url)} has no host, an impossible port, or the name of a user")
+        zone: Zone = "public"
+        if self.trusts(url):
+            zone = "trusted"
+        elif is_loopback(host) and self.loopback:
+            zone = "loopback"
+        if url.scheme != "https" and (url.scheme != "http" or zone == "public"):
+            raise UnsafeUrl(f"{shown(url)} is not a URL of HTTPS")
+        address = _address_in(host)
+        if address is not None:
+            check_address(zone, address, host)
+        return zone
+
+    def trusts(self, url: URL) -> bool:
+        """Return whether the host of a URL is one of those that are trusted."""
+        return _plain(host_of(url)) in map(_plain, self.trusted_hosts)
+
+
+def check_address(zone: Zone, address: IPv4Address | IPv6Address, host: str) -> None:
+    """Raise `UnsafeUrl` for an address that a host of this zone may not have."""
+    allowed = address.is_loopback if zone == "loopback" else is_public(address)
+    if zone != "trusted" and not allowed:
+        hint = "trusted_hosts of a FetchPolicy can have it"
+        raise UnsafeUrl(f"{host} is not fetched, because its address is not {zone}; {hint}")
+
+
+def is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Return whether an address is one of the public network."""
+    if isinstance(address, IPv6Address):
+        inner = address.ipv4_mapped
+        if inner is None and address in _NAT64:
+            inner = IPv4Address(int(address) & 0xFFFF_FFFF)
+        if inner is not None:
+            return is_public(inner)
+    special = any(address in block for block in _SPECIAL)
+    return address.is_global and not (special or address.is_multicast or address.is_reserved)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host names this machine (RFC 6761, section 6.3)."""
+    name = _plain(host)
+    address = _address_in(name)
+    if address is not None:
+        return address.is_loopback
+    return name == "localhost" or name.endswith(".localhost")
+
+
+def host_of(url: URL) -> str:
+    """Return the host of a URL as it is looked up; an address of IPv6 without brackets."""
+    host: bytes = url.raw_host
+    return host.decode("ascii")
+
+
+def shown(url: URL) -> str:
+    """Return a URL for messages, without the parts that may be secret."""
+    return str(url.copy_with(query=None, fragment=None, userinfo=b""))[:200]
+
+
+def _plain(host: str) -> str:
+    return host.lower().removesuffix(".")
+
+
+def _address_in(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""The server's part: what verifies tokens and proofs."""

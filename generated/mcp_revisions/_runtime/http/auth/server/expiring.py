@@ -1,0 +1,51 @@
+"""Values that are kept for a while, in memory that is bounded."""
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Final, Generic, TypeVar
+
+V = TypeVar("V")
+
+
+class ExpiringCache(Generic[V]):
+    """At most `max_entries` values by key; those that were not used for longest make room.
+
+    Times are seconds of any clock, always of the same one.
+    """
+
+    __slots__ = ("_entries", "max_entries")
+
+    def __init__(self, max_entries: int) -> None:
+        if max_entries <= 0:
+            raise ValueError("a cache needs room for one entry at least")
+        self.max_entries: Final = max_entries
+        self._entries: OrderedDict[Hashable, tuple[V, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: Hashable, now: float) -> V | None:
+        found = self._entries.get(key)
+        if found is None:
+            return None
+        value, until = found
+        if now >= until:
+            del self._entries[key]
+            return None
+        self._entries.move_to_end(key)
+        return value
+
+    def put(self, key: Hashable, value: V, until: float, now: float) -> bool:
+        """Keep a value; return whether one that has not expired had to make room for it."""
+        if until <= now:
+            self._entries.pop(key, None)
+            return False
+        self._entries[key] = value, until
+        self._entries.move_to_end(key)
+        if len(self._entries) <= self.max_entries:
+            return False
+        _, (_, expires) = self._entries.popitem(last=False)
+        return expires > now
+
+    def clear(self) -> None:
+        self._entries.clear()

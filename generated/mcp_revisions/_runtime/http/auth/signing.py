@@ -1,0 +1,257 @@
+"""Signatures of JWTs: private keys that sign, and public keys that verify (RFC 7515, RFC 7519).
+
+joserfc does the work, and is imported when it is first needed. Only asymmetric algorithms exist
+here: neither `none` nor one with a shared secret can be chosen by a token. Claims are not judged.
+"""
+
+from collections.abc import Collection, Mapping
+from copy import copy
+from functools import cache, cached_property
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+from ...core.json import is_object, read_json
+
+# RFC 7518, section 3.1; RFC 8037, section 3.1; RFC 9864. The first one of a key is its default.
+_OF_CURVES: Final[Mapping[str, tuple[str, ...]]] = {
+    "P-256": ("ES256",),
+    "P-384": ("ES384",),
+    "P-521": ("ES512",),
+    "Ed25519": ("EdDSA", "Ed25519"),
+    "Ed448": ("EdDSA", "Ed448"),
+}
+_OF_RSA: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+
+ALGORITHMS: Final = frozenset(_OF_RSA).union(*_OF_CURVES.values())
+"""All algorithms that can be used."""
+
+# RFC 7638, section 3.2: the members that make a key what it is.
+_MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "EC": ("crv", "kty", "x", "y"),
+    "OKP": ("crv", "kty", "x"),
+    "RSA": ("e", "kty", "n"),
+}
+_PRIVATE: Final = "d"
+
+# In bits. Smaller ones are weak (RFC 7518, section 3.3), larger ones cost the one who verifies.
+_SMALLEST_RSA: Final = 2048
+_LARGEST_RSA: Final = 8192
+
+# In characters.
+_LARGEST_HEADER: Final = 8 * 1024
+_LARGEST_PAYLOAD: Final = 64 * 1024
+_LARGEST_SIGNATURE: Final = 2 * 1024
+
+
+class InvalidKey(ValueError):
+    """A key cannot be read, is weak, or does not fit an algorithm. No message has the key in it."""
+
+
+class InvalidJwt(ValueError):
+    """A JWT is malformed, or its signature is not that of the key. No message has it in it."""
+
+
+class Jwt(NamedTuple):
+    """What a JWT says: its header, and its claims."""
+
+    header: Mapping[str, Any]
+    claims: Mapping[str, Any]
+
+
+class PublicKey:
+    """A key that verifies signatures.
+
+    `algorithms` are those that it can be used with: of its type, and of its member `alg` if it has
+    one. `jwk` has the members that make the key what it is, and no others.
+    """
+
+    def __init__(self, key: Any) -> None:
+        self._key: Final = key
+        members: dict[str, Any] = key.as_dict(private=False)
+        self.jwk: Final = {name: members[name] for name in _MEMBERS[key.key_type]}
+        self.kid: Final[str | None] = key.kid
+        possible = _algorithms(key)
+        self.algorithms: Final = tuple(one for one in possible if key.alg in (None, one))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(kid={self.kid!r}, algorithms={self.algorithms!r})"
+
+    @cached_property
+    def thumbprint(self) -> str:
+        """The SHA-256 thumbprint of the key (RFC 7638)."""
+        text: str = _joserfc("jwk").thumbprint(self.jwk)
+        return text
+
+    def verify(self, token: str, algorithms: Collection[str]) -> Jwt:
+        """Return what a token says that was signed with this key by one of `algorithms`.
+
+        Raise `InvalidJwt`.
+        """
+        header = read_header(token)
+        if header["alg"] not in algorithms or header["alg"] not in self.algorithms:
+            raise InvalidJwt("the algorithm is not one of those that are accepted")
+        jws, errors = _joserfc("jws"), _joserfc("errors")
+        try:
+            signed = jws.deserialize_compact(token, self._key, registry=_registry())
+            claims: object = read_json(signed.payload)
+        except (ValueError, errors.JoseError):
+            raise InvalidJwt("the token is malformed, or not signed with this key") from None
+        return Jwt(header, _object(claims))
+
+
+class PrivateKey:
+    """A key that signs, by one algorithm. It shows itself to nobody."""
+
+    def __init__(self, text: str, algorithm: str | None = None) -> None:
+        """Read a key in PEM without a password, or a JWK as JSON.
+
+        `algorithm` is by default the first that fits the key. Raise `InvalidKey`.
+        """
+        self._key: Final = _private_key(text)
+        self.public: Final = PublicKey(self._key)
+        self.algorithm: Final = algorithm or next(iter(self.public.algorithms), "")
+        if self.algorithm not in self.public.algorithms:
+            raise InvalidKey(f"the key cannot sign with {algorithm or 'its algorithm'}")
+
+    @classmethod
+    def generated(cls, algorithm: str = "ES256") -> "PrivateKey":
+        """Return a new key. Raise `InvalidKey` for an algorithm that is not known."""
+        curve = next((name for name, used in _OF_CURVES.items() if algorithm in used), None)
+        if algorithm not in ALGORITHMS:
+            raise InvalidKey(f"no key is made for the algorithm {algorithm!r:.20}")
+        kind = "RSA" if curve is None else "EC" if curve.startswith("P-") else "OKP"
+        key = _joserfc("jwk").generate_key(kind, curve)
+        return cls(key.as_pem(private=True).decode(), algorithm)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(algorithm={self.algorithm!r})"
+
+    def to_pem(self) -> str:
+        """Return the key as PEM without a password (PKCS #8), for those who keep it safe."""
+        pem: bytes = self._key.as_pem(private=True)
+        return pem.decode()
+
+    def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
+        """Return a JWT with these claims; `alg` is added to its header."""
+        fields = {**header, "alg": self.algorithm}
+        token: str = _joserfc("jwt").encode(fields, {**claims}, self._key, registry=_registry())
+        return token
+
+
+def public_key(key: Mapping[str, Any] | str) -> PublicKey:
+    """Read a public key: a JWK, such as one of a JWK set, or text in PEM.
+
+    Raise `InvalidKey`, also for a private key or a secret: nobody else should have it.
+    """
+    read = _of_jwk(key) if isinstance(key, Mapping) else _of_pem(key)
+    if read.is_private:
+        raise InvalidKey("a private key is not for verifying")
+    return PublicKey(read)
+
+
+def read_header(token: str) -> Mapping[str, Any]:
+    """Return the header of a JWT, which nothing vouches for; raise `InvalidJwt`."""
+    encoded = token.partition(".")[0]
+    if len(encoded) > _LARGEST_HEADER or token.count(".") != 2:
+        raise InvalidJwt("the token is not a signed JWT")
+    try:
+        decoded: bytes = _joserfc("util").urlsafe_b64decode(encoded.encode("ascii"))
+        header = _object(read_json(decoded))
+    except ValueError:
+        raise InvalidJwt("the header of the token is malformed") from None
+    # No extension is known that a header could insist on (RFC 7515, section 4.1.11; RFC 7797).
+    if "crit" in header or "b64" in header or not isinstance(header.get("alg"), str):
+        raise InvalidJwt("the header of the token asks for what is not supported")
+    return header
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not is_object(value):
+        raise InvalidJwt("a part of the token is no JSON object")
+    return value
+
+
+def _private_key(text: str) -> Any:
+    if text.lstrip().startswith("{"):
+        try:
+            jwk = read_json(text)
+        except ValueError:
+            raise InvalidKey("the private key is no JSON") from None
+        key = _of_jwk(jwk)
+    else:
+        key = _of_pem(text)
+    if not key.is_private:
+        raise InvalidKey("a public key does not sign")
+    return key
+
+
+def _of_jwk(jwk: Mapping[str, Any]) -> Any:
+    kind, modulus = jwk.get("kty"), jwk.get("n", "")
+    if not isinstance(kind, str) or kind not in _MEMBERS:
+        raise InvalidKey("the key is of a type that is not supported")
+    # joserfc would warn of a small one, and read a huge one.
+    if kind == "RSA" and not _SMALLEST_RSA <= len(str(modulus)) * 6 < _LARGEST_RSA + 8:
+        raise InvalidKey("the RSA key is too small or too large")
+    jwks, errors = _joserfc("jwk"), _joserfc("errors")
+    try:
+        key = jwks.import_key({**jwk})
+    except (ValueError, TypeError, KeyError, errors.JoseError):
+        raise InvalidKey("the JWK is malformed or not supported") from None
+    return _checked(key)
+
+
+def _of_pem(text: str) -> Any:
+    jwk, errors = _joserfc("jwk"), _joserfc("errors")
+    for kind in (jwk.ECKey, jwk.OKPKey, jwk.RSAKey):
+        try:
+            key = kind.import_key(text)
+        except errors.InvalidKeyTypeError:
+            continue
+        except (ValueError, TypeError, errors.JoseError):
+            break
+        return _checked(key)
+    raise InvalidKey("the key is no PEM without a password, or of a type that is not supported")
+
+
+def _checked(key: Any) -> Any:
+    if not _algorithms(key):
+        raise InvalidKey("the key is on a curve that is not supported")
+    if key.key_type == "RSA" and not _SMALLEST_RSA <= key.raw_value.key_size <= _LARGEST_RSA:
+        raise InvalidKey("the RSA key is too small or too large")
+    return key
+
+
+def _algorithms(key: Any) -> tuple[str, ...]:
+    if key.key_type == "RSA":
+        return _OF_RSA
+    try:
+        return _OF_CURVES.get(key.curve_name, ())
+    except KeyError:
+        return ()  # a curve that joserfc has no name for
+
+
+@cache
+def _registry() -> Any:
+    """Return the rules of joserfc, with our algorithms and our limits."""
+    registry = _joserfc("jws").JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
+    registry.algorithms = {name: registry.algorithms[name] for name in ALGORITHMS}
+    # Its name is deprecated, and still the one that most know. The warning would be for each token.
+    registry.algorithms["EdDSA"] = copy(registry.algorithms["EdDSA"])
+    registry.algorithms["EdDSA"].security_warning = None
+    registry.max_header_length = _LARGEST_HEADER
+    registry.max_payload_length = _LARGEST_PAYLOAD
+    registry.max_signature_length = _LARGEST_SIGNATURE
+    return registry
+
+
+def check_installed() -> None:
+    """Raise `ImportError`, which says what to do, if joserfc is not installed."""
+    _joserfc("jwk")
+
+
+def _joserfc(module: str) -> Any:
+    """Return a module of the package; raise `ImportError`, which says what to do."""
+    try:
+        return import_module(f"joserfc.{module}")
+    except ImportError:
+        raise ImportError("Signatures need the package joserfc: pip install joserfc") from None

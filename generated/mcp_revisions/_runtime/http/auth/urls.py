@@ -1,0 +1,102 @@
+"""URLs of metadata: looked into, and never changed.
+
+Issuers and resources are identifiers. They are compared as text, without normalising anything
+(RFC 8414, section 3.3; RFC 9207, section 2.4; RFC 9728, section 3.3).
+"""
+
+import re
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+# As in RFC 3986, without whitespace and controls, which `urlsplit` would leave out, and without the
+# letters beyond ASCII that `IGNORECASE` takes for such of ASCII.
+_CHARACTERS: Final = re.compile(r"https?://[!#-;=?-\[\]_a-z~]+", re.IGNORECASE | re.ASCII)
+SERVER_METADATA: Final = "/.well-known/oauth-authorization-server"
+"""Where the metadata of an authorization server is, before the path of its issuer (RFC 8414)."""
+_OPENID: Final = "/.well-known/openid-configuration"
+
+_DEFAULT_PORTS: Final = {"https": 443, "http": 80}
+_DOTS: Final = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
+
+
+def split_url(url: str) -> SplitResult | None:
+    """Return the parts of an absolute `http` or `https` URL without user; None for all else."""
+    if not _CHARACTERS.fullmatch(url):
+        return None
+    try:
+        parts = urlsplit(url)
+        valid = parts.hostname and "@" not in parts.netloc and parts.port != 0
+    except ValueError:
+        return None
+    return parts if valid else None
+
+
+def origin(parts: SplitResult) -> tuple[str, str, int]:
+    """Return the scheme, the host and the port of a URL, for comparisons (RFC 6454, section 4)."""
+    scheme = parts.scheme.lower()
+    return scheme, parts.hostname or "", parts.port or _DEFAULT_PORTS[scheme]
+
+
+def server_metadata_urls(issuer: str) -> tuple[str, ...]:
+    """Return where the metadata of an authorization server may be, in the order to look there.
+
+    2025-11-25 and 2026-07-28, basic/authorization/authorization-server-discovery. There is no place
+    for what is no issuer, which has neither a query nor a fragment (RFC 8414, section 2).
+    """
+    parts = split_url(issuer)
+    if parts is None or "?" in issuer or "#" in issuer:
+        return ()
+    root, path = f"{parts.scheme}://{parts.netloc}", parts.path.removesuffix("/")
+    places = (f"{root}{SERVER_METADATA}{path}", f"{root}{_OPENID}{path}", f"{root}{path}{_OPENID}")
+    return tuple(dict.fromkeys(places))
+
+
+def is_metadata_document(client_id: str) -> bool:
+    """Return whether the id of a client is the URL of a document about it: https with a path.
+
+    Draft "OAuth Client ID Metadata Document", section "Client Identifier".
+    """
+    parts = split_url(client_id)
+    if parts is None or parts.scheme != "https" or "#" in client_id:
+        return False
+    return parts.path not in ("", "/") and not _has_dots(parts)
+
+
+def same_identifier(one: str, other: str, *, root_slash: bool = False) -> bool:
+    """Return whether two identifiers are the same text.
+
+    With `root_slash`, a slash at the end of one of them is left out where there is no other path.
+    """
+    if one == other:
+        return True
+    return root_slash and _without_root_slash(one) == _without_root_slash(other)
+
+
+def _without_root_slash(url: str) -> str:
+    parts = split_url(url)
+    if parts is None or parts.path != "/" or not url.endswith("//" + parts.netloc + "/"):
+        return url
+    return url[:-1]
+
+
+def covers(resource: str, url: str) -> bool:
+    """Return whether a resource is an endpoint, or its parent by whole segments of the path.
+
+    The origins have to be the same (2026-07-28, basic/authorization, "Canonical Server URI"; RFC
+    9728, sections 3.3 and 7.3).
+    """
+    outer, inner = split_url(resource), split_url(url)
+    if outer is None or inner is None or "#" in resource:
+        return False
+    if resource == url:
+        return True
+    if origin(outer) != origin(inner) or outer.query not in ("", inner.query):
+        return False
+    if _has_dots(outer) or _has_dots(inner):
+        return False
+    return f"{inner.path.rstrip('/')}/".startswith(f"{outer.path.rstrip('/')}/")
+
+
+def _has_dots(parts: SplitResult) -> bool:
+    """Return whether a path has segments that servers resolve: it is not what it looks like."""
+    return any(_DOTS.fullmatch(segment) for segment in parts.path.split("/"))

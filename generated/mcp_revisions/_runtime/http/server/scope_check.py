@@ -1,0 +1,117 @@
+"""What calls need of their tokens beside what every request needs: scopes of methods and of items.
+
+All is asked before anything is done, so that the answer can still be a challenge, which names the
+scopes of all calls in a request (2026-07-28, basic/authorization, "Runtime Insufficient Scope
+Errors").
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from importlib import import_module
+from logging import getLogger
+
+from ...core.errors import RequestId
+from ...core.oauth_scopes import NO_SCOPES, InsufficientScope
+from ...core.throttle import Throttle
+from ...messages.jsonrpc import Call
+from ...rpc.jobs import Reply
+from ...server.base import package_of
+from ...server.connection import ServerConnection
+from ...server.context import RequestContext
+from ...server.serve import Server
+from .asgi import Field, HttpExchange, HttpRefusal
+from .authentication import Authentication
+
+
+class ScopeCheck:
+    """The check of the scopes that calls need; without `authentication` nobody has any."""
+
+    def __init__(self, authentication: Authentication | None) -> None:
+        self._authentication = authentication
+        self._by_method: Mapping[str, frozenset[str]] = {}
+        if authentication is not None:
+            self._by_method = authentication.needed_by
+        self._has_methods = bool(self._by_method)
+        self._log = Throttle(getLogger(__name__))
+
+    def asks(self, connection: ServerConnection) -> bool:
+        """Return whether anything on a connection may need scopes, as it mostly does not."""
+        return connection.bound_server.runtime.wants_scopes or self._has_methods
+
+    async def check(
+        self,
+        connection: ServerConnection,
+        calls: Iterable[Call],
+        exchange: HttpExchange,
+        reply: Reply | None,
+    ) -> None:
+        """Raise `HttpRefusal` if the token of a request does not allow all of its calls.
+
+        What a client cannot see needs nothing, so that no answer tells that it is there.
+        """
+        calls, runtime = list(calls), connection.bound_server.runtime
+        needed = self._needed_by_methods(calls)
+        for call in calls if runtime.wants_scopes else ():
+            context = RequestContext(connection, None, reply, call.meta)
+            needed |= await runtime.scopes_of(call.method, call.params, context.session())
+        self._refuse_without(needed, calls, exchange)
+
+    def check_methods(self, calls: Iterable[Call], exchange: HttpExchange) -> None:
+        """Do as `check` for calls that are about no item."""
+        if self._has_methods:
+            calls = list(calls)
+            self._refuse_without(self._needed_by_methods(calls), calls, exchange)
+
+    def _needed_by_methods(self, calls: Iterable[Call]) -> frozenset[str]:
+        return NO_SCOPES.union(*(self._by_method.get(call.method, ()) for call in calls))
+
+    def _refuse_without(
+        self, needed: frozenset[str], calls: list[Call], exchange: HttpExchange
+    ) -> None:
+        principal, exchange.needed = exchange.principal, needed
+        if not needed or (principal is not None and needed <= principal.scopes):
+            return
+        if self._authentication is not None:
+            needed |= self._authentication.needed
+        raise self.refusal(exchange, InsufficientScope(needed), _id_of(calls))
+
+    def refusal(
+        self, exchange: HttpExchange, error: InsufficientScope, id: RequestId | None = None
+    ) -> HttpRefusal:
+        fields = self.challenge(exchange, error)
+        text, code = error.message, error.code
+        return HttpRefusal(error.status, text, code=code, id=id, data=error.data, fields=fields)
+
+    def challenge(self, exchange: HttpExchange, error: InsufficientScope) -> tuple[Field, ...]:
+        """Return the challenge that says what a token needs, if there is one to get.
+
+        What handlers ask for by hand is named with what the request was found to need before: some
+        clients get a token for the scopes of the latest challenge, and for no others.
+        """
+        if self._authentication is None:
+            advice = "give HttpOptions(authentication=...)"
+            self._log.warning("something needs scopes, and nobody checks tokens: %s", advice)
+            return ()
+        return self._authentication.insufficient(
+            exchange, error.scopes | exchange.needed, error.message
+        )
+
+
+def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:
+    """Raise `ValueError` for a method that is none: what it should guard would be open."""
+    if not methods:
+        return
+    known: set[str] = set()
+    for server in servers:
+        cls = server if isinstance(server, type) else type(server)
+        package = import_module(package_of(cls))
+        tables = [package.load(one.id).methods.TABLE for one in package.REVISIONS]
+        for table in (cls.REQUESTS, cls.NOTIFICATIONS):
+            known.update(table)
+        for table in tables:
+            known |= table.requests.keys() | table.notifications.keys()
+    if unknown := sorted(set(methods) - known):
+        raise ValueError(f"method_scopes: no revision has a method {unknown[0]!r}")
+
+
+def _id_of(calls: list[Call]) -> RequestId | None:
+    return calls[0].id if len(calls) == 1 else None

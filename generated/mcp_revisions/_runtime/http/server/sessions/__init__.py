@@ -1,0 +1,1 @@
+"""The sessions of a server over HTTP, their streams, and what several workers share of them."""

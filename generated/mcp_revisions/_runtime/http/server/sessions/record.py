@@ -1,0 +1,113 @@
+"""What is stored of a session for all workers of an endpoint, and how changes of it come together.
+
+A record is what another worker needs to go on with a session. What handlers keep, and what is being
+worked on, stays in the worker where it is.
+"""
+
+from asyncio import Lock
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import takewhile
+from typing import Final, NamedTuple
+
+from pydantic import TypeAdapter
+
+from ....core.json import JSONObject
+from ....core.subscriptions import Level
+from ....server.context import SessionSwitches
+
+CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
+"""The requests by which a client chooses."""
+
+
+class Choices(NamedTuple):
+    """What was chosen of a session since it began, which all its workers know."""
+
+    confirmed: bool
+    """Whether the handshake is complete."""
+    level: str
+    """The level of the least severe log entries that it wants."""
+    subscriptions: frozenset[str]
+    """The resources that it subscribed to."""
+    switched: SessionSwitches = ()
+    """What the server has switched on and off for it."""
+
+    def onto(self, base: "Choices", stored: "Choices") -> "Choices":
+        """Return these choices, made from `base`, with those that are `stored` by now."""
+        return Choices(
+            self.confirmed or stored.confirmed,
+            stored.level if self.level == base.level else self.level,
+            stored.subscriptions - (base.subscriptions - self.subscriptions)
+            | (self.subscriptions - base.subscriptions),
+            self._switched_onto(base.switched, stored.switched),
+        )
+
+    def _switched_onto(self, base: SessionSwitches, stored: SessionSwitches) -> SessionSwitches:
+        if self.switched == base:
+            return stored
+        known = takewhile(lambda pair: pair[0] == pair[1], zip(self.switched, base, strict=False))
+        new = self.switched[sum(1 for _ in known) :]
+        again = {switch[:3] for switch in new}
+        # The last switch of an item counts.
+        return (*(switch for switch in stored if switch[:3] not in again), *new)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    """What another worker needs to go on with a session; its id is not among it."""
+
+    revision: str
+    principal_id: str | None
+    capabilities: JSONObject
+    """The capabilities that the client declared."""
+    info: JSONObject
+    """The name and version of the client."""
+    confirmed: bool
+    level: Level
+    subscriptions: frozenset[str]
+    switched: SessionSwitches = ()
+
+    @property
+    def choices(self) -> Choices:
+        return Choices(self.confirmed, self.level, self.subscriptions, self.switched)
+
+    def to_bytes(self) -> bytes:
+        return _records().dump_json(self)
+
+
+def read_record(data: bytes) -> SessionRecord:
+    """Return a record that was stored; raise `ValueError` for what is none."""
+    return _records().validate_json(data, strict=True)
+
+
+@cache
+def _records() -> TypeAdapter[SessionRecord]:
+    # Not made where nothing is shared.
+    return TypeAdapter(SessionRecord)
+
+
+@dataclass(eq=False, slots=True)
+class SessionCopy:
+    """What a worker knows of a session that is stored for several."""
+
+    key: str
+    choices: Choices
+    """What is stored of them."""
+    version: int
+    as_of: int
+    """The number of gaps there had been when it was read."""
+    used: bool = True
+    """Whether its lifetime has to begin anew."""
+    unannounced: bool = False
+    """Whether others may have a copy of what was stored before."""
+    written_elsewhere: bool = False
+    """Whether another worker has written it, which may have failed before all others knew."""
+    changing: Lock = field(default_factory=Lock)
+    """Held until the other workers know of a change."""
+
+    def require_announcement(self) -> None:
+        """Have all others know of what a client chooses, also if it is nothing new here.
+
+        A client that chooses again was not answered: not all may know of it then.
+        """
+        self.unannounced |= self.written_elsewhere

@@ -1,0 +1,200 @@
+"""The relay of changes that servers publish: over the bus to all workers, and there to clients.
+
+A change is a cue to look again. So one may come twice, and where some may have been missed there is
+a cue for everything. What waits while the engine is away is little, and is never out of date.
+"""
+
+from asyncio import Future, Task, get_running_loop, shield, sleep, timeout, wait
+from collections.abc import Collection, Iterator
+from functools import cache
+from logging import getLogger
+from typing import Any, Final, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from ....core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, PublishedChange
+from ....core.tasks import Tasks, call_in
+from ....core.throttle import Throttle
+from ....server.base import ServerBase, ServerRuntime
+from ....server.connection import ServerConnection
+from ....sharing.engine import EngineUnavailable
+from .peers import Peers, faults_in
+
+_log: Final = getLogger(__name__)
+
+# The most changes that wait; if there are more, a cue for everything waits in their place.
+_MOST: Final = 1000
+
+# Seconds between attempts to reach an engine that is away, at first and at most.
+_SOON: Final = 0.1
+_LATER: Final = 2.0
+
+# Seconds for what waits when a worker ends, at most.
+_LAST: Final = 1.0
+
+_ANYTHING: Final = PublishedChange()
+
+
+@cache
+def _changes() -> TypeAdapter[PublishedChange]:
+    # Not made where nothing is shared.
+    return TypeAdapter(PublishedChange)
+
+
+class ChangeRelay:
+    """The relay of one application, which sends what comes from the bus to its own clients."""
+
+    def __init__(self, peers: Peers, engine: object, tasks: Tasks) -> None:
+        self.loop: Final = get_running_loop()
+        self.engine: Final = engine
+        """The engine, with which several applications of a process may have a relay each."""
+        self._peers = peers
+        self._tasks = tasks
+        self._log = Throttle(_log)
+        self._servers: dict[ServerRuntime, None] = {}
+        self._by_session: dict[str, ServerRuntime] = {}
+        """The servers that were made for one session each, by its key."""
+        self._waiting: dict[PublishedChange, None] = {}
+        self._attempt: Future[None] = self.loop.create_future()
+        """Done when it was tried to publish what waits."""
+        self._sending: Task[None] | None = None
+        self._away = False
+        peers.on_change(self._take)
+        peers.on_gap(self._cue)
+
+    # The servers whose changes it carries.
+
+    def add(self, server: ServerBase[Any], session: str | None = None) -> None:
+        """Carry the changes of a server; with the key of a session, it is that session's alone."""
+        runtime = server.__mcp_runtime__
+        runtime.relays[self] = session
+        if session is None:
+            self._servers[runtime] = None
+        else:
+            self._by_session[session] = runtime
+
+    def remove(self, session: str) -> None:
+        """Carry nothing any more of the server that was made for the session of a key."""
+        if (runtime := self._by_session.pop(session, None)) is not None:
+            runtime.relays.pop(self, None)
+
+    async def close(self, patience: float) -> None:
+        """Publish what waits, if that can be done in so many seconds, and carry nothing more."""
+        for runtime in (*self._servers, *self._by_session.values()):
+            runtime.relays.pop(self, None)
+        if self._sending is None:
+            return
+        self._sending.cancel()
+        await wait([self._sending])
+        try:
+            async with timeout(min(patience, _LAST)):
+                await self._publish(self._waiting)
+        except (EngineUnavailable, TimeoutError):
+            self._log.warning("%d changes could not be published", len(self._waiting))
+        finally:
+            self._let_go()
+
+    # From servers to the bus.
+
+    async def publish(self, change: PublishedChange) -> None:
+        """Publish a change; while the engine is away, have it wait, and return."""
+        if get_running_loop() is not self.loop:
+            self.announce(change)
+            return
+        self._put(change)
+        if not self._away:
+            await shield(self._attempt)
+
+    def announce(self, change: PublishedChange) -> None:
+        """Publish a change, and do not wait; any thread may call this."""
+        call_in(self.loop, lambda: self._put(change))
+
+    def _put(self, change: PublishedChange) -> None:
+        waiting = self._waiting
+        if change not in waiting and len(waiting) >= _MOST:
+            self._log.warning("more than %d changes wait, and become one cue for all", _MOST)
+            waiting.clear()
+            change = _ANYTHING
+        if _ANYTHING not in waiting:
+            waiting[change] = None
+        if self._sending is None:
+            self._sending = self._tasks.start(self._send())
+
+    async def _send(self) -> None:
+        pause = _SOON
+        try:
+            while self._waiting:
+                changes, self._waiting = self._waiting, {}
+                attempt, self._attempt = self._attempt, self.loop.create_future()
+                try:
+                    await self._publish(changes)
+                    self._away, pause = False, _SOON
+                except BaseException as error:
+                    self._away, self._waiting = True, {**changes, **self._waiting}
+                    if not isinstance(error, EngineUnavailable):
+                        raise
+                    self._log.warning("changes wait, because the engine is away")
+                finally:
+                    attempt.set_result(None)
+                if self._away:
+                    await sleep(pause)
+                    pause = min(2 * pause, _LATER)
+        finally:
+            self._sending = None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Keep nobody waiting for an attempt that may not be made."""
+        attempt, self._attempt = self._attempt, self.loop.create_future()
+        attempt.set_result(None)
+
+    async def _publish(self, changes: Collection[PublishedChange]) -> None:
+        await self._peers.engine.bus.publish([*map(_changes().dump_json, changes)])
+
+    # From the bus to clients.
+
+    def _take(self, content: bytes) -> None:
+        try:
+            change = _changes().validate_json(content, strict=True)
+        except ValidationError as error:
+            self._log.warning("a change makes no sense, and is ignored: %s", faults_in(error))
+            return
+        if change.method is None:
+            self._cue()
+            return
+        for runtime in self._concerned(change):
+            runtime.count(change.method)
+            runtime.send(change.method, change.uri, self._own(runtime))
+
+    def _concerned(self, change: PublishedChange) -> Collection[ServerRuntime]:
+        if change.session is not None:
+            runtime = self._by_session.get(change.session)
+            found = [] if runtime is None else [runtime]
+        else:
+            named = [one for one in self._parts() if one.identity()["name"] == change.server]
+            found = [one for one in named if one.owner.TABLE.revision == change.revision] or named
+        return [one for one in found if change.method in one.owner.TABLE.notifications]
+
+    def _parts(self) -> dict[ServerRuntime, None]:
+        """Return the servers that do not belong to one session, and all that are mounted."""
+        mounted = (
+            part
+            for root in self._by_session.values()
+            for part in root.parts()
+            if part is not root.owner
+        )
+        of_all = (part for root in self._servers for part in root.parts())
+        return {part.__mcp_runtime__: None for parts in (of_all, mounted) for part in parts}
+
+    def _own(self, runtime: ServerRuntime) -> Iterator[Any]:
+        for connection in list(runtime.connections):
+            if connection.relay is self and connection.is_owner:
+                yield connection
+
+    def _cue(self) -> None:
+        """Have all clients look again, because changes may have been missed."""
+        for runtime in (*self._servers, *self._by_session.values()):
+            for method in (*LIST_CHANGES, RESOURCE_UPDATED):
+                runtime.count(method)
+            for connection in self._own(runtime):
+                self._tasks.start(cast(ServerConnection, connection).cue())

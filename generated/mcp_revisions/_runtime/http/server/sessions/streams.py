@@ -1,0 +1,472 @@
+"""The streams of a session: those of its requests, and the standalone stream, of no request.
+
+Every worker appends to the log of the standalone stream, whose name is `~`. One of them, the owner,
+writes it to the response to a GET. Whoever gets the next GET claims it, and has the owner before
+let go. What was said while nobody listened is in the log then.
+"""
+
+import re
+from asyncio import Event, Future, get_running_loop
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from secrets import token_hex
+from typing import Any, Final
+
+from ....core.connection_errors import Disconnected
+from ....core.errors import RequestId
+from ....core.json import JSONObject
+from ....core.tasks import Signal
+from ....sharing.engine import EngineUnavailable, StoredSession
+from ..asgi import HttpRefusal
+from ..event_stream import EventResponse
+from .event_log import Delivery, EventLog, StreamContext
+from .peers import Claimed, Taken, key_of
+from .request_streams import WAITING, FollowedStream, LoggedStream, Stream
+
+NO_SESSION: Final = "There is no such session; begin anew with initialize"
+
+_NAME: Final = "~"
+_ID: Final = re.compile(r"(~|[A-Za-z0-9_-]{1,32}-[0-9a-f]{16})\.([0-9]{1,15})")
+
+# Of what was said while nobody listened: enough for a client that is about to connect, or to
+# connect again. There may be many sessions whose clients never do.
+_KEPT: Final = 32
+
+
+class StreamSink:
+    """A sink for messages whose stream is there for a part of the time."""
+
+    __slots__ = ()
+
+    flooded = False
+
+    async def room(self) -> None:
+        """Return at once: reading is not held up by what one response has to carry."""
+
+
+@dataclass(eq=False, slots=True)
+class _Listening:
+    """An open GET of a session."""
+
+    response: EventResponse
+    after: int | None
+    """The number of the last event that its client has seen, if it says so."""
+    epoch: int
+    """The number of the claim for it."""
+    gaps: int
+    """The number of gaps there had been when this worker was known to be the owner."""
+    delivery: Delivery | None = None
+    """None while it begins: what is said then comes after what was said before."""
+    woken: Event | None = None
+    noted: int = 0
+    """The number of the last event that the engine knows was sent."""
+    noted_at: float = 0.0
+
+    def is_owner(self, context: StreamContext) -> bool:
+        """Return whether this worker is known to be the owner still."""
+        return context.peers.current and context.peers.gaps == self.gaps
+
+    def end(self) -> None:
+        if self.delivery is not None:
+            self.delivery.end()
+        else:
+            self.response.close_soon()
+        if self.woken is not None:
+            self.woken.set()
+
+
+@dataclass(eq=False, slots=True)
+class StandaloneStream(StreamSink):
+    """The stream of a session that belongs to no request; it takes up little until it is used.
+
+    2025-11-25, basic/transports, "Listening for Messages from the Server".
+    """
+
+    _context: StreamContext
+    _id: str
+    """The id of the session."""
+    primes: bool
+    """Whether responses begin with an event without a message."""
+    on_owned: Callable[[bool], None] | None = None
+    """Called when this worker has become the owner, or is it no more."""
+    on_missed: Callable[[], object] | None = None
+    """Called when there was no owner for a time, who would have sent what was published."""
+    _epoch: int = 0
+    """The number of the latest claim that is known of."""
+    _delivered: int = 0
+    """The number of the last event that it has sent."""
+    _log: EventLog | None = None
+    _messages: list[bytes] | None = None
+    """Those that are still to be appended."""
+    _room: Signal | None = None
+    _writing: bool = False
+    _listening: _Listening | None = None
+    _closed: bool = False
+
+    @property
+    def log(self) -> EventLog:
+        if self._log is None:
+            self._log = EventLog(self._context, key_of(self._id), _NAME, 0)
+        return self._log
+
+    # What is said.
+
+    @property
+    def full(self) -> bool:
+        return self._messages is not None and len(self._messages) >= WAITING
+
+    async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
+        if self.full:
+            room = self._room = self._room or Signal()
+            if unless is not None:
+                unless.add_done_callback(lambda _: room.ring())
+            while self.full and not self._closed:
+                if unless is not None and unless.done():
+                    return
+                await room.heard()
+        self.put(message)
+
+    def put(self, message: bytes) -> None:
+        if self._closed:
+            return
+        if self._messages is None:
+            self._messages = []
+        self._messages.append(message)
+        if self._writing:
+            return
+        self._writing = True
+        if self._context.peers.shared or self._listening is not None:
+            self._context.tasks.start(self._write())
+        else:
+            # There is nothing to wait for, so it takes no task.
+            with suppress(StopIteration):
+                self._write().send(None)
+
+    async def _write(self) -> None:
+        try:
+            while self._messages and not self._closed:
+                messages, self._messages = self._messages, None
+                if self._room is not None:
+                    self._room.ring()
+                first, listening = await self._append(messages), self._listening
+                if first is not None and listening is not None and listening.delivery is not None:
+                    await listening.delivery.write(first, messages)
+        except Disconnected:
+            self._context.log.info("a session has ended: what was said in it is lost")
+        finally:
+            self._writing = False
+
+    async def _append(self, messages: Sequence[bytes]) -> int | None:
+        """Append messages after whatever there is; return the number of the first.
+
+        Return None if the session was ended, and raise `Disconnected` if it was here.
+        """
+        number = self.log.last + 1
+        while True:
+            appended = await self.log.append(number, messages)
+            if appended.accepted:
+                return number
+            if appended.ended or appended.last + 1 == number:
+                return None
+            number = appended.last + 1
+
+    # Who listens.
+
+    async def attach(self, response: EventResponse, after: int | None) -> bool:
+        """Go on in a new response, after the event of that number if one is given.
+
+        The response before is completed, wherever it is: each message goes out once, and the newest
+        response is most likely to be read. Return False if what followed the event is not known any
+        more. Raise `EngineUnavailable`, and `HttpRefusal` if the session has ended.
+        """
+        context = self._context
+        if after is not None and (not context.resumable or await self.log.read(after) is None):
+            return False
+        gaps, before = context.peers.gaps, await self._claim()
+        epoch = self._epoch if before is None else before.epoch + 1
+        listening = _Listening(response, after, epoch, gaps)
+        try:
+            if self._closed or epoch < self._epoch:
+                await response.close()
+            else:
+                self._let_go()
+                self._listening = listening
+                # The client learns at once that it is listened to.
+                await response.write(b"")
+        except BaseException:
+            await self.detach(response)
+            raise
+        finally:
+            if before is not None:
+                # Also if there is a later claim: who made it knows of no owner before this one.
+                context.tasks.start(self._listen(listening, before))
+        if before is None and self._listening is listening:
+            # The session may end meanwhile, and the response with it.
+            with suppress(Disconnected):
+                await self._begin(listening)
+        return True
+
+    async def _claim(self) -> StoredSession | None:
+        """Claim the stream; return what was known of the session before, if others know of it."""
+        peers = self._context.peers
+        if not peers.shared:
+            return None
+        before = await peers.engine.sessions.claim(self.log.key, peers.name)
+        if before is None:
+            raise HttpRefusal(404, NO_SESSION)
+        if before.epoch >= self._epoch and not self._closed:
+            self._epoch = before.epoch + 1
+            self._own(True)
+        return before
+
+    def _own(self, owned: bool) -> None:
+        if self.on_owned is not None:
+            self.on_owned(owned)
+
+    async def _listen(self, listening: _Listening, before: StoredSession) -> None:
+        """Write what any worker appends, for as long as this one is the owner."""
+        handed_over = False
+        try:
+            while self._listening is listening or not (handed_over or self._closed):
+                try:
+                    if not handed_over:
+                        await self._hand_over(before)
+                        handed_over = True
+                    if self._listening is listening:
+                        await self._follow(listening)
+                except EngineUnavailable:
+                    await self._context.pause()
+        except Disconnected:
+            self._context.log.info("a session has ended whose stream was about to begin")
+        finally:
+            if self._listening is listening:
+                self._let_go()
+
+    async def _follow(self, listening: _Listening) -> None:
+        async with self._context.peers.following(self.log.key, _NAME) as woken:
+            listening.woken = woken
+            if listening.delivery is None:
+                await self._begin(listening)
+            while self._listening is listening:
+                woken.clear()
+                await self._go_on(listening)
+                await woken.wait()
+
+    async def _hand_over(self, before: StoredSession) -> None:
+        """Have the owner before let go, and find out how far it has come."""
+        delivered = before.delivered
+        owners = [] if before.owner is None else [before.owner]
+        letter = Claimed(session=self.log.key, epoch=self._epoch)
+        answers = await self._context.peers.tell(owners, letter)
+        for answer in answers.values():
+            if isinstance(sent := answer.get("delivered"), int):
+                delivered = max(delivered, sent)
+        was_ours = before.owner == self._context.peers.name
+        if not (answers or was_ours) and self.on_missed is not None:
+            self.on_missed()
+        self._delivered = max(self._delivered, delivered)
+
+    async def _begin(self, listening: _Listening) -> None:
+        log, start, priming = self.log, listening.after, None
+        if start is None:
+            # It marks the place from which on all is heard, also where no event begins a response.
+            priming = await self._append([b""])
+            if priming is None:
+                raise Disconnected("the session has ended")
+            start = max(min(self._delivered, priming - 1), priming - 1 - _KEPT)
+            if start < priming - 1 and await log.read(start) is None:
+                start = priming - 1
+        if self._listening is not listening:
+            return
+        allowed = partial(listening.is_owner, self._context) if self._context.peers.shared else None
+        delivery = Delivery(log, listening.response, start, None, allowed)
+        listening.delivery, listening.noted = delivery, start
+        if priming is None:
+            await delivery.reach(log.last)
+        else:
+            delivery.priming = priming if self.primes else None
+            await delivery.write(priming, [b""])
+
+    async def _go_on(self, listening: _Listening) -> None:
+        context, delivery = self._context, listening.delivery
+        if delivery is None or not context.peers.current:
+            # Without a lease, others may take this worker for gone.
+            return
+        gaps, now = context.peers.gaps, get_running_loop().time()
+        is_due = now - listening.noted_at >= context.peers.lease / 3
+        if gaps != listening.gaps or (delivery.sent > listening.noted and is_due):
+            is_owner = await self._note(listening)
+            if self._listening is not listening:
+                return
+            if not is_owner:
+                self._let_go()
+                # Unless there is another claim of this worker, which is about to begin.
+                if listening.epoch == self._epoch:
+                    self._own(False)
+                return
+            listening.gaps, listening.noted_at = gaps, now
+        if await delivery.catch_up() and self._listening is listening:
+            self._let_go()
+
+    async def _note(self, listening: _Listening) -> bool:
+        """Let others know how far this worker has come; return whether it is the owner still."""
+        assert listening.delivery is not None
+        peers, sent = self._context.peers, listening.delivery.sent
+        known = await peers.engine.sessions.deliver(self.log.key, peers.name, listening.epoch, sent)
+        listening.noted = sent
+        return known
+
+    async def detach(self, response: EventResponse) -> None:
+        """Let go of the response, if that is where the stream is."""
+        if self._listening is not None and self._listening.response is response:
+            await self._note_last(self._let_go())
+
+    async def _note_last(self, listening: _Listening | None) -> None:
+        delivery = None if listening is None else listening.delivery
+        if listening is None or delivery is None or delivery.sent == listening.noted:
+            return
+        if self._context.peers.shared:
+            try:
+                await self._note(listening)
+            except EngineUnavailable:
+                self._context.log.info("how far a stream was sent could not be noted")
+
+    def claimed(self, epoch: int) -> JSONObject:
+        """Let go, as the owner is another worker since that epoch; return how far this one came."""
+        if epoch > self._epoch:
+            self.note_owner(epoch, owned=False)
+        return {"delivered": self._delivered}
+
+    def note_owner(self, epoch: int, *, owned: bool) -> None:
+        """Note whether this worker is the owner since an epoch, unless a later one is known."""
+        if epoch > self._epoch:
+            self._epoch = epoch
+            if not owned:
+                self._let_go()
+        if epoch == self._epoch:
+            self._own(owned)
+
+    def _let_go(self) -> _Listening | None:
+        """Complete the response there is, and return what was known of it."""
+        listening, self._listening = self._listening, None
+        if listening is not None:
+            if listening.delivery is not None:
+                self._delivered = max(self._delivered, listening.delivery.sent)
+            listening.end()
+        return listening
+
+    async def close(self) -> None:
+        """Take in nothing more, and let go of the response."""
+        self._closed = True
+        if self._log is not None:
+            self._log.closed = True
+        if self._room is not None:
+            self._room.ring()
+        await self._note_last(self._let_go())
+
+
+@dataclass(eq=False, slots=True)
+class SessionStreams:
+    """The streams of one session at one worker."""
+
+    standalone: StandaloneStream
+    _context: StreamContext
+    # Most sessions have none at a time.
+    _by_name: dict[str, LoggedStream | FollowedStream] | None = None
+
+    @staticmethod
+    def of(context: StreamContext, id: str, *, primes: bool) -> "SessionStreams":
+        """Return the streams of the session of that id, of which there are none yet."""
+        return SessionStreams(StandaloneStream(context, id, primes), context)
+
+    @property
+    def _streams(self) -> dict[str, LoggedStream | FollowedStream]:
+        if self._by_name is None:
+            self._by_name = {}
+        return self._by_name
+
+    def open(self, response: EventResponse, ids: Sequence[RequestId]) -> Stream | LoggedStream:
+        """Return a stream for what is said before the answers to the requests of these ids."""
+        context, standalone = self._context, self.standalone
+        if not context.resumable:
+            return Stream(response)
+        name = f"{context.peers.name}-{token_hex(8)}"
+        log = EventLog(context, standalone.log.key, name, -1)
+        delivery = Delivery(log, response, -1, 0 if standalone.primes else None)
+        stream = self._streams[name] = LoggedStream(log, ids, delivery)
+        return stream
+
+    def done(self, stream: Stream | LoggedStream) -> None:
+        """Note that a stream has ended; its events may still be asked for."""
+        if isinstance(stream, LoggedStream):
+            self._streams.pop(stream.log.name, None)
+
+    async def attach(
+        self, response: EventResponse, last: str | None
+    ) -> StandaloneStream | LoggedStream | FollowedStream:
+        """Go on with a stream in a response, after the event of the id `last`; return the stream.
+
+        Without `last` it is the one that belongs to no request. Raise `HttpRefusal` if what
+        followed the event is not known, and `EngineUnavailable`.
+        """
+        if last is None:
+            await self.standalone.attach(response, None)
+            return self.standalone
+        match = _ID.fullmatch(last)
+        if match is not None and self._context.resumable:
+            name, number = match[1], int(match[2])
+            if name == _NAME:
+                if await self.standalone.attach(response, number):
+                    return self.standalone
+            elif (stream := await self._attached(response, name, number)) is not None:
+                return stream
+        raise HttpRefusal(400, "What followed the event in Last-Event-ID is not known")
+
+    async def _attached(
+        self, response: EventResponse, name: str, number: int
+    ) -> LoggedStream | FollowedStream | None:
+        stream = self._streams.get(name)
+        if isinstance(stream, LoggedStream):
+            return stream if await stream.attach(response, number) else None
+        log = EventLog(self._context, self.standalone.log.key, name, -1)
+        followed = FollowedStream(Delivery(log, response, number))
+        if not await followed.attach():
+            return None
+        before = self._streams.get(name)
+        if before is not None:
+            before.let_go()
+        self._streams[name] = followed
+        return followed
+
+    async def detach(
+        self, stream: StandaloneStream | LoggedStream | FollowedStream, response: EventResponse
+    ) -> None:
+        """Let go of a response whose client has gone."""
+        if isinstance(stream, StandaloneStream):
+            await stream.detach(response)
+            return
+        stream.detach(response)
+        for name, one in list(self._streams.items()):
+            if one is stream and isinstance(stream, FollowedStream):
+                del self._streams[name]
+
+    async def taken(self, letter: Taken) -> None:
+        """Complete the response of a stream that its client reads at another worker."""
+        stream = self._streams.get(letter.stream)
+        if isinstance(stream, LoggedStream):
+            await stream.taken(letter.taker)
+        elif stream is not None:
+            stream.let_go()
+
+    async def close(self) -> None:
+        """End all of them; what they said stays where it is stored."""
+        for stream in list(self._streams.values()):
+            stream.abort()
+        await self.standalone.close()
+
+    async def forget(self) -> None:
+        """Delete what is stored of them, where nobody else knows the session."""
+        log = self.standalone.log
+        await self._context.peers.engine.sessions.end(log.key, 0)

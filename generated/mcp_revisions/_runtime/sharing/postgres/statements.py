@@ -1,0 +1,269 @@
+"""The tables, and the statements that calls are."""
+
+from dataclasses import dataclass
+from typing import Final
+
+LAYOUT: Final = "mcp tables, layout 1"
+"""The comment on the first of these tables, which changes with them."""
+
+_TABLES: Final = """\
+create table if not exists {schema}.sessions (
+    key text primary key,
+    record bytea not null,
+    version bigint not null,        -- 0: only has streams
+    owner text,
+    epoch bigint not null,
+    delivered bigint not null,
+    copies text[] not null,
+    ended boolean not null,
+    lapses_at timestamptz not null
+);
+create index if not exists sessions_lapses_at on {schema}.sessions (lapses_at);
+create table if not exists {schema}.streams (
+    session text not null references {schema}.sessions on delete cascade,
+    name text not null,
+    last bigint not null,           -- -1: no events yet
+    ended boolean not null,
+    followers text[] not null,
+    lapses_at timestamptz,          -- of one that has ended
+    primary key (session, name)
+);
+create index if not exists streams_lapses_at on {schema}.streams (lapses_at)
+    where lapses_at is not null;
+create table if not exists {schema}.events (
+    session text not null,
+    stream text not null,
+    number bigint not null,
+    message bytea not null,
+    primary key (session, stream, number),
+    foreign key (session, stream) references {schema}.streams on delete cascade
+);
+create unlogged table if not exists {schema}.workers (
+    name text primary key,
+    lapses_at timestamptz not null
+);
+create unlogged table if not exists {schema}.letters (
+    id bigint generated always as identity primary key,
+    worker text not null references {schema}.workers on delete cascade,
+    content bytea not null
+);
+create index if not exists letters_worker on {schema}.letters (worker, id);
+create unlogged table if not exists {schema}.bus (
+    one boolean primary key check (one),
+    last bigint not null
+);
+create unlogged table if not exists {schema}.changes (
+    id bigint primary key,
+    content bytea not null,
+    published_at timestamptz not null
+);
+comment on table {schema}.sessions is '{layout}';
+"""
+# Of several that begin at once, the others wait here, and then find it all made.
+_ONE_AT_A_TIME: Final = "select pg_advisory_xact_lock(7168880);\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The schema of a database that has the tables."""
+
+    name: str
+
+    @property
+    def quoted(self) -> str:
+        return '"' + self.name.replace('"', '""') + '"'
+
+    @property
+    def script(self) -> str:
+        """The statements that make the schema and its tables."""
+        return self._script(f"create schema if not exists {self.quoted};\n")
+
+    @property
+    def script_of_tables(self) -> str:
+        """Those that make the tables in a schema that is there."""
+        return self._script("")
+
+    def _script(self, before: str) -> str:
+        tables = _TABLES.format(schema=self.quoted, layout=LAYOUT)
+        return f"begin;\n{_ONE_AT_A_TIME}{before}{tables}commit;\n"
+
+
+PREPARE: Final = """
+select set_config('search_path', %(path)s, false),
+    set_config('statement_timeout', %(timeout)s, false),
+    set_config('default_transaction_isolation', 'read committed', false),
+    obj_description(to_regclass(%(table)s), 'pg_class')"""
+
+# Sessions. One that has lapsed is as good as gone, whether or not it was deleted already.
+
+_LIVE: Final = "key = %(key)s and sessions.lapses_at > clock_timestamp()"
+_GOOD: Final = f"{_LIVE} and version > 0 and not ended"
+_LATER: Final = "clock_timestamp() + %(lifetime)s::float8 * interval '1 second'"
+# When there are many, those are left out that are gone: who has come back opens it again.
+_COPIES: Final = """array_append(array_remove(
+    case when cardinality(copies) < 8 then copies
+    else array(select name from workers where name = any(copies)) end,
+    %(worker)s::text), %(worker)s::text)"""
+_STORED: Final = "record, version, owner, epoch, delivered"
+
+OPEN: Final = f"update sessions set copies = {_COPIES} where {_GOOD} returning {_STORED}"
+CREATE: Final = f"""
+with lapsed as (
+    delete from streams where session = %(key)s
+    and exists (select from sessions where key = %(key)s and lapses_at <= clock_timestamp())
+)
+insert into sessions as s ({_STORED}, key, copies, ended, lapses_at)
+values (%(record)s::bytea, %(version)s::bigint, %(worker)s::text, %(version)s::bigint, 0,
+    %(key)s, array_remove(array[%(worker)s::text], null), false, {_LATER})
+on conflict (key) do update set record = excluded.record, version = excluded.version,
+    owner = excluded.owner, epoch = excluded.epoch, delivered = 0, copies = excluded.copies,
+    ended = false, lapses_at = excluded.lapses_at
+where s.lapses_at <= clock_timestamp() or (s.version = 0 and not s.ended)
+returning version, copies"""
+SAVE: Final = f"""
+update sessions set record = %(record)s::bytea, version = version + 1, copies = {_COPIES},
+    lapses_at = {_LATER}
+where {_GOOD} and version = %(version)s::bigint returning version, copies"""
+# Locked in one order, so that no two workers wait for each other.
+REFRESH: Final = f"""
+update sessions set lapses_at = {_LATER} where key in (
+    select key from sessions where key = any(%(keys)s::text[]) and lapses_at > clock_timestamp()
+    and not ended order by key for no key update
+)"""
+LEAVE: Final = """
+update sessions set copies = array_remove(copies, %(worker)s::text),
+    owner = nullif(owner, %(worker)s::text)
+where key = %(key)s"""
+END: Final = f"""
+with ended as (
+    update sessions set ended = true, record = '', lapses_at = {_LATER}
+    where {_LIVE} and version > 0 and (not ended or %(again)s) returning key, copies
+), emptied as (delete from streams where session in (select key from ended))
+select copies from ended"""
+CLAIM: Final = f"""
+with before as (select key, {_STORED} from sessions where {_GOOD} for no key update)
+update sessions as s set owner = %(worker)s::text, epoch = s.epoch + 1, copies = {_COPIES}
+from before where s.key = before.key
+returning before.record, before.version, before.owner, before.epoch, before.delivered"""
+DELIVER: Final = f"""
+update sessions set delivered = greatest(delivered, %(delivered)s::bigint)
+where {_GOOD} and owner = %(worker)s and epoch = %(epoch)s::bigint returning true"""
+
+# Events. The row of a stream is what its writers wait for.
+
+APPEND: Final = f"""
+with written as (
+    insert into streams as s (session, name, last, ended, followers, lapses_at)
+    select %(key)s, %(stream)s, %(last)s::bigint, %(end)s, '{{}}',
+        case when %(end)s then {_LATER} end
+    where exists (select from sessions where {_LIVE} and not ended)
+    and (%(number)s::bigint in (0, 1)
+        or exists (select from streams where session = %(key)s and name = %(stream)s))
+    on conflict (session, name) do update
+        set last = greatest(s.last, excluded.last), ended = excluded.ended,
+            lapses_at = excluded.lapses_at
+        where not s.ended
+        and (s.last + 1 = %(number)s::bigint or (s.last < 0 and %(number)s::bigint = 1))
+    returning followers
+), added as (
+    insert into events (session, stream, number, message)
+    select %(key)s, %(stream)s, %(number)s::bigint + place - 1, message
+    from written, unnest(%(messages)b::bytea[]) with ordinality as given (message, place)
+), trimmed as (
+    delete from events where session = %(key)s and stream = %(stream)s
+    and number <= %(last)s::bigint - %(max_events)s::bigint and exists (select from written)
+)
+select followers from written"""
+STREAM: Final = f"""
+select sessions.ended, coalesce(last, -1), coalesce(streams.ended, false), followers
+from sessions left join streams on session = key and name = %(stream)s where {_LIVE}"""
+READ: Final = f"""
+select sessions.ended, coalesce(last, -1), coalesce(streams.ended, false), number, message
+from sessions left join streams on streams.session = key and name = %(stream)s
+left join events on events.session = key and stream = name and number > %(after)s::bigint
+where {_LIVE} order by number"""
+FOLLOW: Final = f"""
+insert into streams as s (session, name, last, ended, followers)
+select %(key)s, %(stream)s, -1, false, array[%(worker)s::text]
+where exists (select from sessions where {_LIVE})
+on conflict (session, name) do update
+    set followers = array_append(array_remove(s.followers, %(worker)s::text), %(worker)s::text)
+returning true"""
+UNFOLLOW: Final = """
+with unused as (
+    delete from streams where session = %(key)s and name = %(stream)s
+    and last < 0 and not ended and followers <@ array[%(worker)s::text] returning true
+)
+update streams set followers = array_remove(followers, %(worker)s::text)
+where session = %(key)s and name = %(stream)s and not exists (select from unused)"""
+
+# Letters and changes. Notifications only wake: nothing is lost with one.
+
+SEND: Final = """
+with boxes as materialized (
+    select name, channel
+    from unnest(%(names)s::text[], %(channels)s::text[]) as given (name, channel)
+    join workers using (name) where lapses_at > clock_timestamp() for key share of workers
+), sent as (
+    insert into letters (worker, content) select name, content
+    from unnest(%(to)s::text[], %(contents)b::bytea[])
+        with ordinality as given (name, content, place)
+    join boxes using (name) order by place
+)
+select name from boxes, pg_notify(channel, '')"""
+ALIVE: Final = """
+select name from workers where name = any(%(names)s::text[]) and lapses_at > clock_timestamp()"""
+# Who publishes holds the row of the bus until it has committed, so numbers are visible in their
+# order, and none is left out: a reader that has seen one has seen all before it.
+PUBLISH: Final = """
+with tail as (
+    insert into bus as b values (true, %(number)s::bigint)
+    on conflict (one) do update set last = b.last + excluded.last returning last
+), published as (
+    insert into changes (id, content, published_at)
+    select last - %(number)s::bigint + place, content, clock_timestamp()
+    from tail, unnest(%(contents)b::bytea[]) with ordinality as given (content, place)
+)
+select from tail, pg_notify(%(channel)s, '')"""
+
+_LEASED: Final = "clock_timestamp() + %(lease)s::float8 * interval '1 second'"
+INSERT_WORKER: Final = f"""
+insert into workers values (%(worker)s, {_LEASED})
+on conflict (name) do update set lapses_at = excluded.lapses_at"""
+DELETE_WORKER: Final = "delete from workers where name = %(worker)s"
+# Renews the lease, deletes the letters that were read the last time, and reads what came since.
+RENEW_AND_READ: Final = f"""
+with renewed as (
+    update workers set lapses_at = {_LEASED}
+    where name = %(worker)s and lapses_at > clock_timestamp() returning name
+), forgotten as (
+    delete from letters where worker = %(worker)s and id = any(%(read)s::bigint[])
+)
+select 0 as kind, 0 as id, null::bytea from renewed
+union all select 1, last, null from bus
+union all (select 2, id, content from letters
+    where worker = %(worker)s and id <> all(%(read)s::bigint[]) order by id limit %(limit)s)
+union all (select 3, id, content from changes
+    where id > %(seen)s::bigint order by id limit %(limit)s)
+order by kind, id"""
+CLEAN: Final = """
+with lapsed as (
+    select key from sessions where lapses_at <= clock_timestamp()
+    order by lapses_at limit %(limit)s for update skip locked
+), ended as (
+    delete from sessions using lapsed where sessions.key = lapsed.key returning true
+), over as (
+    delete from streams where (session, name) in (
+        select session, name from streams where lapses_at <= clock_timestamp()
+        order by lapses_at limit %(limit)s for update skip locked
+    ) returning true
+), gone as (
+    delete from workers where lapses_at < clock_timestamp() - interval '1 minute'
+), old as (
+    delete from changes where id in (select id from changes order by id limit %(limit)s)
+    and (id <= (select last from bus) - %(max_changes)s::bigint
+        or published_at < clock_timestamp() - interval '5 minutes')
+    returning true
+)
+select greatest((select count(*) from ended), (select count(*) from over),
+    (select count(*) from old))"""

@@ -1,0 +1,22 @@
+"""An engine that keeps what workers share in Redis from 6.2 on, or in Valkey.
+
+A worker has two connections, however many sessions it has: one for calls, of which those that are
+made in one turn of the event loop go out together, and one on which a task waits for letters and
+changes and renews the lease. So a lease that is good says that this worker hears.
+
+Keys of one session have one hash tag, and so do all keys of workers:
+
+    mcp:{SESSION}            its record, packed with who has a copy, its owner, and so on; or `-`
+                             and who had a copy of a session that was ended
+    mcp:{SESSION}:s          sorted set: the names of its streams, by the time when each lapses
+    mcp:{SESSION}:e:STREAM   list: what is known of the stream, packed, and then its events
+    mcp:{workers}:lease:W    there is one while worker W counts as alive
+    mcp:{workers}:box:W      stream: letters to W
+    mcp:{workers}:bus        stream: changes
+
+A list has a tenth of the size of a stream that has few entries. Entries of the two kinds of streams
+are numbered without gaps, from the time at which the stream was made: who reads them sees whether
+some are missing, or whether the stream was made anew.
+
+redis-py is imported when an engine is made: programs without it need not have it.
+"""

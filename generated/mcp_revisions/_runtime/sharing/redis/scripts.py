@@ -1,0 +1,319 @@
+"""The Lua scripts, each of which is one call, and the limits of what they keep."""
+
+from hashlib import sha1
+from math import ceil
+from typing import Final, NamedTuple
+
+MOST_LETTERS: Final = 10_000
+"""The most entries of a box and of the bus: who is further behind has missed some."""
+MOST_AT_ONCE: Final = 200
+"""The most entries that are read in one go."""
+BOX_LIFETIME: Final = 3600.0
+"""The seconds that boxes and the bus stay when nobody renews a lease, at least."""
+
+
+class Script(NamedTuple):
+    """A script, and the SHA-1 digest that a server knows it by."""
+
+    text: bytes
+    digest: str
+
+
+_scripts: Final = list[Script]()
+
+
+# What every script may call. The first key is the session, or the first box.
+_COMMON: Final = """
+local function place(list, one)
+  for i, other in ipairs(list) do if other == one then return i end end
+end
+local function add(list, one)
+  if place(list, one) then return false end
+  table.insert(list, one)
+  return true
+end
+local function session()
+  local kept = redis.call('GET', KEYS[1])
+  if not kept or string.sub(kept, 1, 1) == '-' then return end
+  local s = cmsgpack.unpack(kept)
+  -- What is no list fails here.
+  ipairs(s.copies)
+  return s
+end
+local function copied(s, worker)
+  s.opened = s.opened + 1
+  return add(s.copies, worker)
+end
+local function keep(s)
+  redis.call('SET', KEYS[1], cmsgpack.pack(s), 'KEEPTTL')
+end
+local function known(s)
+  return {tostring(s.record), s.version + 0, tostring(s.owner), s.epoch + 0, s.delivered + 0}
+end
+local function stream(name)
+  return KEYS[1] .. ':e:' .. name
+end
+local function list_of_streams()
+  return KEYS[1] .. ':s'
+end
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000000 + time[2]
+end
+local function lists(name, lapses, lifetime)
+  local names = list_of_streams()
+  redis.call('ZADD', names, lapses, name)
+  if redis.call('PTTL', names) < tonumber(lifetime) then redis.call('PEXPIRE', names, lifetime) end
+end
+local function last(box)
+  local entry = redis.call('XREVRANGE', box, '+', '-', 'COUNT', 1)[1]
+  return entry and tonumber(string.match(entry[1], '^%d+'))
+end
+local function put(box, field, content, most, quiet)
+  local before = last(box)
+  local number = string.format('%.0f', before and before + 1 or now())
+  redis.call('XADD', box, 'MAXLEN', '~', most, number .. '-0', field, content)
+  if not before then redis.call('PEXPIRE', box, quiet) end
+end
+"""
+
+
+def _script(body: str) -> Script:
+    text = (_COMMON + body).encode()
+    script = Script(text, sha1(text, usedforsecurity=False).hexdigest())
+    _scripts.append(script)
+    return script
+
+
+# ARGV: worker, after how many new copies all of them are returned
+OPEN: Final = _script("""
+local s = session()
+if not s then return false end
+local found = known(s)
+found[6] = copied(s, ARGV[1]) and #s.copies % ARGV[2] == 0 and s.copies or {}
+found[7] = s.opened
+keep(s)
+return found
+""")
+
+# ARGV: worker, record, version, milliseconds
+SAVE: Final = _script("""
+local version, s = tonumber(ARGV[3]), nil
+if version == 0 then
+  if redis.call('EXISTS', KEYS[1]) == 1 then return false end
+  s = {owner = ARGV[1], epoch = 1, delivered = 0, copies = {}, opened = 0}
+else
+  s = session()
+  if not s or s.version ~= version then return false end
+end
+s.record, s.version = ARGV[2], version + 1
+copied(s, ARGV[1])
+redis.call('SET', KEYS[1], cmsgpack.pack(s), 'PX', ARGV[4])
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', list_of_streams(), '+inf', '+inf')) do
+  redis.call('PEXPIRE', stream(name), ARGV[4])
+end
+redis.call('PEXPIRE', list_of_streams(), ARGV[4])
+return {s.version, s.copies}
+""")
+
+# ARGV: milliseconds
+REFRESH: Final = _script("""
+if not session() then return false end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', list_of_streams(), '+inf', '+inf')) do
+  redis.call('PEXPIRE', stream(name), ARGV[1])
+end
+redis.call('PEXPIRE', list_of_streams(), ARGV[1])
+return true
+""")
+
+# ARGV: worker
+LEAVE: Final = _script("""
+local s = session()
+if not s then return false end
+local at = place(s.copies, ARGV[1])
+if at then table.remove(s.copies, at) end
+if s.owner == ARGV[1] then s.owner = '' end
+keep(s)
+return true
+""")
+
+# ARGV: after how many times that it was opened, workers that were gone then
+GONE: Final = _script("""
+local s = session()
+-- One that was gone may have come back and opened it.
+if not s or s.opened ~= tonumber(ARGV[1]) then return false end
+for i = 2, #ARGV do
+  local at = place(s.copies, ARGV[i])
+  if at then table.remove(s.copies, at) end
+end
+keep(s)
+return true
+""")
+
+# ARGV: milliseconds, whether one that has ended counts
+END: Final = _script("""
+local s = session()
+if not s then
+  local copies = ARGV[2] == '1' and string.match(redis.call('GET', KEYS[1]) or '', '^-(.*)')
+  return copies and cmsgpack.unpack(copies) or false
+end
+for _, name in ipairs(redis.call('ZRANGE', list_of_streams(), 0, -1)) do
+  redis.call('UNLINK', stream(name))
+end
+redis.call('UNLINK', list_of_streams())
+redis.call('SET', KEYS[1], '-' .. cmsgpack.pack(s.copies), 'PX', ARGV[1])
+return s.copies
+""")
+
+# ARGV: worker
+CLAIM: Final = _script("""
+local s = session()
+if not s then return false end
+local before = known(s)
+s.owner, s.epoch = ARGV[1], s.epoch + 1
+copied(s, ARGV[1])
+keep(s)
+return before
+""")
+
+# ARGV: worker, epoch, delivered
+DELIVER: Final = _script("""
+local s = session()
+if not s or s.owner ~= ARGV[1] or s.epoch ~= tonumber(ARGV[2]) then return 0 end
+local delivered = tonumber(ARGV[3])
+if delivered > s.delivered then
+  s.delivered = delivered
+  keep(s)
+end
+return 1
+""")
+
+# What is known of a stream is the first entry of its list; `last` is -1 before the first event.
+_EVENTS: Final = """
+local ended = redis.call('GETRANGE', KEYS[1], 0, 0) == '-'
+local kept = not ended and redis.call('LINDEX', KEYS[2], 0)
+local known = kept and cmsgpack.unpack(kept) or {last = -1, ended = false, followers = {}}
+ended = ended or known.ended
+ipairs(known.followers)
+"""
+
+# ARGV: stream, number, milliseconds, whether it ends, the most events, messages
+APPEND: Final = _script(_EVENTS + """
+local number, messages = tonumber(ARGV[2]), #ARGV - 5
+local accepted = not ended and (number == known.last + 1 or (known.last < 0 and number == 1))
+if accepted then
+  if messages > 0 then known.last = number + messages - 1 end
+  known.ended = ARGV[4] == '1'
+  ended = known.ended
+  if not kept then redis.call('RPUSH', KEYS[2], '') end
+  for i = 6, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
+  local most = tonumber(ARGV[5])
+  -- What takes the place of an event is what is known.
+  redis.call('LTRIM', KEYS[2], math.max(redis.call('LLEN', KEYS[2]) - 1 - most, 0), -1)
+  redis.call('LSET', KEYS[2], 0, cmsgpack.pack(known))
+  redis.call('PEXPIRE', KEYS[2], ARGV[3])
+  local time = math.floor(now() / 1000)
+  lists(ARGV[1], ended and time + tonumber(ARGV[3]) or '+inf', ARGV[3])
+  if ended then redis.call('ZREMRANGEBYSCORE', list_of_streams(), 0, time) end
+end
+-- One value is read much faster than a list.
+local flags = {accepted and 1 or 0, math.max(known.last, 0), ended and 1 or 0}
+return table.concat(flags, '\\0') .. '\\0' .. table.concat(known.followers, '\\0')
+""")
+
+# ARGV: after, the most events, the most bytes
+READ: Final = _script(_EVENTS + """
+local after, at_end = tonumber(ARGV[1]), ended and 1 or 0
+local newest = math.max(known.last, 0)
+if after > newest then return false end
+if after == newest or known.last < 0 then return {at_end, 0, {}, 0} end
+local first = known.last - redis.call('LLEN', KEYS[2]) + 2
+local from = math.max(after + 1, first)
+if first > math.max(after + 1, 1) or from > known.last then return false end
+local place = from - first + 1
+local found, bytes = redis.call('LRANGE', KEYS[2], place, place + ARGV[2] - 1), 0
+for i, message in ipairs(found) do
+  bytes = bytes + #message
+  if bytes > tonumber(ARGV[3]) and i > 1 then
+    found = {unpack(found, 1, i - 1)}
+    break
+  end
+end
+return {at_end, from, found, known.last}
+""")
+
+# ARGV: stream, milliseconds, worker
+FOLLOW: Final = _script(_EVENTS + """
+if ended then return false end
+add(known.followers, ARGV[3])
+-- Those of workers that are gone; one that is not looks by itself, too.
+if #known.followers > 16 then table.remove(known.followers, 1) end
+if kept then
+  redis.call('LSET', KEYS[2], 0, cmsgpack.pack(known))
+else
+  redis.call('RPUSH', KEYS[2], cmsgpack.pack(known))
+  local lifetime = math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[2]))
+  redis.call('PEXPIRE', KEYS[2], lifetime)
+  lists(ARGV[1], '+inf', lifetime)
+end
+return true
+""")
+
+# ARGV: stream, worker
+UNFOLLOW: Final = _script(_EVENTS + """
+local at = kept and place(known.followers, ARGV[2])
+if not at then return false end
+table.remove(known.followers, at)
+if known.last < 0 and #known.followers == 0 then
+  redis.call('UNLINK', KEYS[2])
+  redis.call('ZREM', list_of_streams(), ARGV[1])
+else
+  redis.call('LSET', KEYS[2], 0, cmsgpack.pack(known))
+end
+return true
+""")
+
+# KEYS: a lease and a box for each letter; ARGV: the most letters, milliseconds, letters
+SEND: Final = _script("""
+local gone = {}
+for i = 1, #KEYS, 2 do
+  if redis.call('EXISTS', KEYS[i]) == 1 then
+    put(KEYS[i + 1], 'c', ARGV[(i + 5) / 2], ARGV[1], ARGV[2])
+  else
+    table.insert(gone, (i - 1) / 2)
+  end
+end
+return gone
+""")
+
+# KEYS: the bus; ARGV: the most changes, milliseconds, changes
+PUBLISH: Final = _script("""
+for i = 3, #ARGV do put(KEYS[1], 'c', ARGV[i], ARGV[1], ARGV[2]) end
+return true
+""")
+
+# KEYS: a lease, a box, the bus; ARGV: milliseconds of the lease and of others, the most letters,
+# the number of the last letter that was read
+RENEW: Final = _script("""
+local had = redis.call('EXISTS', KEYS[1])
+redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
+local read = {had}
+for i = 2, 3 do
+  -- There is always an entry, so that the next number is known.
+  if not last(KEYS[i]) then put(KEYS[i], 'n', '', ARGV[3], ARGV[2]) end
+  redis.call('PEXPIRE', KEYS[i], ARGV[2])
+  read[i] = string.format('%.0f', last(KEYS[i]))
+end
+redis.call('XTRIM', KEYS[2], 'MINID', ARGV[4])
+return read
+""")
+
+
+LOAD: Final = [("SCRIPT", "LOAD", script.text) for script in _scripts]
+"""The commands that make all scripts known to a server."""
+
+
+def milliseconds(seconds: float) -> int:
+    """Return a time as scripts and commands take it, which is never 0."""
+    return max(ceil(seconds * 1000), 1)
