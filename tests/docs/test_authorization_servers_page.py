@@ -1,45 +1,27 @@
 """The page on servers that want tokens: its programs run, and its tables are those of the code."""
 
 import re
-import sys
 from dataclasses import fields
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import mcp_revisions as package
 import pytest
 from support.auth.guarding import bearing, challenged
 from support.auth.issuing import KEY
-from support.docs.pages import page
+from support.docs.pages import example, page
 from support.http.serving import booted, calling, text_in
 
 NAME = "authorization-servers.md"
 
 
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs an example of the page, and gives its names."""
-    monkeypatch.setitem(sys.modules, "pkg", package)
-    monkeypatch.setitem(sys.modules, "pkg.v2026_07_28", import_module("mcp_revisions.v2026_07_28"))
-
-    def run(name: str) -> dict[str, Any]:
-        found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)```", page(NAME), re.S)
-        assert found is not None, name
-        program: dict[str, Any] = {}
-        exec(found[1], program)
-        return program
-
-    return run
-
-
 async def test_the_server_lets_in_who_may_call_and_challenges_others(
-    shown: Any, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # The keys of the issuer, which it has nowhere.
     verifier = partial(package.JwtVerifier, keys=package.StaticKeys(KEY.public.jwk))
     monkeypatch.setattr(package, "JwtVerifier", verifier, raising=False)
-    program = shown("server")
+    program = example(NAME, "server")
     issued = {"iss": program["ISSUER"], "aud": program["URL"], "exp": 4e9}
     writing = {**issued, "sub": "ben", "scope": "notes notes:write"}
     known = {
@@ -67,8 +49,11 @@ async def test_the_server_lets_in_who_may_call_and_challenges_others(
         assert document["authorization_servers"] == [program["ISSUER"]]
 
 
-async def test_the_server_below_a_path_says_where_to_get_a_token(shown: Any) -> None:
-    async with booted(shown("mounted")["site"]) as port, calling(port, "/notes/mcp") as site:
+async def test_the_server_below_a_path_says_where_to_get_a_token() -> None:
+    async with (
+        booted(example(NAME, "mounted")["site"]) as port,
+        calling(port, "/notes/mcp") as site,
+    ):
         refused = await site.modern("tools/list")
         found = re.search(r'resource_metadata="https://example\.com([^"]+)"', str(refused.headers))
         assert (refused.status_code, found is not None) == (401, True)

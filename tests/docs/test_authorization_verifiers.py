@@ -4,23 +4,13 @@ import inspect
 import re
 from dataclasses import fields
 from importlib import import_module
-from typing import Any
 
 import pytest
-from support.docs.pages import page, renamed
+from support.docs.pages import example, page
 from support.sessions.talking import pkg
 from support.tables import case
 
 NAME = "authorization-verifiers.md"
-
-
-def shown(name: str) -> dict[str, Any]:
-    """The names of an example, which was run."""
-    found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)```", renamed(page(NAME)), re.S)
-    assert found is not None
-    program: dict[str, Any] = {}
-    exec(found[1], program)
-    return program
 
 
 def options(cls: str) -> dict[str, str]:
@@ -37,12 +27,12 @@ def test_the_programs_of_the_page_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTES_SECRET", "a secret")
     for name in re.findall(r"<!-- example: (\w+) -->", page(NAME)):
         with case(name):
-            assert shown(name)
-    assert shown("dpop")["authentication"].proofs.algorithms
+            assert example(NAME, name)
+    assert example(NAME, "dpop")["authentication"].proofs.algorithms
 
 
 async def test_the_memory_of_proofs_is_connected_in_the_lifespan() -> None:
-    program = shown("replays")
+    program = example(NAME, "replays")
     async with program["connected"](program["app"]):
         assert await program["replays"].first(b"a", 60)
         assert not await program["replays"].first(b"a", 60)

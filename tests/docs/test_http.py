@@ -2,32 +2,21 @@
 
 import asyncio
 import re
-import sys
 from dataclasses import fields
 from importlib import import_module
-from typing import Any
 
+import mcp_revisions as package
 import pytest
-from support.folders import ROOT
+from support.docs.pages import example, page
 from support.http.serving import booted, calling, outcome
 
-PAGE = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
+NAME = "http.md"
+PAGE = page(NAME)
 
 
-@pytest.fixture
-def package(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(sys, "path", [str(ROOT / "generated"), *sys.path])
-    found = import_module("mcp_revisions")
-    monkeypatch.setitem(sys.modules, "pkg", found)
-    for name in ("v2025_11_25", "v2025_11_25.models"):
-        monkeypatch.setitem(sys.modules, f"pkg.{name}", import_module(f"mcp_revisions.{name}"))
-    return found
-
-
-@pytest.mark.usefixtures("package")
 def test_the_example_works(capsys: pytest.CaptureFixture[str]) -> None:
     uvicorn = import_module("uvicorn")
-    program = shown("http")
+    program = example(NAME, "http")
 
     async def script() -> None:
         server = uvicorn.Server(uvicorn.Config(program["app"], port=0, log_level="error"))
@@ -45,45 +34,32 @@ def test_the_example_works(capsys: pytest.CaptureFixture[str]) -> None:
     assert "looking" in said
 
 
-def shown(name: str) -> dict[str, Any]:
-    """The names of an example, which was run."""
-    found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)```", PAGE, re.S)
-    assert found is not None
-    program: dict[str, Any] = {}
-    exec(found[1], program)
-    return program
-
-
-@pytest.mark.usefixtures("package")
 async def test_the_example_of_a_request_works() -> None:
-    async with booted(shown("request")["app"].http()) as port, calling(port) as site:
+    async with booted(example(NAME, "request")["app"].http()) as port, calling(port) as site:
         for fields, expected in (({"x-tenant": "one"}, (200, None)), ({}, (403, -32001))):
             answer = await site.modern("tools/call", name="whose", headers=fields)
             assert outcome(answer) == expected
             assert "one" in answer.text or "X-Tenant is missing" in answer.text
 
 
-@pytest.mark.usefixtures("package")
 async def test_the_example_of_routes_works() -> None:
-    async with booted(shown("routes")["asgi"]) as port, calling(port) as site:
+    async with booted(example(NAME, "routes")["asgi"]) as port, calling(port) as site:
         assert (await site.http.get("/health")).json() == {"ok": True}
         answer = await site.http.post("/times", json={"time": "one"})
         assert (answer.status_code, answer.headers["x-count"]) == (201, "2")
         assert answer.json() == ["noon", "one"]
 
 
-@pytest.mark.usefixtures("package")
 def test_the_example_of_workers_starts_none_when_it_is_imported() -> None:
-    assert shown("workers")["app"].info.name == "clock"
+    assert example(NAME, "workers")["app"].info.name == "clock"
 
 
-@pytest.mark.usefixtures("package")
 def test_the_example_of_web_pages_works() -> None:
-    program = shown("cors")
+    program = example(NAME, "cors")
     assert program["http"].cors == program["Cors"]()
 
 
-def test_options_that_the_page_names_exist(package: Any) -> None:
+def test_options_that_the_page_names_exist() -> None:
     names = ("Cors", "HttpOptions", "Options", "Reconnection", "Route")
     kinds = [getattr(package, name) for name in names]
     options = {field.name for kind in kinds for field in fields(kind)}

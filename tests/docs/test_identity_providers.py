@@ -1,6 +1,5 @@
 """The page on identity providers: its settings accept the tokens that those providers issue."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +8,7 @@ from support.auth.behaviour import Behaviour
 from support.auth.browsing import User
 from support.auth.hosting import authorization_server
 from support.auth.issuing import KEY
-from support.docs.pages import page, renamed
+from support.docs.pages import example, page
 from support.http.serving import booted
 from support.ports import free_port
 from support.sessions.talking import pkg
@@ -26,14 +25,7 @@ PLACES = {
 
 def settings(name: str, **other: str) -> dict[str, Any]:
     """The names of an example, which was run; with `other` texts in place of some of its own."""
-    found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)```", renamed(page(NAME)), re.S)
-    assert found is not None
-    text = found[1]
-    for old, new in other.items():
-        text = text.replace(f'"{PLACES[old]}"', f'"{new}"')
-    program: dict[str, Any] = {}
-    exec(text, program)
-    return program
+    return example(NAME, name, {f'"{PLACES[old]}"': f'"{new}"' for old, new in other.items()})
 
 
 async def accepted(program: dict[str, Any], **claims: Any) -> frozenset[str]:

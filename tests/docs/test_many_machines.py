@@ -2,37 +2,19 @@
 
 import inspect
 import re
-import sys
 from contextlib import AsyncExitStack
 from dataclasses import fields
-from importlib import import_module
 from typing import Any
 
 import mcp_revisions as package
 import pytest
 from mcp_revisions._runtime.sharing import engine as interfaces
 from mcp_revisions._runtime.sharing import redis as redis_engine
-from support.docs.pages import page
+from support.docs.pages import example, page
 from support.engines import PostgresServer, RedisServer
 from support.http.serving import booted, calling
 
 NAME = "many-machines.md"
-
-
-@pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs an example of the page, and gives its names."""
-    monkeypatch.setitem(sys.modules, "pkg", package)
-    monkeypatch.setitem(sys.modules, "pkg.v2025_11_25", import_module("mcp_revisions.v2025_11_25"))
-
-    def run(name: str) -> dict[str, Any]:
-        found = re.search(rf"<!-- example: {name} -->\n```python\n(.*?)```", page(NAME), re.S)
-        assert found is not None, name
-        program: dict[str, Any] = {}
-        exec(found[1], program)
-        return program
-
-    return run
 
 
 async def goes_on(one: Any, other: Any, host: str = "localhost") -> None:
@@ -57,32 +39,32 @@ async def goes_on(one: Any, other: Any, host: str = "localhost") -> None:
 
 
 async def test_a_client_goes_on_at_another_worker_of_the_first_example(
-    shown: Any, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REDIS_URL", redis_server.url)
     monkeypatch.setenv("STATE_KEY", "k" * 32)
-    one, other = shown("redis"), shown("redis")
+    one, other = example(NAME, "redis"), example(NAME, "redis")
     await goes_on(one["served"], other["served"], "mcp.example.com")
 
 
 async def test_the_same_with_postgresql(
-    shown: Any, postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", postgres_server.url)
-    program = shown("memory")
-    http = package.HttpOptions(shared=shown("postgres")["shared"])
+    program = example(NAME, "memory")
+    http = package.HttpOptions(shared=example(NAME, "postgres")["shared"])
     await goes_on(program["app"].http(http=http), program["app"].http(http=http))
 
 
-async def test_the_same_in_memory(shown: Any) -> None:
-    program = shown("memory")
+async def test_the_same_in_memory() -> None:
+    program = example(NAME, "memory")
     await goes_on(program["one"], program["other"])
 
 
 async def test_an_engine_around_another_says_who_comes_and_goes(
-    shown: Any, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    served = shown("engine")["served"]
+    served = example(NAME, "engine")["served"]
     async with booted(served) as port, calling(port) as site:
         assert (await site.http.get("/ready")).status_code == 200
     begins, ended = capsys.readouterr().out.splitlines()

@@ -1,7 +1,9 @@
 """The programs that pages show, with the committed package in place of `pkg`."""
 
 import re
+from collections.abc import Mapping
 from textwrap import dedent
+from types import MappingProxyType
 from typing import Any, Final
 
 from support.folders import ROOT
@@ -28,6 +30,19 @@ def programs(name: str) -> list[str]:
     """The programs of a page, in its order."""
     found: list[str] = re.findall(r"```python\n(.*?)```", renamed(page(name)), re.DOTALL)
     return [dedent(program) for program in found]
+
+
+def example(
+    page_name: str, name: str, changes: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The names of a program that a page marks as an example, with some of its texts changed."""
+    marked = rf"<!-- example: {name} -->\n```python\n(.*?)```"
+    (program,) = re.findall(marked, renamed(page(page_name)), re.DOTALL)
+    for old, new in changes.items():
+        program = program.replace(old, new)
+    names: dict[str, Any] = {}
+    exec(program, names)
+    return names
 
 
 def renamed(text: str) -> str:
