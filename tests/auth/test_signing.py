@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from joserfc import jwk, jws
 from mcp_protogen.runtime.http.auth.signing import (
     ALGORITHMS,
     InvalidJwt,
@@ -72,9 +75,8 @@ def test_the_first_algorithm_of_a_key_is_its_default() -> None:
 
 
 def test_a_jwk_is_read_as_a_private_key_with_its_name_and_algorithm() -> None:
-    joserfc = pytest.importorskip("joserfc.jwk")
-    jwk = joserfc.ECKey.import_key(KEY.to_pem()).as_dict(private=True, kid="k1", use="sig")
-    key = PrivateKey(json.dumps(jwk))
+    own = jwk.ECKey.import_key(KEY.to_pem()).as_dict(private=True, kid="k1", use="sig")
+    key = PrivateKey(json.dumps(own))
     assert (key.algorithm, key.public.kid, key.public.jwk) == ("ES256", "k1", KEY.public.jwk)
     assert key.public.verify(KEY.sign(CLAIMS), ALGORITHMS).claims == CLAIMS
 
@@ -84,9 +86,9 @@ def test_the_public_part_has_nothing_private_and_nothing_else() -> None:
 
 
 def test_thumbprints_are_those_of_the_standards() -> None:
-    for jwk, thumbprint in PRINTED:
-        with case(jwk["kty"]):
-            assert public_key(jwk).thumbprint == thumbprint
+    for members, thumbprint in PRINTED:
+        with case(members["kty"]):
+            assert public_key(members).thumbprint == thumbprint
 
 
 def test_the_algorithm_of_a_jwk_is_the_only_one_it_is_used_with() -> None:
@@ -123,8 +125,7 @@ def test_keys_that_cannot_be_used_are_refused() -> None:
 
 @pytest.mark.filterwarnings("ignore:Key size")
 def test_a_key_of_rsa_that_is_weak_is_refused() -> None:
-    joserfc = pytest.importorskip("joserfc.jwk")
-    weak = joserfc.RSAKey.generate_key(1024)
+    weak = jwk.RSAKey.generate_key(1024)
     for key in (weak.as_pem().decode(), weak.as_dict(private=False)):
         with case(key), pytest.raises(InvalidKey, match="too small"):
             public_key(key)
@@ -135,17 +136,16 @@ def test_a_key_of_rsa_that_is_weak_is_refused() -> None:
 
 
 def test_a_key_on_a_curve_without_a_name_is_refused() -> None:
-    ec = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ec")
-    form = pytest.importorskip("cryptography.hazmat.primitives.serialization")
     key = ec.generate_private_key(ec.BrainpoolP256R1()).public_key()
-    pem = key.public_bytes(form.Encoding.PEM, form.PublicFormat.SubjectPublicKeyInfo)
+    pem = key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     with pytest.raises(InvalidKey, match="curve"):
         public_key(pem.decode())
 
 
 def jwk_of(key: PrivateKey) -> str:
-    joserfc = pytest.importorskip("joserfc.jwk")
-    return json.dumps(joserfc.ECKey.import_key(key.to_pem()).as_dict(private=True))
+    return json.dumps(jwk.ECKey.import_key(key.to_pem()).as_dict(private=True))
 
 
 def test_private_keys_that_cannot_be_used_are_refused_without_being_shown() -> None:
@@ -212,10 +212,9 @@ def test_tokens_that_are_not_signed_with_the_key_are_refused() -> None:
 
 
 def test_claims_that_are_no_json_object_are_refused() -> None:
-    joserfc = pytest.importorskip("joserfc.jws")
-    key = pytest.importorskip("joserfc.jwk").ECKey.import_key(KEY.to_pem())
+    key = jwk.ECKey.import_key(KEY.to_pem())
     for payload in (b"[]", b'"a"', b"", b'{"exp": NaN}', b'{"exp": Infinity}', b"[" * 5000):
-        token = joserfc.serialize_compact({"alg": "ES256"}, payload, key)
+        token = jws.serialize_compact({"alg": "ES256"}, payload, key)
         with case(payload[:20]), pytest.raises(InvalidJwt):
             KEY.public.verify(token, {"ES256"})
 
