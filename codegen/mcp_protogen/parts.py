@@ -112,8 +112,8 @@ CONTENTS: Final = (
         {
             "connection": (),
             "core": (
-                *("connection_errors", "forms", "http_request", "losses", "middleware"),
-                *("options", "pagination", "tasks", "throttle"),
+                *("base64url", "connection_errors", "forms", "http_request", "losses"),
+                *("middleware", "options", "pagination", "tasks", "throttle"),
             ),
             "messages": (),
             "rpc": (),

@@ -3,13 +3,14 @@
 A cursor means something to the server alone (server/utilities/pagination, "Pagination Model").
 """
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64decode
 from binascii import Error as NotBase64
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from hashlib import sha256
 from logging import getLogger
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from .base64url import base64url
 from .errors import InvalidParams, RemoteError
 
 T = TypeVar("T")
@@ -43,7 +44,7 @@ def page(items: Sequence[T], cursor: str | None, size: int = 50) -> Page[T]:
 
 
 def _cursor(place: int) -> str:
-    return urlsafe_b64encode(b"%b%d" % (_MARK, place)).rstrip(b"=").decode("ascii")
+    return base64url(b"%b%d" % (_MARK, place))
 
 
 def _place(cursor: str) -> int:

@@ -8,7 +8,7 @@ to check it.
 """
 
 import hmac
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64decode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
+from ..core.base64url import base64url
 from ..core.errors import InvalidParams, LocalError
 from ..core.json import json_text
 
@@ -77,10 +78,10 @@ class StateSeal:
         """
         head = _HEAD.pack(_VERSION, int(self._clock() + self._lifetime))
         body = head + json_text(value)
-        sealed = urlsafe_b64encode(_mac(self._keys[0], body, bound) + body).rstrip(b"=")
+        sealed = base64url(_mac(self._keys[0], body, bound) + body)
         if len(sealed) > _LONGEST:
             raise LocalError(f"the state of a request has more than {_LONGEST} characters")
-        return sealed.decode("ascii")
+        return sealed
 
     def open(self, text: str, bound: bytes) -> Any:
         """Return the value that was sealed; raise `InvalidParams`, which does not say why."""
@@ -91,7 +92,7 @@ class StateSeal:
         except (NotBase64, ValueError):
             raise _refused() from None
         # The decoder accepts several texts for the same bytes; only one is valid.
-        if urlsafe_b64encode(sealed).rstrip(b"=") != text.encode("ascii"):
+        if base64url(sealed) != text:
             raise _refused()
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]
         made = any(hmac.compare_digest(mac, _mac(key, body, bound)) for key in self._keys)

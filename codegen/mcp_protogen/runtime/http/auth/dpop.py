@@ -1,6 +1,5 @@
 """Proofs that a client has the key its tokens are bound to (RFC 9449; extension DPoP, SEP-1932)."""
 
-from base64 import urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -8,6 +7,7 @@ from secrets import token_urlsafe
 from time import time
 from typing import ClassVar, Final
 
+from ...core.base64url import base64url
 from .signing import PrivateKey
 from .urls import origin, split_url
 
@@ -73,8 +73,7 @@ class DPoP:
             "iat": int(self._clock()),
         }
         if token is not None:
-            digest = sha256(token.encode("ascii")).digest()
-            claims["ath"] = urlsafe_b64encode(digest).rstrip(b"=").decode()
+            claims["ath"] = base64url(sha256(token.encode("ascii")).digest())
         if nonce := self._nonces.get(_origin(url)):
             claims["nonce"] = nonce
         return self._key.sign(claims, typ="dpop+jwt", jwk={**self._key.public.jwk})

@@ -1,7 +1,7 @@
 """Challenges: what the header field `WWW-Authenticate` says (RFC 9110, section 11.6.1).
 
 They are read leniently, since many servers write the field by hand: what makes no sense is left
-out, and the rest counts. They are written strictly.
+out, and the rest counts.
 """
 
 import re
@@ -34,9 +34,6 @@ _ELEMENT: Final = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-
-_WRITTEN: Final = re.compile(r"[ !#-\[\]-~]*")
-"""The values that stand between quotes as they are; the others RFC 6750, section 3, excludes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +85,3 @@ def _challenges_of(value: str) -> Iterator[Challenge]:
 
 def _challenge(scheme: re.Match[str], params: Mapping[str, str]) -> Challenge:
     return Challenge(scheme["scheme"].lower(), params, scheme["token68"])
-
-
-def written(scheme: str, params: Mapping[str, str]) -> str:
-    """Return a challenge for the field.
-
-    Raises `ValueError` for a scheme or a name that is no token, and for a value with what RFC 6750
-    excludes: quotes, backslashes, control characters, and all that is not ASCII.
-    """
-    for name in (scheme, *params):
-        if not re.fullmatch(_TOKEN, name):
-            raise ValueError(f"{name!r} is no name for a challenge")
-    for name, value in params.items():
-        if not _WRITTEN.fullmatch(value):
-            raise ValueError(f"the value of {name} cannot stand in a challenge")
-    listed = ", ".join(f'{name}="{value}"' for name, value in params.items())
-    return f"{scheme} {listed}".rstrip()

@@ -1,12 +1,12 @@
 """Proofs that a client has the key that its token is bound to (RFC 9449, section 4.3)."""
 
 import re
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from time import time
 from typing import Any, Final, NoReturn
 
+from ....core.base64url import base64url
 from ....core.errors import InvalidParams
 from ....core.json import is_object
 from ....server.sealed_state import StateSeal
@@ -144,7 +144,7 @@ class DPoPProofs:
 
 def token_hash(token: str) -> str:
     """Return the claim `ath` of a proof for a token (RFC 9449, section 4.2)."""
-    return urlsafe_b64encode(sha256(token.encode()).digest()).rstrip(b"=").decode()
+    return base64url(sha256(token.encode()).digest())
 
 
 def target(url: object) -> tuple[str, str, int, str] | None:

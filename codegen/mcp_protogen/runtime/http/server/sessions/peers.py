@@ -14,7 +14,6 @@ from asyncio import (
     shield,
     wait,
 )
-from base64 import urlsafe_b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import Discriminator, TypeAdapter, ValidationError
 
+from ....core.base64url import base64url
 from ....core.json import JSONObject
 from ....core.tasks import Tasks
 from ....core.throttle import Throttle
@@ -50,7 +50,7 @@ _KNOWN: Final = 4096
 
 def key_of(id: str) -> str:
     """Return the key under which engines and workers know the session of an id."""
-    return urlsafe_b64encode(sha256(id.encode()).digest()).rstrip(b"=").decode()
+    return base64url(sha256(id.encode()).digest())
 
 
 def faults_in(error: ValueError) -> str:

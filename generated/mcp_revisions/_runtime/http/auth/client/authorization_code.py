@@ -1,7 +1,6 @@
 """The grant in which the user is asked (RFC 6749, section 4.1), with PKCE S256 (RFC 7636)."""
 
 import re
-from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -10,6 +9,7 @@ from secrets import token_urlsafe
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from ....core.base64url import base64url
 from ..errors import AuthorizationError, OAuthError
 from ..steps import AuthorizationRequest, AuthorizationResponse, Flow, ask_user
 from .documents import printable
@@ -102,7 +102,7 @@ def _asked(request: TokenRequest) -> dict[str, str]:
 
 def challenge(verifier: str) -> str:
     """Return the code challenge for a verifier by S256 (RFC 7636, section 4.2)."""
-    return urlsafe_b64encode(sha256(verifier.encode("ascii")).digest()).rstrip(b"=").decode()
+    return base64url(sha256(verifier.encode("ascii")).digest())
 
 
 def require_code_grant(server: ServerMetadata) -> str:

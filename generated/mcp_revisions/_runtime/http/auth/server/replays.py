@@ -1,6 +1,5 @@
 """Proofs that were seen, so that none is accepted twice (RFC 9449, section 11.1)."""
 
-from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from logging import getLogger
@@ -9,6 +8,7 @@ from time import time
 from types import TracebackType
 from typing import Final, Protocol, Self
 
+from ....core.base64url import base64url
 from ....core.throttle import Throttle
 from ....sharing.engine import Delivery, Engine, EngineConnection, EngineUnavailable
 from ...server.authentication import VerifierUnavailable
@@ -81,7 +81,7 @@ class SharedReplays:
         if self._connection is None:
             raise VerifierUnavailable("the memory of proofs is not connected")
         # A record that nobody had made is one that nobody can make once more before it lapses.
-        name = f"dpop-{urlsafe_b64encode(key).rstrip(b'=').decode()}"
+        name = f"dpop-{base64url(key)}"
         try:
             saved = await self._connection.sessions.save(
                 name, self._worker, b"", version=0, lifetime=lifetime
