@@ -11,6 +11,7 @@ import pytest
 from mcp_protogen.runtime.http.auth.client.authorizer import ResourceAuthorizer
 from mcp_protogen.runtime.http.auth.client.grants import WorkloadIdentity
 from mcp_protogen.runtime.http.auth.client.oauth import OAuth
+from mcp_protogen.runtime.http.auth.client.storage import MemoryStorage
 from mcp_protogen.runtime.http.auth.client.values import ClientInformation
 from mcp_protogen.runtime.http.auth.dpop import DPoP
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError, OAuthError
@@ -193,6 +194,23 @@ async def test_a_user_who_refuses_more_scopes_is_not_asked_without_end() -> None
         with pytest.raises(AuthorizationError):
             await site.authorizer.again([Exchange("POST", URL, fields, 403, scopes)])
     assert asked == 3
+
+
+async def test_a_client_whose_user_refuses_stays_registered() -> None:
+    async def refusing() -> None:
+        raise OAuthError("access_denied")
+
+    storage = MemoryStorage()
+    site = Site(storage=storage)
+    site.opened = refusing
+    for _ in range(2):
+        with pytest.raises(OAuthError):
+            await site.call()
+    assert len(site.server.asked("register")) == 1
+    again = Site(storage=storage)
+    again.server, again.resource, again.world = site.server, site.resource, site.world
+    assert await again.call() == 200
+    assert len(site.server.asked("register")) == 1
 
 
 @pytest.mark.shows("RE-15", "RE-16")

@@ -31,7 +31,7 @@ from . import stored
 from .documents import shown
 from .flow import authorize, refresh
 from .grants import AuthorizationCode
-from .scopes import forget_step_ups, is_for_scopes, with_step_up
+from .scopes import forget_step_ups, is_for_scopes
 from .settings import OAuthSettings
 from .storage import TokenStorage
 from .user_agent import Redirection, UserAgent
@@ -198,14 +198,16 @@ class ResourceAuthorizer:
                 refusal,
                 operation=operation,
                 redirect_uri=None if place is None else place.redirect_uri,
+                keep=self._keep,
             )
             try:
                 await self._carry_out(flow, place)
             except AuthorizationError:
-                if is_for_scopes(refusal):
-                    # A user who has refused is not asked again by every request that follows.
-                    self._known = with_step_up(self._known, operation)
+                await self._save()
                 raise
+
+    def _keep(self, known: Authorization) -> None:
+        self._known = known
 
     async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
         self._known = await carried_out(flow, self._fetch, place)
@@ -214,6 +216,9 @@ class ResourceAuthorizer:
         if tokens is not None and tokens.expires_at is not None:
             lasts = tokens.expires_at - self._settings.clock()
             self._ahead = min(_AHEAD, max(lasts, 0.0) * _SHARE)
+        await self._save()
+
+    async def _save(self) -> None:
         try:
             await stored.save(self._environment.storage, self._settings, self._known)
         except Exception:

@@ -98,14 +98,9 @@ def count_step_up(
     adds = not challenged_scopes(refusal) <= _before(known)
     if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
         raise AuthorizationError(_not_granted(operation, refusal))
-    return with_step_up(known, operation)
-
-
-def with_step_up(known: Authorization, operation: str) -> Authorization:
-    """Return what is known, with one more time that an operation needed more scopes."""
     others = {name: count for name, count in known.step_ups.items() if name != operation}
     kept = dict(list(others.items())[-_MOST_OPERATIONS + 1 :])
-    return replace(known, step_ups={**kept, operation: known.step_ups.get(operation, 0) + 1})
+    return replace(known, step_ups={**kept, operation: times + 1})
 
 
 def _not_granted(operation: str, refusal: Refusal) -> str:

@@ -6,7 +6,9 @@ the old one is shown to the new one (2026-07-28, basic/authorization/client-regi
 "Authorization Server Binding").
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 from ..challenge import challenges_in
 from ..dpop import DPoP
@@ -22,6 +24,9 @@ from .settings import OAuthSettings
 from .token_endpoint import TokenRequest, refreshed
 from .values import Authorization, ClientInformation, Refusal, ServerMetadata, Tokens
 
+Keep: TypeAlias = Callable[[Authorization], object]
+"""Takes what is known by then, and has to stay known if the flow fails afterwards."""
+
 
 def authorize(
     settings: OAuthSettings,
@@ -30,12 +35,14 @@ def authorize(
     *,
     operation: str = "",
     redirect_uri: str | None = None,
+    keep: Keep = lambda known: None,
 ) -> Flow[Authorization]:
     """Return an authorization with new tokens; raise `AuthorizationError`.
 
     `refusal` is why they are needed: a response with the status 401, or 403 for its scopes; None
     before the first request. `operation` is what was refused, such as a method with the name of a
-    tool. `redirect_uri` is where the user comes back to, for `AuthorizationCode`.
+    tool. `redirect_uri` is where the user comes back to, for `AuthorizationCode`. `keep` gets what
+    a user who refuses must not undo: that they were asked, and how the client was registered.
 
     A refresh token is used if there is one and no more scopes are needed. If it is refused, the
     grant follows.
@@ -44,9 +51,10 @@ def authorize(
         if not is_for_scopes(refusal):
             raise AuthorizationError("The server refuses the request, whatever its scopes")
         known = count_step_up(settings, known, refusal, operation)
+        keep(known)
         if known.server is None:
             known = yield from _discovered(settings, known, refusal)
-        return (yield from _granted(settings, known, refusal, redirect_uri))
+        return (yield from _granted(settings, known, refusal, redirect_uri, keep))
     known = yield from _discovered(settings, known, refusal)
     if _may_refresh(known, refusal):
         try:
@@ -55,7 +63,7 @@ def authorize(
             raise
         except AuthorizationError as failure:
             known = _without_tokens(known, failure)
-    return (yield from _granted(settings, known, refusal, redirect_uri))
+    return (yield from _granted(settings, known, refusal, redirect_uri, keep))
 
 
 def refresh(
@@ -129,11 +137,13 @@ def _granted(
     known: Authorization,
     refusal: Refusal | None,
     redirect_uri: str | None,
+    keep: Keep,
 ) -> Flow[Authorization]:
     """Return an authorization with tokens that a grant gives."""
     scopes = scopes_to_ask_for(settings, known, refusal)
     before = known.client
     known = yield from _identified(settings, known, redirect_uri)
+    keep(known)
     request = replace(
         _token_request(settings, known, refusal), scopes=scopes, redirect_uri=redirect_uri
     )
@@ -146,6 +156,7 @@ def _granted(
         if not _is_of_unknown_client(failure):
             raise
         known = yield from _identified(settings, replace(known, client=None), redirect_uri)
+        keep(known)
         tokens = yield from settings.grant.tokens(replace(request, client=known.client))
     return replace(
         known,
