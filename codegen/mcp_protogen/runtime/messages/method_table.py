@@ -21,6 +21,7 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
+from ..core.extensions import Extension
 from ..core.json import JSONObject
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
@@ -154,6 +155,9 @@ class MethodTable:
         self.input_requests = input_requests or {}
         self.rules = rules
         self.era = ERAS[rules.era]
+        self.core: MethodTable = self
+        """The table without extensions."""
+        self.extensions: tuple[Extension, ...] = ()
         self._find_readers()
 
     def _find_readers(self) -> None:
@@ -168,6 +172,10 @@ class MethodTable:
     def wire(self) -> "MethodTable":
         """The table of the revision on the wire: this one, unless it translates."""
         return self
+
+    def claimed(self, method: str, result_type: str) -> type[Any] | None:
+        """Return the class that an extension has for a `resultType` of a method; None without."""
+        return None
 
     def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
         return _allowed(self.requests.get(method), sender)

@@ -155,6 +155,62 @@ class EventStore(Protocol):
     async def unfollow(self, key: str, stream: str, worker: str) -> None: ...
 
 
+# Tasks.
+
+
+class StoredTask(NamedTuple):
+    """A task as a store knows it: its key, and how often its record was written."""
+
+    key: str
+    record: bytes
+    version: int
+
+
+class TaskStore(Protocol):
+    """Records by key, each with an owner and, while somebody works on it, a time when that is due.
+
+    `owner` is a digest of who may see a task. A record lapses at `ends_at`; None is for never. All
+    methods raise `EngineUnavailable` while what keeps the records is away. Then it is unknown
+    whether a write was made: each can be made again, and finds out.
+    """
+
+    async def create(
+        self,
+        key: str,
+        record: bytes,
+        *,
+        owner: str,
+        ends_at: float | None,
+        due: float | None,
+        most: int,
+    ) -> bool:
+        """Keep a new record, of version 1; return False if the owner has `most` already.
+
+        When this returns, every worker finds it. To create the same record again changes nothing.
+        """
+        ...
+
+    async def get(self, key: str) -> StoredTask | None:
+        """Return a record; None if there is none, or it has lapsed."""
+        ...
+
+    async def replace(
+        self, key: str, record: bytes, *, version: int, ends_at: float | None, due: float | None
+    ) -> bool:
+        """Write a record in the place of that of `version`; return False if it is not there."""
+        ...
+
+    async def delete(self, key: str) -> None: ...
+
+    async def page(self, owner: str, after: str, size: int) -> Sequence[StoredTask]:
+        """Return the records of an owner whose keys follow `after`, in the order of the keys."""
+        ...
+
+    async def overdue(self, now: float, most: int) -> Sequence[StoredTask]:
+        """Return some of the records that were due before `now`, those of all owners."""
+        ...
+
+
 # From worker to worker.
 
 
