@@ -100,7 +100,7 @@ CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("errors", "json", "models", "revision", "spec"),
+            "core": ("errors", "extensions", "json", "models", "revision", "spec"),
             "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
@@ -117,8 +117,8 @@ CONTENTS: Final = (
             ),
             "messages": (),
             "rpc": (),
-            "rules": ("handlers", "lifecycle", "server_negotiation"),
-            "translation": ("revision_view",),
+            "rules": ("handlers", "lifecycle", "server_negotiation", "task_forms"),
+            "translation": ("revision_view", "task_wires", "untranslated"),
             "transports": ("base",),
         },
         (

@@ -244,7 +244,7 @@ def _connection(
     connection = Connection(
         table,
         "client",
-        {"client": client.declaration(), "server": declared},
+        {"client": view.declaration(), "server": declared},
         state=State.OPEN_PENDING,
     )
     connection.ids = ids

@@ -50,6 +50,9 @@ class ExtendedTable(MethodTable):
         claim = self._claims.get(method, {}).get(result_type)
         return None if claim is None else claim.load()
 
+    def claims(self, method: str) -> tuple[type[Any], ...]:
+        return tuple(one.load() for one in self._claims.get(method, {}).values())
+
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
         read, claims = super().result_reader(spec), self._claims.get(spec.method)
         return read if claims is None else _reader(read, tuple(claims.values()))
@@ -57,8 +60,7 @@ class ExtendedTable(MethodTable):
     def serialise_result(
         self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
-        claims = self._claims.get(spec.method)
-        if claims is not None and isinstance(result, tuple(one.load() for one in claims.values())):
+        if isinstance(result, self.claims(spec.method)):
             return write_result(id, body_text(spec.method, result, meta))
         return super().serialise_result(spec, id, result, meta=meta)
 

@@ -177,6 +177,10 @@ class MethodTable:
         """Return the class that an extension has for a `resultType` of a method; None without."""
         return None
 
+    def claims(self, method: str) -> tuple[type[Any], ...]:
+        """Return the classes that extensions have for results of a method."""
+        return ()
+
     def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
         return _allowed(self.requests.get(method), sender)
 

@@ -63,6 +63,20 @@ class HandlerSet:
         """Return the part of the declaration for peers of another revision."""
         return self.declaration()
 
+    def has_tasks(self) -> bool:
+        """Return whether tool calls may become tasks: at this server, or made by this client."""
+        return False
+
+    def task_support(self, tool: str) -> str | None:
+        """Return how a tool stands to tasks, in the words of 2025-11-25; None for "forbidden".
+
+        (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation")
+        """
+        return None
+
+    def note_tools(self, tools: Sequence[Any]) -> None:
+        """Take note of what a server of another revision lists, as it came."""
+
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """Return the handlers of what comes from a peer of `revision`, by wire name."""
         return self.handlers(revision, self.answered(revision))

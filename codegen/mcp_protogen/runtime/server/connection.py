@@ -70,7 +70,7 @@ class BoundServer:
         """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
         self.declared: Mapping[Role, Mapping[str, Any]] = {
-            "server": own.declaration(),
+            "server": view.declaration(),
             "client": {},
         }
         self.needs = OpenNeeds("server", self.declared["server"])

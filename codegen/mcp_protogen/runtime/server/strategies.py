@@ -125,8 +125,8 @@ async def by_requests(handler: Handler, context: RequestContext, job: Job) -> An
     own = context.table.requests[job.request.spec.method]
     params = job.request.params
     for number in range(context.endpoint.options.max_rounds):
-        result = await handler(context.session(), params)
-        if isinstance(result, own.results[0]):
+        result: Any = await handler(context.session(), params)
+        if not isinstance(result, own.results[-1]):
             return result
         questions: Mapping[str, Any] = result.input_requests or {}
         if not questions:

@@ -1,0 +1,1 @@
+"""Servers and clients whose tool calls may become tasks."""
