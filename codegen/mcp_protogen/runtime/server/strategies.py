@@ -7,7 +7,7 @@ with the answers. Where they have none, a question ends the round (see `rounds`)
 
 from asyncio import current_task, sleep
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
@@ -123,10 +123,10 @@ def _urls_first(error: BaseException) -> list[JSONObject]:
 async def by_requests(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return the plain result of a handler that asks in its result, and ask for it."""
     own = context.table.requests[job.request.spec.method]
-    params = job.request.params
+    params, asking = job.request.params, cast(type[Any], own.results[-1])
     for number in range(context.endpoint.options.max_rounds):
-        result: Any = await handler(context.session(), params)
-        if not isinstance(result, own.results[-1]):
+        result = await handler(context.session(), params)
+        if not isinstance(result, asking):
             return result
         questions: Mapping[str, Any] = result.input_requests or {}
         if not questions:
