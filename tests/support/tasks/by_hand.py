@@ -186,7 +186,7 @@ class Played:
         if method == "initialize":
             await hand.send(welcome(id, **self.capabilities))
             return
-        left = self.answers[method]
+        left: list[Any] = self.answers[method]
         answer: Any = left.pop(0) if len(left) > 1 else left[0]
         if callable(answer):
             answer = await answer(hand, message)
