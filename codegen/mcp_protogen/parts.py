@@ -24,9 +24,11 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
     "telemetry": frozenset(),
+    "tasks": frozenset(),
     "auth": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
+    "tasks": frozenset(),
 }
 """The parts that can be asked for, and the roles that each of them needs."""
 
@@ -116,7 +118,7 @@ CONTENTS: Final = (
                 *("middleware", "options", "pagination", "tasks", "throttle"),
             ),
             "messages": (),
-            "rpc": (),
+            "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
             "rules": ("handlers", "lifecycle", "server_negotiation", "task_forms"),
             "translation": ("revision_view", "task_wires", "untranslated"),
             "transports": ("base",),
@@ -138,7 +140,7 @@ CONTENTS: Final = (
             "core": ("form_fields", "oauth_scopes", "subscriptions"),
             "server": (
                 *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
-                *("rounds", "sealed_state", "serve", "strategies"),
+                *("rounds", "sealed_state", "serve", "strategies", "task_serving"),
             ),
         },
         (
@@ -251,6 +253,26 @@ CONTENTS: Final = (
         frozenset({"telemetry"}),
         {"core": ("connection_errors", "http_request", "middleware", "telemetry")},
         (("core.telemetry", ("Telemetry",)),),
+    ),
+    Contents(
+        frozenset({"tasks", _ROLES}),
+        {
+            "rpc.tasks": (),
+            "sharing": ("engine", "memory_tasks"),
+        },
+        (
+            ("rpc.tasks.options", ("TaskOptions",)),
+            ("sharing.memory_tasks", ("MemoryTaskStore",)),
+        ),
+    ),
+    Contents(
+        frozenset({"tasks", "client"}),
+        {"client": ("tasks",)},
+        (
+            ("client.tasks.calls", ("TaskCalls",)),
+            ("client.tasks.handle", ("TaskHandle",)),
+            ("client.tasks.state", ("TaskCancelled", "TaskState")),
+        ),
     ),
     Contents(
         frozenset({"testing"}),

@@ -20,3 +20,10 @@ def run(
 
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(main())
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Let others work until something is true."""
+    async with asyncio.timeout(5):
+        while not true():
+            await asyncio.sleep(0)

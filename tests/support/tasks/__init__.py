@@ -1,1 +1,1 @@
-"""Servers and clients whose tool calls may become tasks."""
+"""What the tests of tasks share."""

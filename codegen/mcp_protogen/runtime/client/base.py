@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 
 from ..connection import Connection
 from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, RemoteError
@@ -179,8 +179,7 @@ class ClientConnection:
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        if is_change(method):
-            self.view.handlers.__mcp_runtime__.changed(method, params)
+        self.view.handlers.__mcp_runtime__.notified(method, params)
         handler = self.handlers.get(method)
         return None if handler is None else handler(params)
 
@@ -203,6 +202,22 @@ def unfit_question(key: str, problem: str) -> InvalidAnswer:
     return InvalidAnswer("Invalid question", [(f"/result/inputRequests/{escaped(key)}", problem)])
 
 
+class Caller(Protocol):
+    """What may stand between the calls of a client and its connection."""
+
+    def adopt(self, connection: ClientConnection) -> None:
+        """Begin to call over a connection."""
+
+    def notified(self, method: str, params: Any) -> None:
+        """Take note of a notification."""
+
+    def note_tools(self, tools: Sequence[Any]) -> None:
+        """Take note of tools as a server of another revision lists them."""
+
+    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+        """Make a call, by `ClientRuntime.send`, and return its result."""
+
+
 class ClientRuntime(HandlerSet):
     """The runtime's part of a client, with its connection."""
 
@@ -215,9 +230,13 @@ class ClientRuntime(HandlerSet):
         """How often the server has notified of that."""
         self._request: Callable[..., Awaitable[Any]] = self._unconnected
         self._notify: Callable[..., Awaitable[None]] = self._unconnected
+        made = type(owner).__mcp_caller__
+        self.caller: Final[Caller | None] = None if made is None else made(self)
 
     def adopt(self, connection: ClientConnection) -> None:
         self._connection = connection
+        if self.caller is not None:
+            self.caller.adopt(connection)
         self._request, self._notify = connection.request, connection.endpoint.notify
         if middleware := self.middleware():
             self._request = partial(self._through, middleware, connection.request)
@@ -290,6 +309,13 @@ class ClientRuntime(HandlerSet):
         return self.connection.network
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        if self.caller is None:
+            return await self.send(spec, params, options)
+        called: R = await self.caller.request(spec, params, options)
+        return called
+
+    async def send(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        """Send one request, and return its result, which may have been kept."""
         if self.cache is None:
             result: R = await self._request(spec, params, options)
         else:
@@ -298,11 +324,20 @@ class ClientRuntime(HandlerSet):
             result = await self.cache.request(self.connection.mark, spec, params, request)
         return result
 
-    def changed(self, notification: str, params: Any) -> None:
+    def notified(self, method: str, params: Any) -> None:
         """Take note of a change at the server, whether or not there is a handler for it."""
-        self.tool_lists_changed += notification == _TOOLS_CHANGED
-        if self.cache is not None:
-            self.cache.changed(notification, declared(params, "uri"))
+        self.tool_lists_changed += method == _TOOLS_CHANGED
+        if self.cache is not None and is_change(method):
+            self.cache.changed(method, declared(params, "uri"))
+        if self.caller is not None:
+            self.caller.notified(method, params)
+
+    def has_tasks(self) -> bool:
+        return self.caller is not None
+
+    def note_tools(self, tools: Sequence[Any]) -> None:
+        if self.caller is not None:
+            self.caller.note_tools(tools)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self._notify(spec, params)
@@ -340,6 +375,8 @@ class ClientBase(Peer, Handlers):
     """Base of the generated client."""
 
     ROLE: ClassVar[Role] = "client"
+    __mcp_caller__: ClassVar[Callable[[ClientRuntime], Caller] | None] = None
+    """Makes what stands between calls and the connection, if something does."""
 
     @property
     def __mcp_runtime__(self) -> ClientRuntime:

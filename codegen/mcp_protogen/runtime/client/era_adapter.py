@@ -133,8 +133,7 @@ class ToHandshake(ClientConnection):
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        if is_change(method):
-            self.view.handlers.__mcp_runtime__.changed(method, params)
+        self.view.handlers.__mcp_runtime__.notified(method, params)
         handler = self.handlers.get(method)
         if handler is None:
             return None

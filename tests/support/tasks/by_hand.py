@@ -1,0 +1,220 @@
+"""The extension for tasks, written by hand, and servers that play what they are told to."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from types import MappingProxyType
+from typing import Any, Literal
+
+from mcp_revisions import v2025_11_25, v2026_07_28
+from mcp_revisions._runtime.client.tasks.calls import TaskCaller, TaskCalls
+from mcp_revisions._runtime.client.tasks.state import Timing
+from mcp_revisions._runtime.core.extensions import ClaimedResult, Extension
+from mcp_revisions._runtime.core.models.base import WireModel
+from mcp_revisions._runtime.core.spec import NotificationSpec, RequestSpec, Requirement
+from mcp_revisions._runtime.messages.extended_table import ExtendedTable
+
+from support.json_types import Json, JsonObject
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import Accepting, Hand, discovered, pkg, request, welcome
+
+TASKS = "io.modelcontextprotocol/tasks"
+
+
+class TaskResult(WireModel):
+    """Any result of the extension but a new task; its members are checked by nothing here."""
+
+    resultType: Literal["complete"] = "complete"
+
+
+class NewTask(WireModel):
+    """The answer to a call that becomes a task."""
+
+    resultType: Literal["task"] = "task"
+    taskId: str
+    status: str
+    ttlMs: int | None
+
+
+class OfTask(WireModel):
+    """The params of a message about a task."""
+
+    taskId: str
+
+
+def _request(method: str) -> RequestSpec[Any, Any]:
+    return RequestSpec(
+        method,
+        senders=frozenset({"client"}),
+        types=lambda: (OfTask, TaskResult),
+        requires=(Requirement(NEED, "MUST", "client"),),
+        phase="any",
+        since=STATELESS,
+    )
+
+
+NEED = Extension(identifier=TASKS, revision=STATELESS).declared_by("client")
+EXTENSION = Extension(
+    identifier=TASKS,
+    revision=STATELESS,
+    requests={method: _request(method) for method in ("tasks/get", "tasks/update", "tasks/cancel")},
+    notifications={
+        "notifications/tasks": NotificationSpec(
+            "notifications/tasks",
+            senders=frozenset({"server"}),
+            types=lambda: (OfTask,),
+            phase="any",
+            since=STATELESS,
+        )
+    },
+    claims=(ClaimedResult(method="tools/call", result_type="task", load=lambda: NewTask),),
+    settings={"client": MappingProxyType({}), "server": MappingProxyType({})},
+)
+TABLE = ExtendedTable(v2026_07_28.methods.TABLE, (EXTENSION,))
+DECLARED: JsonObject = {"extensions": {TASKS: {}}}
+
+
+class Since(TaskCalls, v2026_07_28.Client):
+    """A client with the extension."""
+
+    TABLE = TABLE
+    DECLARES = DECLARED
+
+
+class Before(TaskCalls, v2025_11_25.Client):
+    """A client with the tasks of 2025-11-25."""
+
+
+class Clock:
+    """A clock that goes on only where somebody waits; `waits` are the seconds asked for."""
+
+    def __init__(self) -> None:
+        self.at = 1000.0
+        self.waits: list[float] = []
+        self.notified: Callable[[], Awaitable[None]] | None = None
+        """Called instead of the next wait; something is heard meanwhile."""
+
+    def __call__(self) -> float:
+        return self.at
+
+    async def wait(self, heard: Any, seconds: float) -> bool:
+        self.waits.append(round(seconds, 3))
+        notify, self.notified = self.notified, None
+        if notify is not None:
+            await notify()
+            await heard
+            return True
+        heard.close()
+        self.at += seconds
+        return False
+
+    @property
+    def timing(self) -> Timing:
+        return Timing(now=self, epoch=self, wait=self.wait)
+
+
+def timed(client: Any, clock: Clock) -> Any:
+    """A client whose tasks go by a clock."""
+    caller = client.__mcp_runtime__.caller
+    assert isinstance(caller, TaskCaller)
+    caller.timing = clock.timing
+    return client
+
+
+def detailed(id: str, status: str = "working", **members: Any) -> JsonObject:
+    """A task as the extension writes it."""
+    times = {"createdAt": "2026-11-01T00:00:00Z", "lastUpdatedAt": "2026-11-01T00:00:00Z"}
+    return {"taskId": id, "status": status, "ttlMs": None, "pollIntervalMs": 5000} | times | members
+
+
+def created(id: str, **members: Any) -> JsonObject:
+    """The result that says that a call has become a task of the extension."""
+    return {"resultType": "task", **detailed(id, **members)}
+
+
+def text(said: str, **members: Any) -> JsonObject:
+    """The result of a tool."""
+    return {"resultType": "complete", "content": [{"type": "text", "text": said}], **members}
+
+
+def core_task(id: str, status: str = "working", **members: Any) -> JsonObject:
+    """A task as 2025-11-25 writes it."""
+    times = {"createdAt": "2026-11-01T00:00:00Z", "lastUpdatedAt": "2026-11-01T00:00:00Z"}
+    return {"taskId": id, "status": status, "ttl": None} | times | members
+
+
+class Played:
+    """A server that answers each method with the next of its answers, the last again and again.
+
+    An answer is a result; an error of JSON-RPC as `{"error": …}`; a coroutine function that
+    gets the hand and the message, and returns either; or None for no answer.
+    """
+
+    def __init__(self, revision: str, **answers: Any) -> None:
+        self.revision = revision
+        self.answers: dict[str, list[Any]] = {
+            name.replace("_", "/"): [*given] for name, given in answers.items()
+        }
+        self.came: list[JsonObject] = []
+        self.hand: Hand | None = None
+        self.capabilities: JsonObject = {"tools": {}}
+        if revision == OLD:
+            self.capabilities["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
+        else:
+            self.capabilities["extensions"] = {TASKS: {}}
+
+    def methods(self) -> list[str]:
+        """What came, but for how connections begin."""
+        opening = {"server/discover", "initialize", "notifications/initialized"}
+        return [one["method"] for one in self.came if one.get("method") not in opening | {None}]
+
+    def params(self, method: str) -> list[Json]:
+        """The params of each message of a method."""
+        return [one["params"] for one in self.came if one.get("method") == method]
+
+    async def play(self, hand: Hand) -> None:
+        self.hand = hand
+        while (message := await hand.take()) is not None:
+            self.came.append(message)
+            if "method" in message and "id" in message:
+                await self._answer(hand, message)
+
+    async def _answer(self, hand: Hand, message: JsonObject) -> None:
+        method, id = message["method"], message["id"]
+        if method == "server/discover":
+            await hand.send(discovered(id, **self.capabilities))
+            return
+        if method == "initialize":
+            await hand.send(welcome(id, **self.capabilities))
+            return
+        left: list[Any] = self.answers[method]
+        answer: Any = left.pop(0) if len(left) > 1 else left[0]
+        if callable(answer):
+            answer = await answer(hand, message)
+        if answer is None:
+            return
+        member = answer if "error" in answer else {"result": answer}
+        await hand.send({"jsonrpc": "2.0", "id": id, **member})
+
+    async def notify(self, method: str, **params: Any) -> None:
+        """Send a notification to the client."""
+        assert self.hand is not None
+        await self.hand.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+@asynccontextmanager
+async def calling(client: Any, played: Played) -> AsyncGenerator[Any, None]:
+    """A client that is connected to a server that is played."""
+    async with pkg.connect(Accepting(played.play), client) as ours:
+        yield ours
+
+
+def asked(message: str) -> JsonObject:
+    """A question for input."""
+    schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
+    params = {"message": message, "requestedSchema": schema}
+    return {"method": "elicitation/create", "params": params}
+
+
+def elicit(id: int, message: str) -> JsonObject:
+    """A question for input as a request of the handshake era."""
+    return request("elicitation/create", id, **asked(message)["params"])
