@@ -103,7 +103,7 @@ CONTENTS: Final = (
         frozenset(),
         {
             "core": ("errors", "extensions", "json", "models", "revision", "spec"),
-            "messages": ("jsonrpc", "method_table", "results", "writing"),
+            "messages": ("extended_table", "jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
         (("core.errors", _ERRORS),),

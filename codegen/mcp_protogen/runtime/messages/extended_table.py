@@ -53,6 +53,15 @@ class ExtendedTable(MethodTable):
     def claims(self, method: str) -> tuple[type[Any], ...]:
         return tuple(one.load() for one in self._claims.get(method, {}).values())
 
+    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+        kind = getattr(result, "result_type", None)
+        for extension in self.extensions:
+            for claim in extension.claims:
+                if claim.result_type == kind and isinstance(result, claim.load()):
+                    here = extension.declared_by("client").declared_in(declared)
+                    return None if here else extension.identifier
+        return None
+
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
         read, claims = super().result_reader(spec), self._claims.get(spec.method)
         return read if claims is None else _reader(read, tuple(claims.values()))
