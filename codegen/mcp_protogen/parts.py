@@ -117,7 +117,7 @@ CONTENTS: Final = (
                 *("middleware", "options", "pagination", "tasks", "throttle"),
             ),
             "messages": (),
-            "rpc": (),
+            "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
             "rules": ("handlers", "lifecycle", "server_negotiation"),
             "translation": ("revision_view",),
             "transports": ("base",),
@@ -204,7 +204,11 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-server"}),
-        {"http": ("headers", "server", "sse"), "sharing": ("engine", "memory"), **_MARKS},
+        {
+            "http": ("headers", "server", "sse"),
+            "sharing": ("engine", "memory", "memory_tasks"),
+            **_MARKS,
+        },
         (
             ("http.server.app", ("HttpApp", "http_app")),
             ("http.server.cors", ("Cors",)),
@@ -247,6 +251,15 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {"bridge": (), "client": ("listen_stream",)},
         modules=("bridge",),
+    ),
+    Contents(
+        frozenset({"tasks"}),
+        {"rpc": ("tasks",), "sharing": ("engine", "memory_tasks")},
+        (("rpc.tasks.options", ("TaskOptions",)), ("sharing.memory_tasks", ("MemoryTaskStore",))),
+    ),
+    Contents(
+        frozenset({"tasks", "server"}),
+        {"server": ("tasks",)},
     ),
     Contents(
         frozenset({"telemetry"}),
