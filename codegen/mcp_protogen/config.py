@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.package import RevisionInputs
+from mcp_protogen.package import ExtensionInputs, RevisionInputs
 from mcp_protogen.parts import DEFAULT, Selection
 
 COPY = "copy"
@@ -52,7 +52,8 @@ class GenerationOptions(NamedTuple):
     `rules` are translation rules between a revision and the one before it, in place of ours.
     `runtime` is the module of an installed runtime to import; without one, the package has a copy.
     `parts` are what the package has beside messages. `extensions` are generated for the revisions
-    that they extend, by name; each from its pin unless there is a file for it.
+    that they extend, by name; each from its pin unless there is a file for it. `kept_extensions`
+    stay as `kept` do.
     """
 
     revisions: tuple[str, ...]
@@ -63,6 +64,7 @@ class GenerationOptions(NamedTuple):
     runtime: str | None = None
     parts: tuple[str, ...] = DEFAULT
     extensions: Mapping[str, GivenFile | None] = MappingProxyType({})
+    kept_extensions: Mapping[str, ExtensionInputs] = MappingProxyType({})
 
     @property
     def selection(self) -> Selection:
