@@ -41,13 +41,13 @@ class Extension:
 
     identifier: str
     revision: str
-    requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=lambda: _NOTHING)
-    notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=lambda: _NOTHING)
-    input_requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=lambda: _NOTHING)
-    errors: Mapping[int, ErrorSpec] = field(default_factory=lambda: _NOTHING)
+    requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=_nothing)
+    notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=_nothing)
+    input_requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=_nothing)
+    errors: Mapping[int, ErrorSpec] = field(default_factory=_nothing)
     claims: tuple[ClaimedResult, ...] = ()
-    names: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
+    names: Mapping[str, str] = field(default_factory=_nothing)
+    settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_nothing)
 
     def declared_by(self, role: Role) -> Capability:
         """Return the capability that says that a role has the extension."""

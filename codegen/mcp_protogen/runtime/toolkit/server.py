@@ -43,7 +43,8 @@ class Toolkit:
         """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""
         super().__init_subclass__(**options)
         order = cls.__mro__
-        servers = [base for base in order if "REQUESTS" in base.__dict__]
+        # Extensions give a class tables of its own, after those of the generated one.
+        servers = [base for base in reversed(order) if "TABLE" in base.__dict__][:1]
         if issubclass(cls, Handlers) and servers and order.index(servers[0]) < order.index(Toolkit):
             after = servers[0].__name__
             raise TypeError(f"class {cls.__name__}: Toolkit has to come before {after}")

@@ -1,0 +1,48 @@
+"""A server and a client of different revisions: calls become tasks in the form of the wire."""
+
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import pytest
+from support.revisions import OLD, STATELESS
+from support.sessions.talking import content_of, pkg, runtime
+from support.sessions.wiretap import Wire
+from support.tasks.tools import CLIENTS, SERVERS
+
+METHODS = {OLD: "tasks/result", STATELESS: "tasks/get"}
+
+
+def connected(own: str, wire: str, client: str, tap: Wire) -> AbstractAsyncContextManager[Any]:
+    """A server and a client, each of its revision, which speak that of `wire`."""
+    spoken = [one for one in pkg.REVISIONS if one.id == wire]
+    opener = runtime("testing").in_memory(SERVERS[own](), revisions=spoken, tap=tap)
+    return pkg.connect(opener, CLIENTS[client](), revisions=spoken)
+
+
+@pytest.mark.parametrize(
+    ("own", "wire", "client"),
+    [
+        (STATELESS, OLD, OLD),
+        (OLD, STATELESS, STATELESS),
+        (STATELESS, OLD, STATELESS),
+        (OLD, STATELESS, OLD),
+        (OLD, OLD, STATELESS),
+        (STATELESS, STATELESS, OLD),
+    ],
+)
+async def test_a_call_becomes_a_task_of_the_wire(own: str, wire: str, client: str) -> None:
+    tap = Wire()
+    async with connected(own, wire, client, tap) as one:
+        handle = await one.start_task("slow")
+        result = await handle.result()
+    assert content_of(result)[0].text == f"slow in {wire}"
+    assert tap.calls(METHODS[wire])
+    tasks = [message["result"] for message in tap if "task" in str(message.get("result", ""))]
+    assert any(one.get("resultType") == "task" or "task" in one for one in tasks)
+
+
+@pytest.mark.parametrize(("own", "wire", "client"), [(STATELESS, OLD, OLD), (OLD, STATELESS, OLD)])
+async def test_a_task_asks_what_its_handler_asks(own: str, wire: str, client: str) -> None:
+    async with connected(own, wire, client, Wire()) as one:
+        handle = await one.start_task("asking")
+        assert content_of(await handle.result())[0].text == "sure: True"
