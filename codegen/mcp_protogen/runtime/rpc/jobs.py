@@ -277,7 +277,7 @@ class Jobs:
             # Where nobody has cancelled the task, it was something that the handler waited for.
             if isinstance(raised, CancelledError) and (job.task is None or job.task.cancelling()):
                 raise
-            error = self._error_of_handler(raised, method)
+            error = self.error_of_handler(raised, method)
         if not job.open:
             # Whoever closed it has seen to its answer.
             return
@@ -286,7 +286,8 @@ class Jobs:
             data = connection.refuse(request, error)
         await self._give(job, data, error)
 
-    def _error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
+    def error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
+        """Return the error that answers a request whose handler has raised; log a fault."""
         if isinstance(error, CHOSEN):
             # Its traceback holds on to a frame that holds it.
             return error.with_traceback(None)
