@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from ...core.errors import INTERNAL_ERROR
 from ...core.json import JSONObject
 from .task import Status, Task
 
@@ -25,6 +26,10 @@ TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
     }
 )
 """The statuses that may follow each one."""
+
+
+LAPSED: Final = "The task was not done within its ttl"
+"""What is said of a task that has lapsed before it ended."""
 
 
 class TaskEnded(Exception):
@@ -93,8 +98,21 @@ def cancelled(task: Task, now: float, message: str | None = None) -> Task:
 
 
 def cancel_asked(task: Task, now: float) -> Task:
-    """Return a task whose work is to end; raise `TaskEnded`."""
+    """Return a task whose work is to end, or is to already; raise `TaskEnded`."""
+    if task.cancel_asked:
+        _check(task)
+        return task
     return _to(task, task.status, now, cancel_asked=True)
+
+
+def lapsed(task: Task, now: float) -> Task:
+    """Return a task that failed because its time was over; one that has ended, or has time, as is.
+
+    See the extension's tasks page, "Response" of tasks/get, on `ttlMs`.
+    """
+    if task.ends_at is None or now < task.ends_at or has_ended(task):
+        return task
+    return failed(task, now, error={"code": INTERNAL_ERROR, "message": LAPSED}, message=LAPSED)
 
 
 def held(task: Task, worker: str | None, due: float | None) -> Task:

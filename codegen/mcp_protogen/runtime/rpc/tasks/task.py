@@ -7,12 +7,15 @@ the extension `io.modelcontextprotocol/tasks`. Times are seconds since the epoch
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ...core.json import JSONObject, json_text, read_json
 
 Form: TypeAlias = Literal["core", "extension"]
 """The form in which a task was asked for: only requests of that form find it."""
+
+LAPSED_FOR: Final = 60.0
+"""The seconds for which a task of the extension is kept after it has lapsed."""
 
 
 class Status(StrEnum):
@@ -33,7 +36,7 @@ class Task:
     `principal_id` is who may see it; None where nobody is known. `questions` are the requests that
     wait for an answer, and `answers` all that came, by key: no key is ever used again. `result` is
     that of the request, in the words of `revision`, and `error` a JSON-RPC error. `worker` is who
-    runs it, and `due` when that one counts as gone, if it does not say before that it is there.
+    runs it, and `due` when that one counted as gone, had it not been heard of since.
     """
 
     id: str
@@ -67,6 +70,16 @@ class Task:
     def ends_at(self) -> float | None:
         """The time at which it lapses; None for never."""
         return None if self.ttl is None else self.created_at + self.ttl
+
+    @property
+    def kept_until(self) -> float | None:
+        """The time at which it is deleted; None for never.
+
+        What the extension still works on becomes failed when it lapses, which clients see for a
+        while (the extension's tasks page, "Response" of tasks/get, on `ttlMs`).
+        """
+        end = self.ends_at
+        return end if end is None or self.form == "core" else end + LAPSED_FOR
 
 
 def to_record(task: Task) -> bytes:
