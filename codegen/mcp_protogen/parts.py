@@ -261,14 +261,18 @@ CONTENTS: Final = (
         },
         (
             ("rpc.tasks.options", ("TaskOptions",)),
-            ("rpc.tasks.requested", ("RequestedTask",)),
             ("sharing.memory_tasks", ("MemoryTaskStore",)),
         ),
     ),
     Contents(
+        frozenset({"tasks", "server"}),
+        {"server": ("tasks",)},
+        (("server.tasks.requested", ("RequestedTask",)),),
+    ),
+    Contents(
         frozenset({"tasks", "client"}),
-        {"client": ("task_receiver",)},
-        (("client.task_receiver", ("TaskReceiver",)),),
+        {"client": ("tasks",)},
+        (("client.tasks.receiver", ("TaskReceiver",)),),
     ),
     Contents(
         frozenset({"testing"}),

@@ -134,6 +134,22 @@ def outcome(task: Task) -> JSONObject:
     return with_related(task.result, task.id)
 
 
+# What is asked in a task.
+
+
+def refusal(error: ProtocolError) -> JSONObject:
+    """Return the answer to a question that stands for an error; no result looks like it."""
+    return {"error": {"code": error.code, "message": error.message, "data": error.data}}
+
+
+def answer_of(kept: JSONObject) -> JSONObject:
+    """Return an answer that was kept; raise `McpError` for one that stands for an error."""
+    if kept.keys() != {"error"}:
+        return kept
+    error: JSONObject = kept["error"]
+    raise McpError(error["code"], error["message"], error.get("data"))
+
+
 # What a receiver answers.
 
 
@@ -159,7 +175,7 @@ async def _list(
 ) -> JSONObject:
     page = await board.page(principal_id, params.get("cursor"), PAGE_SIZE)
     more = {} if page.cursor is None else {"nextCursor": page.cursor}
-    return {"tasks": [members(one) for one in page.tasks if one.form == "core"], **more}
+    return {"tasks": [members(one) for one in page.tasks], **more}
 
 
 async def _cancel(

@@ -1,4 +1,4 @@
-"""A task of the peer, as the one that asked for it sees it (2025-11-25, basic/utilities/tasks)."""
+"""A task of a client, for the server that asked for it (2025-11-25, basic/utilities/tasks)."""
 
 from asyncio import sleep
 from collections.abc import Awaitable, Callable
@@ -6,9 +6,9 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from ...core.errors import InvalidAnswer
 from ...core.models.base import WireModel, validator_of
-from ..peer import Peer
-from . import core_form
-from .task import Status
+from ...rpc.peer import Peer
+from ...rpc.tasks import core_form
+from ...rpc.tasks.task import Status
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 

@@ -13,19 +13,19 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar
 
-from ..core.connection_errors import Disconnected
-from ..core.errors import LocalError
-from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel, validator_of
-from ..core.spec import NotificationSpec
-from ..rpc.jobs import Job, Serve
-from ..rpc.tasks import core_form, lifecycle
-from ..rpc.tasks.board import TaskBoard, TooManyTasks, UnknownTask, new_task_id
-from ..rpc.tasks.options import TaskOptions
-from ..rpc.tasks.task import Task
-from ..rules.handlers import merged, runtime_of
-from ..sharing.memory_tasks import MemoryTaskStore
-from .base import ClientBase, ClientConnection, ClientRuntime
+from ...core.connection_errors import Disconnected
+from ...core.errors import LocalError
+from ...core.json import JSONObject, is_object
+from ...core.models.base import WireModel, validator_of
+from ...core.spec import NotificationSpec
+from ...rpc.jobs import Job, Serve
+from ...rpc.tasks import core_form, lifecycle
+from ...rpc.tasks.board import TaskBoard, TooManyTasks, UnknownTask, new_task_id
+from ...rpc.tasks.options import TaskOptions
+from ...rpc.tasks.task import Task
+from ...rules.handlers import merged, runtime_of
+from ...sharing.memory_tasks import MemoryTaskStore
+from ..base import ClientBase, ClientConnection, ClientRuntime
 
 P = TypeVar("P")
 
@@ -36,6 +36,8 @@ _ASKED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     }
 )
 """What can become a task, and below which names of `tasks.requests` that is declared."""
+
+_GONE: Final = "The connection was closed"
 
 _current: Final[ContextVar[str | None]] = ContextVar("current task", default=None)
 """The task that the running handler belongs to."""
@@ -149,13 +151,16 @@ class _ConnectionTasks:
 
     async def _run(self, id: str, job: Job) -> None:
         _current.set(id)
-        try:
-            end = await self._end(job)
-        except CancelledError:
-            step = partial(lifecycle.cancelled, now=self._board.clock(), message="The client ended")
-            await self._change(id, step)
-            raise
-        await self._report(await self._change(id, end))
+        with suppress(UnknownTask, lifecycle.TaskEnded):  # it was cancelled, or has lapsed
+            async with self._board.holding(id, self._owner) as holding:
+                try:
+                    end = await self._end(job)
+                except CancelledError:
+                    now = self._board.clock()
+                    await holding.change(partial(lifecycle.cancelled, now=now, message=_GONE))
+                    raise
+                task = await holding.change(end)
+            await self._report(task)
 
     async def _end(self, job: Job) -> Callable[[Task], Task]:
         """Run the handler of a request, and return the step that ends its task."""
@@ -170,14 +175,7 @@ class _ConnectionTasks:
             return partial(core_form.with_error, error=error, now=self._board.clock())
         return partial(core_form.with_result, result=wire, now=self._board.clock())
 
-    async def _change(self, id: str, step: Callable[[Task], Task]) -> Task | None:
-        with suppress(UnknownTask, lifecycle.TaskEnded):
-            return await self._board.change(id, step)
-        return None  # it was cancelled, or has lapsed
-
-    async def _report(self, task: Task | None) -> None:
-        if task is None:
-            return
+    async def _report(self, task: Task) -> None:
         endpoint = self._connection.endpoint
         spec = endpoint.connection.table.notifications[core_form.STATUS]
         # Nobody may rely on it.
