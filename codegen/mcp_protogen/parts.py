@@ -28,6 +28,7 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "auth": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
+    "tasks": frozenset(),
 }
 """The parts that can be asked for, and the roles that each of them needs."""
 
@@ -139,7 +140,7 @@ CONTENTS: Final = (
             "core": ("form_fields", "oauth_scopes", "subscriptions"),
             "server": (
                 *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
-                *("rounds", "sealed_state", "serve", "strategies"),
+                *("rounds", "sealed_state", "serve", "strategies", "task_serving"),
             ),
         },
         (

@@ -344,6 +344,9 @@ class RequestContext:
         if self._reply is not None and self.spoken.rules.polling:
             await self._reply.release()
 
+    async def become_task(self) -> None:
+        """Go on as a task, where that is possible."""
+
     # What a function waits for that runs in a thread.
 
     def from_thread(self, work: Coroutine[Any, Any, T]) -> T:
