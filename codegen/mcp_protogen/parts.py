@@ -28,7 +28,6 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "auth": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
-    "tasks": frozenset(),
 }
 """The parts that can be asked for, and the roles that each of them needs."""
 

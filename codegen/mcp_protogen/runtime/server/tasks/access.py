@@ -42,10 +42,15 @@ def _store_of(state: ServerState) -> TaskStore:
     return MemoryTaskStore() if store is None else store
 
 
+def runner_in(session: SessionBase) -> TaskRunner:
+    """Return the runner of the application that serves a session."""
+    connection: Any = session.__mcp_runtime__.connection
+    return runner_of(connection.state)
+
+
 def board_of(session: SessionBase) -> TaskBoard:
     """Return the tasks of the application that serves a session."""
-    connection: Any = session.__mcp_runtime__.connection
-    return runner_of(connection.state).board
+    return runner_in(session).board
 
 
 async def known_task(session: SessionBase, form: Form) -> Task:

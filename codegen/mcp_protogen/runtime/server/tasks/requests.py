@@ -26,6 +26,7 @@ from ...messages.envelope import client_capabilities
 from ...messages.method_table import MethodTable, Request
 from ...rpc.jobs import Job
 from ...rpc.tasks.board import TooManyTasks, new_task_id
+from ...rpc.tasks.core_form import ttl_asked
 from ...rpc.tasks.task import Form, Task
 from ..base import ServerRuntime
 from ..connection import ServerConnection
@@ -153,8 +154,9 @@ class TaskCall:
         board, request, origin = self._runner.board, self._request, self._origin
         now, options = board.clock(), board.options
         asked, principal = request.raw.get("task"), origin.principal
-        given = asked.get("ttl") if is_object(asked) else None
-        ttl = options.ttl if given is None else min(max(given, 0) / 1000, options.max_ttl)
+        ttl = options.ttl
+        if self._form == "core" and is_object(asked):
+            ttl = ttl_asked(asked, options)
         return Task(
             id=new_task_id(),
             form=self._form,

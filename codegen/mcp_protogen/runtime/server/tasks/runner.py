@@ -20,6 +20,7 @@ from ...rpc.tasks.lifecycle import TaskEnded, has_ended
 from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
 from .outcome import Outcome
+from .outstanding import OutstandingQuestions
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
 """The work of a task; cancelling ends it."""
@@ -37,6 +38,8 @@ class TaskRunner:
         self.board: Final = board
         self.worker: Final = token_urlsafe(9)
         """The name of this worker, which no other one has."""
+        self.questions: Final = OutstandingQuestions()
+        """Those that go to clients as requests."""
         self._tasks = tasks
         self._running: dict[Running[None], str] = {}
         self._closing = False
