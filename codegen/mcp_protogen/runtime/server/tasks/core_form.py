@@ -1,6 +1,7 @@
 """Tasks on a server as 2025-11-25 has them (basic/utilities/tasks): the answers to its methods."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from math import inf
 from types import MappingProxyType
@@ -13,8 +14,11 @@ from ...core.models.base import WireModel, validator_of
 from ...core.options import CallOptions
 from ...messages.envelope import members
 from ...rpc.tasks import core_form
-from ...rpc.tasks.board import UnknownTask
+from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.core_form import created as created
+from ...rpc.tasks.lifecycle import has_ended
+from ...rpc.tasks.task import Task
+from ...sharing.engine import EngineUnavailable
 from ..base import SessionBase
 from ..context import RequestContext
 from .access import board_of, runner_in
@@ -70,6 +74,20 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
     except ProtocolError as error:
         return core_form.refusal(error)
     return answer.to_wire()
+
+
+async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
+    """Notify the client of each status of a task, while its session lives.
+
+    Nobody may rely on that ("Task Notifications").
+    """
+    endpoint, spec = context.endpoint, context.spoken.notification(core_form.STATUS, "server")
+    with suppress(UnknownTask, Disconnected, EngineUnavailable):
+        while spec is not None and endpoint.broken is None and not has_ended(task):
+            before, task = task, await board.changed(task)
+            if task.status != before.status:
+                params: type[WireModel] = spec.params
+                await endpoint.notify(spec, params.from_wire(core_form.members(task)))
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(

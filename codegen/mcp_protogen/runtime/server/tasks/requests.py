@@ -142,7 +142,11 @@ class TaskCall:
     async def start(self) -> Task:
         """Begin to work on the request as a task; raise `McpError` for one too many."""
         self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
-        return await self._keep(self._new_task(), self._work)
+        task = await self._keep(self._new_task(), self._work)
+        if self._form == "core":
+            tell = core_form.tell(self._origin, self._runner.board, task)
+            self._origin.endpoint.tasks.start(tell)
+        return task
 
     async def _keep(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Task:
         try:
