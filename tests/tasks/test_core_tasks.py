@@ -8,7 +8,18 @@ from mcp_revisions import McpError, Options, TaskOptions, Toolkit, client_of
 from mcp_revisions.v2025_11_25 import Client, Server
 from mcp_revisions.v2025_11_25 import models as m
 from support.tables import case
-from support.tasks.jobs import OPTIONS, RELATED, TASK, Jobs, Person, Tapped, begun, keeping, text_of
+from support.tasks.jobs import (
+    OPTIONS,
+    RELATED,
+    TASK,
+    Jobs,
+    Person,
+    Tapped,
+    begun,
+    created,
+    keeping,
+    text_of,
+)
 
 
 @pytest.mark.shows("TC-01", "TC-04")
@@ -78,6 +89,15 @@ async def test_a_call_becomes_a_task_whose_result_waits() -> None:
     statuses = [one["params"] for one in of_server if one.get("method", "").endswith("/status")]
     assert [one["status"] for one in statuses] == ["completed"]
     assert "_meta" not in statuses[0]
+
+
+@pytest.mark.shows("TC-05", "TC-13", "TC-22")
+async def test_a_tool_may_say_what_a_model_is_told_meanwhile() -> None:
+    key = "io.modelcontextprotocol/model-immediate-response"
+    async with client_of(Jobs(), Client(), options=OPTIONS) as client:
+        for name, said in (("needed", {key: "It will come by mail."}), ("slow", {})):
+            answer = await created(client, name)
+            assert answer.meta == {RELATED: {"taskId": answer.task.task_id}, **said}
 
 
 @pytest.mark.shows("TC-12", "TC-18")

@@ -37,7 +37,7 @@ class Jobs(Toolkit, Server):
         await session.log("info", "done")
         return "slow is done"
 
-    @tool(task="required")
+    @tool(task="required", immediate_response="It will come by mail.")
     async def needed(self) -> str:
         """Be a task only."""
         return "needed is done"
@@ -89,10 +89,16 @@ def keeping(tapped: Tapped) -> Any:
     return keep
 
 
+async def created(client: Client, name: str, **options: Any) -> m.CreateTaskResult:
+    """What a call of a tool as a task is answered with."""
+    answer = await client.call_tool(name, options.pop("arguments", {}), **TASK, **options)
+    assert isinstance(answer, m.CreateTaskResult)
+    return answer
+
+
 async def begun(client: Client, name: str, **options: Any) -> m.Task:
-    created = await client.call_tool(name, options.pop("arguments", {}), **TASK, **options)
-    assert isinstance(created, m.CreateTaskResult)
-    return created.task
+    """The task that a call of a tool has become."""
+    return (await created(client, name, **options)).task
 
 
 def text_of(result: Any) -> str:

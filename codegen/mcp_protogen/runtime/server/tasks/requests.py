@@ -39,7 +39,6 @@ from .outcome import Outcome
 from .working import answered, outcome_of
 
 _CALL: Final = "tools/call"
-_CREATED: Final = {"core": core_form.created, "extension": extension_form.created}
 _HANDLERS: Final = {"core": core_form.HANDLERS, "extension": extension_form.HANDLERS}
 _NONE: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {}
 
@@ -77,6 +76,9 @@ class Requests:
         request = job.request
         form: Form | None = self._form
         if request.spec.method != _CALL:
+            if request.spec.method in self.handlers:
+                # Another worker may have begun all tasks so far.
+                begin(connection.state)
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
         mode = await self._runtime.task_mode(request.raw, context.session())
@@ -88,7 +90,7 @@ class Requests:
         call = TaskCall(connection, context, request, form, mode)
         if mode.choice == "deferred" and form == "extension":
             return await call.begin(job)
-        return written(await call.start())
+        return written(await call.start(), mode)
 
     def _is_wanted(self, request: Request[Any]) -> bool:
         """Return whether the sender of a request can have a task for it."""
@@ -112,9 +114,13 @@ class Requests:
         raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
 
 
-def written(task: Task) -> Written:
+def written(task: Task, mode: TaskMode) -> Written:
     """Return the result that stands for a task, as it is on the wire."""
-    return Written(json_text(_CREATED[task.form](task))[1:-1])
+    if task.form == "core":
+        result = core_form.created(task, mode.immediate_response)
+    else:
+        result = extension_form.created(task)
+    return Written(json_text(result)[1:-1])
 
 
 class TaskCall:
@@ -209,4 +215,4 @@ class TaskCall:
                 handling.cancel()
                 await wait([handling])
             raise
-        return written(became.result()) if became.done() else handling.result()
+        return written(became.result(), self._mode) if became.done() else handling.result()
