@@ -28,7 +28,6 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "auth": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
-    "tasks": frozenset(),
 }
 """The parts that can be asked for, and the roles that each of them needs."""
 
@@ -279,11 +278,17 @@ CONTENTS: Final = (
         ),
     ),
     Contents(
+        frozenset({"tasks", "server"}),
+        {"server": ("tasks",)},
+        (("server.tasks.requested", ("RequestedTask",)),),
+    ),
+    Contents(
         frozenset({"tasks", "client"}),
         {"client": ("tasks",)},
         (
             ("client.tasks.calls", ("TaskCalls",)),
             ("client.tasks.handle", ("TaskHandle",)),
+            ("client.tasks.receiver", ("TaskReceiver",)),
             ("client.tasks.state", ("TaskCancelled", "TaskState")),
         ),
     ),

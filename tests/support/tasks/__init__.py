@@ -1,1 +1,1 @@
-"""What the tests of tasks share."""
+"""What the tests of `tests/tasks` share."""

@@ -196,10 +196,11 @@ class ToStateless(ClientConnection):
         plain: type[WireModel] = spec.results[0]
         table, endpoint = self._table, self.endpoint
         claims = table.claims(method)
-        if isinstance(result, (plain, *claims)):
+        native = table.wire.requests[method]
+        asks = "may_require_input" in native.traits
+        if not asks or isinstance(result, (plain, *claims)):
             return result
         # The server asks back, in its own revision.
-        native = table.wire.requests[method]
         given = table.carry_out(method, "params", {} if params is None else params.to_wire())
 
         async def again(answered: Any) -> Any:

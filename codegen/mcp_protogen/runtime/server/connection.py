@@ -7,7 +7,7 @@ of a client are kept whoever answers: what a handler adds is its own decision to
 from asyncio import Future, current_task, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from time import monotonic
@@ -17,7 +17,7 @@ from typing import Any, Final
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, RequestId
-from ..core.json import JSONObject, json_text
+from ..core.json import JSONObject, is_object, json_text
 from ..core.middleware import (
     MethodCall,
     Middleware,
@@ -48,6 +48,8 @@ from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 from .task_serving import TaskHost, TaskRequests
 
+_LIST_TASKS: Final = "tasks/list"
+
 
 class BoundServer:
     """One server in one revision: its handlers, and what all of its connections share."""
@@ -57,7 +59,7 @@ class BoundServer:
         *("runtime", "server", "session_hooks", "signature", "strategies", "tasks", "view"),
     )
 
-    def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
+    def __init__(self, view: RevisionView[ServerBase[Any]], *, tells_apart: bool = True) -> None:
         server = view.handlers
         own, revision = server.__mcp_runtime__, view.table.revision
         self.view = view
@@ -69,6 +71,15 @@ class BoundServer:
         """What makes tasks of requests, if something on the server may be one."""
         if self.tasks is not None:
             self.handlers = {**self.handlers, **self.tasks.handlers}
+        declaration = view.declaration()
+        if not tells_apart:
+            # Who cannot be told from others is not shown what there is (2025-11-25,
+            # basic/utilities/tasks, "Task Isolation and Access Control").
+            self.handlers = {
+                name: one for name, one in self.handlers.items() if name != _LIST_TASKS
+            }
+            self.view = replace(view, declared=_without_list(view.declared))
+            declaration = _without_list(declaration)
         self.middleware = own.middleware()
         self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
@@ -76,7 +87,7 @@ class BoundServer:
         """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
         self.declared: Mapping[Role, Mapping[str, Any]] = {
-            "server": view.declaration(),
+            "server": declaration,
             "client": {},
         }
         self.needs = OpenNeeds("server", self.declared["server"])
@@ -128,12 +139,19 @@ class BoundServer:
             )
 
 
+def _without_list(declared: JSONObject) -> JSONObject:
+    tasks = declared.get("tasks")
+    if not is_object(tasks):
+        return declared
+    return {**declared, "tasks": {name: one for name, one in tasks.items() if name != "list"}}
+
+
 class ServerState:
     """The servers in all revisions that are spoken, and what all their connections use."""
 
     __slots__ = (
         *("_bound_servers", "_views", "ids", "network", "offer", "options"),
-        *("relay", "seal", "task_host", "tasks"),
+        *("relay", "seal", "task_host", "tasks", "tells_apart"),
     )
 
     def __init__(
@@ -148,6 +166,8 @@ class ServerState:
         self.relay: Relay | None = None
         """What carries changes to connections, if other processes have some of them."""
         self.task_host = TaskHost()
+        self.tells_apart = True
+        """Whether requests come from one client, or say who sends them."""
         self.seal = StateSeal(options.state_keys, lifetime=options.state_lifetime)
         self._views = views
         self._bound_servers: dict[str, BoundServer] = {}
@@ -155,7 +175,9 @@ class ServerState:
     def bound_server(self, revision: str) -> BoundServer:
         """Return the server of a revision, which is made when it is first needed."""
         if revision not in self._bound_servers:
-            self._bound_servers[revision] = BoundServer(self._views[revision])
+            self._bound_servers[revision] = BoundServer(
+                self._views[revision], tells_apart=self.tells_apart
+            )
         return self._bound_servers[revision]
 
     @property

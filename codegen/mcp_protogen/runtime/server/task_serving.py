@@ -18,10 +18,14 @@ With true, it is one whenever the client can have one. `required` refuses all ot
 
 
 class TaskMode(NamedTuple):
-    """How a known tool becomes a task; `again` says that it may run again if its worker is gone."""
+    """How a known tool becomes a task; `again` says that it may run again if its worker is gone.
+
+    `immediate_response` is what a model may be told while it works.
+    """
 
     choice: TaskChoice = False
     again: bool = False
+    immediate_response: str | None = None
 
 
 NO_TASK: Final = TaskMode()

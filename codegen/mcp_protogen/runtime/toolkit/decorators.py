@@ -53,6 +53,8 @@ class ToolOptions(DecoratorOptions, total=False):
 
     The default is what `annotations` say (`idempotentHint`).
     """
+    immediate_response: str
+    """What a model may be told while a task works (2025-11-25, basic/utilities/tasks)."""
     structured: bool
     """Whether results are structured, if the function's return annotation allows it."""
 

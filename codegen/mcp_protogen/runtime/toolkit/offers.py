@@ -15,7 +15,7 @@ from ..core.json import JSONObject
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import page
 from ..messages.method_table import MethodTable
-from ..rules.handlers import Handlers
+from ..rules.handlers import Handlers, merged
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..server.task_serving import TaskMode, TaskRequests
@@ -478,6 +478,13 @@ class ToolkitRuntime(ServerRuntime):
             found = self.lists[kind].get(key) or await self.find(_CALL, kind, key, session)
             return None if found is None else found.task
         return None
+
+    def declaration(self) -> JSONObject:
+        declared = super().declaration()
+        if self.has_tasks() and "tasks/result" in self.owner.TABLE.requests:
+            # What the tools say counts only then (2025-11-25, basic/utilities/tasks).
+            return merged({"tasks": {"requests": {"tools": {"call": {}}}}}, declared)
+        return declared
 
     def answered(self, revision: str | None = None) -> frozenset[str]:
         found = super().answered(revision)

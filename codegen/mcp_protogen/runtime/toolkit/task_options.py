@@ -30,7 +30,9 @@ def task_mode(options: Mapping[str, Any], where: str) -> TaskMode:
     if again is None:
         annotations: WireModel | None = options.get("annotations")
         again = annotations is not None and declared(annotations, "idempotent_hint") is True
-    return TaskMode(choice, bool(again)) if choice else NO_TASK
+    if not choice:
+        return NO_TASK
+    return TaskMode(choice, bool(again), options.get("immediate_response"))
 
 
 def task_support(mode: TaskMode) -> JSONObject | None:

@@ -9,12 +9,17 @@ from ..base import SessionBase
 from .runner import TaskRunner
 
 
-def board_of(session: SessionBase) -> TaskBoard:
-    """Return the tasks of the application that serves a session."""
+def runner_in(session: SessionBase) -> TaskRunner:
+    """Return what runs the tasks of the application that serves a session."""
     connection: Any = session.__mcp_runtime__.connection
     runner = connection.state.task_host.runner
     assert isinstance(runner, TaskRunner)
-    return runner.board
+    return runner
+
+
+def board_of(session: SessionBase) -> TaskBoard:
+    """Return the tasks of the application that serves a session."""
+    return runner_in(session).board
 
 
 async def known_task(session: SessionBase, form: Form) -> Task:

@@ -20,7 +20,7 @@ from ...messages.envelope import members
 from ...messages.method_table import Request
 from ...rpc.jobs import Reply, Serve, Work
 from ...rpc.send_queue import MessageSink, NullSink
-from ...rpc.tasks import lifecycle
+from ...rpc.tasks import core_form, lifecycle
 from ...rpc.tasks.board import TaskBoard
 from ...rpc.tasks.task import Form, Task
 from ...rules import capabilities
@@ -30,9 +30,6 @@ from ..rounds import QuestionKeys
 
 P = TypeVar("P")
 R = TypeVar("R")
-
-RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
-"""The member of `_meta` that says what belongs to a task (2025-11-25, basic/utilities/tasks)."""
 
 _NOBODY: Final[MessageSink] = NullSink("a task has no connection of its own")
 
@@ -158,8 +155,8 @@ class TaskContext(RequestContext):
         if self.id is None:
             await origin.notify(spec, params)
         else:
-            meta = members({RELATED_TASK: {"taskId": self.id}})
-            await origin.endpoint.notify(spec, params, meta=meta, via=origin._beside)
+            meta = members(core_form.related(self.id))
+            await origin.endpoint.notify(spec, params, meta=meta, via=origin.beside)
 
     async def close_stream(self) -> None:
         if self.id is None and self.origin is not None:
@@ -219,4 +216,4 @@ class TaskContext(RequestContext):
         task = await board.change(self.id, ask)
         while key not in task.answers:
             task = await board.changed(task)
-        return task.answers[key]
+        return core_form.answer_of(task.answers[key])

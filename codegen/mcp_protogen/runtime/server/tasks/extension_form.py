@@ -99,8 +99,9 @@ async def cancel(session: SessionBase, params: Any) -> Any:
 
 
 def _result(session: SessionBase, method: str, members: JSONObject) -> Any:
-    kind: Any = session.__mcp_runtime__.spoken.wire.requests[method].results[0]
-    return kind.from_wire({"resultType": "complete", **members})
+    wire = session.__mcp_runtime__.spoken.wire
+    # By its status, a task is of one class or another.
+    return wire.read_result(wire.requests[method], {"resultType": "complete", **members})
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {

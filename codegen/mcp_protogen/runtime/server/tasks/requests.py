@@ -25,6 +25,7 @@ from ...messages.envelope import client_capabilities
 from ...messages.method_table import MethodTable, Request
 from ...rpc.jobs import Job
 from ...rpc.tasks.board import TooManyTasks, new_task_id
+from ...rpc.tasks.core_form import ttl_asked
 from ...rpc.tasks.task import Form, Task
 from ..base import ServerRuntime
 from ..connection import ServerConnection
@@ -38,7 +39,6 @@ from .outcome import Outcome
 from .working import answered, outcome_of
 
 _CALL: Final = "tools/call"
-_CREATED: Final = {"core": core_form.created, "extension": extension_form.created}
 _HANDLERS: Final = {"core": core_form.HANDLERS, "extension": extension_form.HANDLERS}
 _NONE: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {}
 
@@ -76,6 +76,9 @@ class Requests:
         request = job.request
         form: Form | None = self._form
         if request.spec.method != _CALL:
+            if request.spec.method in self.handlers:
+                # Another worker may have begun all tasks so far.
+                begin(connection.state)
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
         mode = await self._runtime.task_mode(request.raw, context.session())
@@ -87,7 +90,7 @@ class Requests:
         call = TaskCall(connection, context, request, form, mode)
         if mode.choice == "deferred" and form == "extension":
             return await call.begin(job)
-        return written(await call.start())
+        return written(await call.start(), mode)
 
     def _is_wanted(self, request: Request[Any]) -> bool:
         """Return whether the sender of a request can have a task for it."""
@@ -111,9 +114,13 @@ class Requests:
         raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
 
 
-def written(task: Task) -> Written:
+def written(task: Task, mode: TaskMode) -> Written:
     """Return the result that stands for a task, as it is on the wire."""
-    return Written(json_text(_CREATED[task.form](task))[1:-1])
+    if task.form == "core":
+        result = core_form.created(task, mode.immediate_response)
+    else:
+        result = extension_form.created(task)
+    return Written(json_text(result)[1:-1])
 
 
 class TaskCall:
@@ -141,7 +148,11 @@ class TaskCall:
     async def start(self) -> Task:
         """Begin to work on the request as a task; raise `McpError` for one too many."""
         self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
-        return await self._keep(self._new_task(), self._work)
+        task = await self._keep(self._new_task(), self._work)
+        if self._form == "core":
+            tell = core_form.tell(self._origin, self._runner.board, task)
+            self._origin.endpoint.tasks.start(tell)
+        return task
 
     async def _keep(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Task:
         try:
@@ -153,8 +164,9 @@ class TaskCall:
         board, request, origin = self._runner.board, self._request, self._origin
         now, options = board.clock(), board.options
         asked, principal = request.raw.get("task"), origin.principal
-        given = asked.get("ttl") if is_object(asked) else None
-        ttl = options.ttl if given is None else min(max(given, 0) / 1000, options.max_ttl)
+        ttl = options.ttl
+        if self._form == "core" and is_object(asked):
+            ttl = ttl_asked(asked, options)
         return Task(
             id=new_task_id(),
             form=self._form,
@@ -203,4 +215,4 @@ class TaskCall:
                 handling.cancel()
                 await wait([handling])
             raise
-        return written(became.result()) if became.done() else handling.result()
+        return written(became.result(), self._mode) if became.done() else handling.result()

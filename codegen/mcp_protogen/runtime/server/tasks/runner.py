@@ -21,6 +21,7 @@ from ...rpc.tasks.lifecycle import TaskEnded
 from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
 from .outcome import Outcome
+from .outstanding import OutstandingQuestions
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
 """The work of a task; cancelling ends it."""
@@ -44,6 +45,8 @@ class TaskRunner:
         self.board: Final = board
         self.worker: Final = token_urlsafe(9)
         """The name of this worker, which no other one has."""
+        self.questions: Final = OutstandingQuestions()
+        """Those that go to clients as requests."""
         self._tasks = tasks
         self._again = again
         self._running = set[Running[None]]()

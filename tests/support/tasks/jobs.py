@@ -1,0 +1,105 @@
+"""A server of functions that are tasks, and somebody who calls them and is asked."""
+
+import json
+from asyncio import Event
+from typing import Any
+
+from mcp_revisions import McpError, Options, TaskOptions, Toolkit, tool
+from mcp_revisions.v2025_11_25 import Client, Server, Session
+from mcp_revisions.v2025_11_25 import models as m
+
+OPTIONS = Options(timeout=5, tasks=TaskOptions(poll_interval=0.01, max_tasks=20))
+RELATED = "io.modelcontextprotocol/related-task"
+TASK: Any = {"task": m.TaskMetadata(ttl=60000)}
+
+Tapped = list[tuple[str, dict[str, Any]]]
+
+
+class Jobs(Toolkit, Server):
+    """Tools that are tasks, may be tasks, and must not be."""
+
+    def __init__(self) -> None:
+        self.go_on = Event()
+        self.began = Event()
+        self.stopped = Event()
+
+    @tool(task=True)
+    async def slow(self, session: Session) -> str:
+        """Wait until a test lets it go on."""
+        self.began.set()
+        await session.progress(1, 2, "half")
+        try:
+            await self.go_on.wait()
+        except BaseException:
+            self.stopped.set()
+            raise
+        await session.progress(2, 2)
+        await session.log("info", "done")
+        return "slow is done"
+
+    @tool(task="required", immediate_response="It will come by mail.")
+    async def needed(self) -> str:
+        """Be a task only."""
+        return "needed is done"
+
+    @tool
+    async def quick(self) -> str:
+        """Be no task."""
+        return "quick is done"
+
+    @tool(task=True)
+    async def wrong(self, how: str) -> str:
+        """Fail."""
+        if how == "error":
+            raise McpError(-7, "No luck", {"more": 1})
+        raise ValueError("No disk")
+
+    @tool(task=True)
+    async def greet(self, session: Session) -> str:
+        """Ask two things."""
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+        form = m.ElicitRequestFormParamsRequestedSchema.from_wire(schema)
+        names: list[Any] = []
+        for message in ("First?", "Last?"):
+            answer = await session.elicit(message, form)
+            names.append((answer.content or {}).get("name", answer.action))
+        return " ".join(names)
+
+
+class Person(Client):
+    """A client that says its name, or refuses."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.refuses = False
+
+    async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
+        self.asked.append(params)
+        if self.refuses:
+            raise McpError(-1, "Not now")
+        return m.ElicitResult(action="accept", content={"name": params.message[0]})
+
+
+def keeping(tapped: Tapped) -> Any:
+    """What shows a test each message."""
+
+    def keep(sender: str, message: bytes) -> None:
+        tapped.append((sender, json.loads(message)))
+
+    return keep
+
+
+async def created(client: Client, name: str, **options: Any) -> m.CreateTaskResult:
+    """What a call of a tool as a task is answered with."""
+    answer = await client.call_tool(name, options.pop("arguments", {}), **TASK, **options)
+    assert isinstance(answer, m.CreateTaskResult)
+    return answer
+
+
+async def begun(client: Client, name: str, **options: Any) -> m.Task:
+    """The task that a call of a tool has become."""
+    return (await created(client, name, **options)).task
+
+
+def text_of(result: Any) -> str:
+    return m.CallToolResult.from_wire(result.to_wire()).content[0].to_wire()["text"]

@@ -1,0 +1,79 @@
+"""Tasks of 2025-11-25 over HTTP: who may see which, and several workers with one store."""
+
+from asyncio import create_task, wait_for
+from typing import Any
+
+import pytest
+from mcp_revisions import (
+    Authentication,
+    McpError,
+    MemoryTaskStore,
+    Principal,
+    TaskOptions,
+    connect_http,
+    static_tokens,
+)
+from support.http.serving import serving
+from support.tables import case
+from support.tasks.jobs import Jobs, Person, begun, text_of
+
+WHO = Authentication(
+    verify=static_tokens({name * 6: Principal(id=name) for name in ("ann", "bob")}),
+)
+
+
+def tasks(**limits: Any) -> TaskOptions:
+    return TaskOptions(poll_interval=0.01, **limits)
+
+
+def of(name: str) -> Any:
+    """The fields that say who somebody is."""
+    return {"Authorization": f"Bearer {name * 6}"}
+
+
+@pytest.mark.shows("TC-16", "TC-20")
+async def test_tasks_are_listed_for_those_who_are_known_and_seen_by_nobody_else() -> None:
+    jobs = Jobs()
+    async with (
+        serving(jobs, tasks=tasks(), authentication=WHO) as site,
+        connect_http(site.url, Person(), headers=of("ann")) as ann,
+        connect_http(site.url, Person(), headers=of("bob")) as bob,
+    ):
+        assert "list" in ann.server_capabilities.to_wire()["tasks"]
+        task = await begun(ann, "slow")
+        assert [one.task_id async for one in ann.iter_tasks()] == [task.task_id]
+        assert [one.task_id async for one in bob.iter_tasks()] == []
+        for call in (bob.get_task, bob.cancel_task, bob.get_task_payload):
+            with case(call.__name__), pytest.raises(McpError) as raised:
+                await call(task.task_id)
+            assert (raised.value.code, raised.value.message) == (-32602, "Task not found")
+        waiting = create_task(ann.get_task_payload(task.task_id))
+        jobs.go_on.set()
+        assert text_of(await wait_for(waiting, 5)) == "slow is done"
+
+
+@pytest.mark.shows("TC-01", "TC-20")
+async def test_where_clients_are_not_known_nothing_is_listed() -> None:
+    async with (
+        serving(Jobs(), tasks=tasks()) as site,
+        connect_http(site.url, Person()) as client,
+    ):
+        declared = client.server_capabilities.to_wire()["tasks"]
+        assert declared == {"cancel": {}, "requests": {"tools": {"call": {}}}}
+        task = await begun(client, "needed")
+        assert text_of(await client.get_task_payload(task.task_id)) == "needed is done"
+
+
+@pytest.mark.shows("TC-09", "TC-10", "TC-12")
+async def test_a_worker_asks_for_a_task_that_another_one_runs() -> None:
+    store, person = MemoryTaskStore(), Person()
+    async with (
+        serving(Jobs(), tasks=tasks(store=store), authentication=WHO) as one,
+        serving(Jobs(), tasks=tasks(store=store), authentication=WHO) as other,
+        connect_http(one.url, Person(), headers=of("ann")) as client,
+        connect_http(other.url, person, headers=of("ann")) as later,
+    ):
+        task = await begun(client, "greet")
+        assert text_of(await wait_for(later.get_task_payload(task.task_id), 10)) == "F L"
+        assert [one.message for one in person.asked] == ["First?", "Last?"]
+        assert (await client.get_task(task.task_id)).status == "completed"
