@@ -100,8 +100,8 @@ CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("errors", "json", "models", "revision", "spec"),
-            "messages": ("jsonrpc", "method_table", "results", "writing"),
+            "core": ("errors", "extensions", "json", "models", "revision", "spec"),
+            "messages": ("extended_table", "jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
         (("core.errors", _ERRORS),),
