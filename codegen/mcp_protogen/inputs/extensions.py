@@ -5,7 +5,7 @@ says is in the facts: which roles an extension binds, who has to declare it for 
 results it adds to methods of the revision (2026-07-28, basic/versioning).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +40,7 @@ class ExtensionSource:
 
     @property
     def identifier(self) -> str:
-        """What sides call it when they declare it."""
+        """Return the name by which sides declare it."""
         identifier: str = self.facts["identifier"]
         return identifier
 
@@ -59,7 +59,9 @@ class ExtensionSource:
 def load_all(options: GenerationOptions) -> tuple[ExtensionSource, ...]:
     """Return the extensions that are asked for, by name; raise `ProblemError` for unusable ones."""
     folder = schema_folder()
-    return tuple(load(name, folder, options.extensions[name]) for name in sorted(options.extensions))
+    return tuple(
+        load(name, folder, options.extensions[name]) for name in sorted(options.extensions)
+    )
 
 
 def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSource:
@@ -154,7 +156,9 @@ def _unlike(value: Any, kind: str, pointer: str) -> Iterator[tuple[str, str]]:
                 yield pointer, "this is not a list"
                 return
             for index, one in enumerate(value):
-                yield from _wrong(one, _CLAIM if kind == "claims" else _MEMBER, f"{pointer}/{index}")
+                yield from _wrong(
+                    one, _CLAIM if kind == "claims" else _MEMBER, f"{pointer}/{index}"
+                )
         case "settings":
             if not is_object(value) or not all(
                 role in _ROLES and is_object(one) for role, one in value.items()
@@ -170,14 +174,19 @@ def _texts(value: Any) -> bool:
     return is_array(value) and all(isinstance(one, str) for one in value)
 
 
-_SIMPLE: Mapping[str, tuple[str, Any]] = {
+def _roles(value: Any) -> bool:
+    return _texts(value) and all(one in _ROLES for one in value)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+_SIMPLE: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "flag": ("true or false", lambda value: isinstance(value, bool)),
-    "kind": (f"one of {', '.join(_KINDS)}", lambda value: value in _KINDS),
+    "kind": (f"one of {', '.join(_KINDS)}", _KINDS.__contains__),
     "object": ("an object", is_object),
-    "roles": (
-        "a list of client and server",
-        lambda value: _texts(value) and all(one in _ROLES for one in value),
-    ),
-    "text": ("a text", lambda value: isinstance(value, str) and bool(value)),
+    "roles": ("a list of client and server", _roles),
+    "text": ("a text", _text),
     "texts": ("a list of texts", _texts),
 }

@@ -13,6 +13,7 @@ from .spec import Capability, ErrorSpec, NotificationSpec, RequestSpec, Role
 EXTENSIONS: Final = "extensions"
 """The capability below which a side declares its extensions, by identifier."""
 
+
 def _nothing() -> Mapping[Any, Any]:
     # Before Python 3.12, a proxy of a mapping cannot be a default itself.
     return MappingProxyType({})
