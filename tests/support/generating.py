@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mcp_protogen.base.names import module_name
+from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.output.trial import Trial, trying
@@ -14,6 +14,7 @@ from mcp_protogen.parts import DEFAULT
 
 def generate_little(options: GenerationOptions, tell: object = None) -> Package:
     """A package with few files, which are made from the same inputs as those of a real one."""
+    inputs = read_inputs(options)
     mine = options.templates and options.templates / "bridge.py.jinja"
     bridge = mine.read_bytes() if mine and mine.is_file() else b'"""Usual."""\n'
     files = [GeneratedFile("bridge.py", bridge, "template bridge.py.jinja")]
@@ -22,10 +23,16 @@ def generate_little(options: GenerationOptions, tell: object = None) -> Package:
     files.append(GeneratedFile("py.typed", b"", "template py.typed.jinja"))
     for part in sorted({*options.parts} - {*DEFAULT}):
         files.append(GeneratedFile(f"_runtime/{part}.py", b'"""Usual."""\n', "runtime"))
+    for name, revisions in ((name, read.revisions) for name, read in inputs.extensions.items()):
+        made = name in options.extensions
+        for folder in (f"{module_name(one)}/ext" for one in revisions if made):
+            path = f"{folder}/{extension_module(name)}/models.py"
+            files.append(GeneratedFile(path, b'"""Of an extension."""\n', "extension"))
+            files.append(GeneratedFile(f"{folder}/__init__.py", b"", "extensions"))
     for revision in options.revisions:
         path, content = f"{module_name(revision)}/models.py", f'"""Of {revision}."""\n'.encode()
         files.append(GeneratedFile(path, content, f"schema of {revision}"))
-    return Package(tuple(sorted(files, key=lambda file: file.path)), read_inputs(options))
+    return Package(tuple(sorted(files, key=lambda file: file.path)), inputs)
 
 
 def require_importable(package: Package) -> None:

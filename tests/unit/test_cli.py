@@ -428,7 +428,7 @@ def test_wrong_use_is_told_like_every_other_problem(mcp_gen: Run) -> None:
         command = line.removeprefix("error[wrong-usage]: ").partition(":")[0]
         assert hint.startswith("  hint: ") and hint.endswith(f"{command} --help says more")
     assert (
-        "usage: mcp-gen schema add [options] REV --from FILE|URL;" in mcp_gen("schema", "add").err
+        "usage: mcp-gen schema add [options] --from FILE|URL [REV];" in mcp_gen("schema", "add").err
     )
 
 
@@ -542,8 +542,9 @@ USAGE = {
     "vectors": "vectors [options]",
     "update": "update [options] [REVISION ...]",
     "revisions": "revisions [options]",
+    "extensions": "extensions [options]",
     "schema": "schema COMMAND ...",
-    "schema add": "schema add [options] REV --from FILE|URL",
+    "schema add": "schema add [options] --from FILE|URL [REV]",
     "schema verify": "schema verify [options] [REV]",
     "explain": "explain [options] [CODE]",
 }

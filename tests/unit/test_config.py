@@ -31,6 +31,7 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
         format = "github"
         own = "extra.py"
         with = ["stdio", "http-client"]
+        extensions = ["tasks", "apps=apps.json"]
     """
     assert settings(tmp_path, text) == Settings(
         revisions=("2025-11-25", "2026-07-28"),
@@ -42,6 +43,8 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
         listed=("2025-11-25", "2026-07-28"),
         parts=("stdio", "http-client"),
         listed_parts=("stdio", "http-client"),
+        extensions=("tasks", f"apps={tmp_path / 'apps.json'}"),
+        listed_extensions=("tasks", f"apps={tmp_path / 'apps.json'}"),
     )
 
 

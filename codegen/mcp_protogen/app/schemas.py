@@ -66,8 +66,9 @@ def pin(
     published = add(name, content, origin, place, folder, kind).published
     row = {kind.noun: name, "sha256": published.sha256, "changed": list(published.changed)}
     summary = f"{name} is pinned to {published.sha256[:12]}"
-    report = Report("schema add", Status.FINE, summary)
-    return report._replace(**{kind.member: (row,)})
+    if extension is None:
+        return Report("schema add", Status.FINE, summary, revisions=(row,))
+    return Report("schema add", Status.FINE, summary, extensions=(row,))
 
 
 def extensions() -> Report:

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mcp_protogen.app.choosing_extensions import named_extensions
 from mcp_protogen.app.commands import PackageState, package_state, write
 from mcp_protogen.app.selection import pruned
 from mcp_protogen.base.canonical import sha256
@@ -17,6 +16,7 @@ from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.config import Settings, load_settings
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
+from mcp_protogen.inputs.named_extensions import named_extensions
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.output.drift import Cause, DriftKind
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, folders_with_locks, read_lock

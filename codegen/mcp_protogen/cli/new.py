@@ -38,6 +38,14 @@ def new(
             show_default="none",
         ),
     ] = None,
+    extension: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Extension that its package has, such as tasks. Repeat it for others.",
+            show_default="none",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder of the project.", show_default="NAME"),
@@ -55,6 +63,14 @@ def new(
     """
     revisions = tuple(revision) if revision else None
     options = NewOptions(
-        name, kind, transport, revisions, shared, out, asking=not yes, cached=not no_cache
+        name,
+        kind,
+        transport,
+        revisions,
+        shared,
+        tuple(extension or ()),
+        out,
+        asking=not yes,
+        cached=not no_cache,
     )
     start(options, format)

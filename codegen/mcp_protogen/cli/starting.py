@@ -25,6 +25,7 @@ class NewOptions:
     transport: ProjectTransport | None = None
     revisions: tuple[str, ...] | None = None
     shared: ProjectEngine | None = None
+    extensions: tuple[str, ...] = ()
     out: Path | None = None
     asking: bool = True
     cached: bool = True
@@ -71,6 +72,7 @@ def _sharing(options: NewOptions) -> NewOptions:
 
 def _choices(name: ProjectName, options: NewOptions) -> Choices:
     """Return the choices that options say, answers give if somebody can, or defaults make."""
+    from mcp_protogen.scaffold.extensions import project_extensions
     from mcp_protogen.scaffold.revisions import default_revisions, project_revisions
 
     asking = options.asking and can_ask()
@@ -84,7 +86,8 @@ def _choices(name: ProjectName, options: NewOptions) -> Choices:
         )
     else:
         written, every = project_revisions(options.revisions or default_revisions())
-    return Choices(name, kind, transport, written, every, options.shared)
+    extensions = project_extensions(options.extensions, every)
+    return Choices(name, kind, transport, written, every, options.shared, extensions)
 
 
 def _one_of(question: str, default: Chosen, asking: bool) -> Chosen:

@@ -56,6 +56,8 @@ class Choices:
     revisions: tuple[str, ...]
     shared: ProjectEngine | None = None
     """The engine of a server over HTTP that has several workers."""
+    extensions: tuple[str, ...] = ()
+    """The extensions that its generated package has, sorted."""
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -3,12 +3,13 @@
 Everything is made before anything is written, so that a failure leaves nothing behind.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cache.packages import making
-from mcp_protogen.config import GenerationOptions
+from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.output.lock import lock_file, lock_of
 from mcp_protogen.output.workspace import exclusive
 from mcp_protogen.scaffold.choices import Choices
@@ -26,9 +27,9 @@ class Created:
 def create(choices: Choices, folder: Path, *, cached: bool = True) -> Created:
     """Make the project in `folder`; raise `ProblemError` unless that is new or empty."""
     refuse_occupied(folder)
-    with making(
-        GenerationOptions(choices.revisions, parts=choices.parts), cached=cached
-    ) as package:
+    pinned: Mapping[str, GivenFile | None] = dict.fromkeys(choices.extensions)
+    options = GenerationOptions(choices.revisions, parts=choices.parts, extensions=pinned)
+    with making(options, cached=cached) as package:
         own = project_files(choices)
     protocol = protocol_folder(choices)
     generated = {f"{protocol}/{file.path}": file.content for file in package.files}

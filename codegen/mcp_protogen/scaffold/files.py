@@ -137,6 +137,7 @@ def _context(choices: Choices) -> Mapping[str, Any]:
         "module": module_name(choices.revision),
         "revisions": choices.revisions,
         "parts": choices.parts,
+        "extensions": choices.extensions,
         "protocol": protocol_folder(choices),
         **features(choices.revision),
         "dependencies": requirements.dependencies(choices),

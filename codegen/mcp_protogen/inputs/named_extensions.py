@@ -1,0 +1,61 @@
+"""Extensions as somebody names them, and what is wrong with these names."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from mcp_protogen.base.names import EXTENSION_HINT, is_extension
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.inputs.pinned_extensions import PinnedExtension
+from mcp_protogen.parts import NONE
+
+
+def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
+    """Return the files or URLs of extensions, by name: `tasks,apps`, `tasks=FILE`; or `none`.
+
+    Raise `ProblemError` (`conflicting-options`) for none and some, and for a name with two files.
+    """
+    found: dict[str, str | None] = {}
+    problems: list[Problem] = []
+    for name, source in _split(said):
+        if found.get(name, source) != source:
+            message = f"extension {name!r:.80} is named with two different sources"
+            problems.append(Problem("conflicting-options", message))
+        found[name] = source
+    if NONE in found and found.pop(NONE) is None and found:
+        message = f"none cannot be combined with other extensions: {', '.join(found)}"
+        problems.append(Problem("conflicting-options", message))
+    raise_errors(problems)
+    return found
+
+
+def refused(
+    names: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Iterable[str]
+) -> Iterator[Problem]:
+    """Yield a problem for each name that is none of an extension of one of some revisions."""
+    here = ", ".join(sorted(revisions))
+    for name in names:
+        extension = pinned.get(name)
+        if not is_extension(name):
+            message = f"{name!r:.80} cannot be the name of an extension"
+            yield Problem("unsafe-name", message, hint=EXTENSION_HINT)
+        elif extension is None:
+            hint = did_you_mean(name, pinned)
+            hint += f" or pin it: mcp-gen schema add --extension {name} --from FILE"
+            yield Problem("unknown-extension", f"no extension {name!r} is pinned", hint=hint)
+        elif not extension.has_facts:
+            message = f"nobody has written the facts of extension {name!r}"
+            place = f"schema/extensions/{name}/facts.json"
+            yield Problem("missing-facts", message, place, hint="docs/extensions.md describes them")
+        elif not {*extension.revisions} & {*revisions}:
+            message = f"extension {name!r} extends none of these revisions: {here or 'none'}"
+            hint = f"it extends {', '.join(extension.revisions)}: name one with --revision"
+            yield Problem("unbound-extension", message, hint=hint)
+
+
+def _split(said: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    for text in said:
+        name, equals, source = text.partition("=")
+        if equals:  # a file or URL may have commas
+            yield name.strip(), source
+        else:
+            yield from ((one, None) for part in text.split(",") if (one := part.strip()))

@@ -1,0 +1,235 @@
+"""Extensions on the command line: named, recorded, compared, kept and removed."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen.base.canonical import pretty, sha256
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.inputs.named_extensions import named_extensions
+from mcp_protogen.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
+from mcp_protogen.output.lock import LOCK_NAME
+from mcp_protogen.parts import DEFAULT
+from mcp_protogen.scaffold.extensions import project_extensions
+from support import forms, tables
+from support.running import Run
+
+ONE = ("--revision", "2026-07-28", "--out", "pkg")
+TASKS = (*ONE, "--extension", "tasks")
+FILE = Path("pkg/v2026_07_28/ext/tasks/models.py")
+
+
+def locked() -> dict[str, Any]:
+    """The extensions of the package, by a lock that follows its published format."""
+    text = Path("pkg", LOCK_NAME).read_text()
+    assert forms.faults("lock", text) == []
+    found: dict[str, Any] = json.loads(text).get("extensions", {})
+    return found
+
+
+def own_schema(**more: Any) -> Path:
+    """A schema of one's own for tasks: the pinned one, and something more."""
+    file = snapshot_file("tasks", extensions_folder())
+    mine = Path("mine.json")
+    mine.write_bytes(pretty({**json.loads(file.read_text()), **more}))
+    return mine
+
+
+@pytest.fixture
+def moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Has runs read a copy of the schema folder, which may be changed."""
+    folder = Path(shutil.copytree(schema_folder(), tmp_path / "moving"))
+    for module in ("inputs.inputs", "inputs.pins"):
+        monkeypatch.setattr(f"mcp_protogen.{module}.schema_folder", lambda: folder)
+    return folder
+
+
+def test_extensions_are_named_with_or_without_a_file() -> None:
+    rows: list[tuple[list[str], dict[str, str | None]]] = [
+        (["tasks"], {"tasks": None}),
+        (["tasks, apps", "tasks"], {"tasks": None, "apps": None}),
+        (["tasks=a,b=c.json"], {"tasks": "a,b=c.json"}),
+        (["none"], {}),
+        ([], {}),
+    ]
+    for said, found in rows:
+        with tables.case(said):
+            assert named_extensions(said) == found
+    for wrong in (["none", "tasks"], ["tasks=a", "tasks=b"], ["tasks", "tasks=b"]):
+        with tables.case(wrong), pytest.raises(ProblemError, match="conflicting-options"):
+            named_extensions(wrong)
+
+
+@pytest.mark.usefixtures("little")
+def test_names_that_cannot_be_generated_are_refused(mcp_gen: Run) -> None:
+    for revision, said, code, more in (
+        ("2026-07-28", "task", "unknown-extension", "did you mean tasks?"),
+        ("2026-07-28", "../x", "unsafe-name", "small letters"),
+        ("2025-11-25", "tasks", "unbound-extension", "it extends 2026-07-28"),
+        ("2026-07-28", "tasks=gone.json", "unreadable-source", "gone.json"),
+        ("2026-07-28", "none,tasks", "conflicting-options", "tasks"),
+    ):
+        with tables.case(said):
+            ran = mcp_gen("--revision", revision, "--extension", said, "--out", "pkg")
+            assert ran.code == 2 and f"error[{code}]" in ran.err and more in ran.err
+            assert not Path("pkg").exists()
+
+
+@pytest.mark.usefixtures("little")
+def test_a_package_keeps_its_extensions_until_they_are_pruned(mcp_gen: Run) -> None:
+    mcp_gen(*ONE)
+    without = Path("pkg", LOCK_NAME).read_bytes()
+    ran = mcp_gen("--check", *TASKS)
+    assert ran.code == 1 and ran.out.startswith("extension-added: tasks: ")
+    assert f"create: {FILE.relative_to('pkg')}" in mcp_gen("--dry-run", *TASKS).out
+    assert mcp_gen(*TASKS).code == 0
+    assert mcp_gen(*ONE).code == 0 and mcp_gen(*ONE, "--extension", "none").code == 0
+    assert locked()["tasks"]["revisions"] == ["2026-07-28"] and FILE.is_file()
+    for same in (("--check", *TASKS), ("--check", *ONE), ("sync", "pkg", "--check")):
+        assert mcp_gen(*same).code == 0
+    pruning = ("--prune", *ONE, "--extension", "none")
+    ran = mcp_gen("--check", *pruning)
+    assert ran.code == 1 and ran.out.startswith("extension-removed: tasks: ")
+    FILE.write_text("edited")
+    ran = mcp_gen(*pruning)
+    assert ran.code == 2 and "error[edited-file]: pkg/v2026_07_28/ext/tasks" in ran.err
+    assert mcp_gen(*pruning, "--force").code == 0
+    assert Path("pkg", LOCK_NAME).read_bytes() == without and not FILE.parents[1].exists()
+
+
+@pytest.mark.usefixtures("little")
+def test_check_and_sync_go_by_the_extensions_in_pyproject(mcp_gen: Run) -> None:
+    mcp_gen(*TASKS)
+    for listed, extensions in (("[]", set[str]()), ('["tasks"]', {"tasks"})):
+        text = f'[tool.mcp-gen]\nout = "pkg"\nextensions = {listed}\n'
+        Path("pyproject.toml").write_text(text)
+        with tables.case(listed):
+            assert mcp_gen("--check").code == 1
+            assert mcp_gen("sync").code == 0 and locked().keys() == extensions
+            assert mcp_gen("--check").code == 0
+
+
+@pytest.mark.usefixtures("little")
+def test_an_extension_goes_with_the_last_revision_that_it_extends(mcp_gen: Run) -> None:
+    mcp_gen(*TASKS)
+    ran = mcp_gen("--prune", "--revision", "2025-11-25", "--out", "pkg")
+    assert ran.code == 0 and locked() == {} and not FILE.exists()
+
+
+@pytest.mark.usefixtures("little")
+def test_an_extension_from_a_file_is_kept_where_the_file_is_not(mcp_gen: Run) -> None:
+    mine = own_schema(maxProperties=9)
+    assert mcp_gen(*TASKS[:-1], f"tasks={mine}").code == 0
+    made = locked()["tasks"]
+    assert (made["source"], made["published"]) == (str(mine), sha256(mine.read_bytes()))
+    mine.rename("elsewhere.json")
+    ran = mcp_gen("--check", "--regenerate", "--out", "pkg")
+    assert ran.code == 0 and "compared with the lock alone: tasks" in ran.out
+    assert mcp_gen("sync", "pkg").code == 0
+    assert mcp_gen("--revision", "2025-11-25", "--out", "pkg").code == 0
+    assert locked()["tasks"] == made and FILE.is_file()
+    ran = mcp_gen("--out", "pkg", "--with", "none", "--prune")
+    assert "error[needs-schema]: extension 'tasks' was made from mine.json" in ran.err
+    assert mcp_gen(*TASKS).code == 0 and locked()["tasks"]["source"] == "pinned"
+
+
+@pytest.mark.usefixtures("little")
+def test_sync_finds_the_file_of_an_extension_again(mcp_gen: Run) -> None:
+    mine = own_schema(maxProperties=9)
+    mcp_gen(*TASKS[:-1], f"tasks={mine}")
+    made = locked()
+    FILE.unlink()
+    assert mcp_gen("sync", "pkg").code == 0
+    assert FILE.is_file() and locked() == made
+
+
+@pytest.mark.usefixtures("little")
+def test_check_names_what_has_moved(mcp_gen: Run, moving: Path) -> None:
+    mcp_gen(*TASKS)
+    for name, kind in (("facts", "facts-moved"), ("patches", "patches-moved")):
+        file = moving / "extensions" / "tasks" / f"{name}.json"
+        before = file.read_text() if file.is_file() else "{}"
+        file.write_text(json.dumps({**json.loads(before), "more": 1}))
+        with tables.case(name):
+            ran = mcp_gen("--check", "--out", "pkg")
+            assert ran.code == 1 and ran.out.startswith(f"{kind}: tasks: its {name} changed")
+        file.write_text(before)
+    ran = mcp_gen("--check", *TASKS[:-1], f"tasks={own_schema(maxProperties=9)}")
+    assert ran.code == 1
+    assert ran.out.startswith("schema-moved: tasks: its published schema changed (pinned → mine")
+
+
+def test_an_extension_is_pinned_and_verified_like_a_revision(mcp_gen: Run) -> None:
+    folder = ("--schema-folder", "schema")
+    Path("one.json").write_text('{"$defs": {"A": {"type": "integer", "description": "Prose."}}}')
+    Path("two.json").write_text('{"$defs": {"A": {"type": "number"}}}')
+    add = ("schema", "add", "--extension", "mine", *folder)
+    mcp_gen("schema", "add", "draft", "--from", "two.json", *folder)
+    assert mcp_gen(*add, "--from", "one.json", "--date", "2030-01-02").code == 0
+    place = extensions_folder(Path("schema"))
+    assert forms.faults("pins", (place / "pins.json").read_bytes()) == []
+    assert "Prose" not in snapshot_file("mine", place).read_text()
+    assert mcp_gen(*add, "--from", "two.json", "--format", "json").code == 0
+    pin = load_extension_pins(Path("schema"))["mine"]
+    assert pin.published.changed == ("/$defs/A/type",)
+    assert (pin.repository[-9:], pin.spec_path) == ("/ext-mine", "one.json")
+    ran = mcp_gen("schema", "verify", "--format", "json", *folder)
+    assert forms.faults("report", ran.out) == []
+    assert json.loads(ran.out)["extensions"] == [{"extension": "mine", "genuine": True}]
+    alone = ("schema", "verify", "--extension", "mine", *folder, "--against")
+    assert mcp_gen(*alone, "two.json").out == "mine: the snapshot is two.json without its prose\n"
+    assert "error[earlier-publication]" in mcp_gen(*alone, "one.json").err
+    snapshot_file("mine", place).write_text("{}")
+    ran = mcp_gen("schema", "verify", *folder)
+    assert ran.code == 1 and "mcp-gen schema add --extension mine --from FILE" in ran.err
+
+
+def test_what_is_pinned_is_a_revision_or_an_extension(mcp_gen: Run) -> None:
+    Path("one.json").write_text('{"$defs": {}}')
+    add = ("schema", "add", "--from", "one.json", "--schema-folder", "schema")
+    for more, code in (
+        ((), "conflicting-options"),
+        (("draft", "--extension", "mine"), "conflicting-options"),
+        (("--extension", "none"), "unsafe-name"),
+        (("--extension", "Mine"), "unsafe-name"),
+    ):
+        with tables.case(more):
+            ran = mcp_gen(*add, *more)
+            assert ran.code == 2 and f"error[{code}]" in ran.err and not Path("schema").exists()
+
+
+def test_an_extension_without_facts_is_listed_and_not_generated(mcp_gen: Run, moving: Path) -> None:
+    Path("one.json").write_text('{"$defs": {}}')
+    mcp_gen(
+        *("schema", "add", "--extension", "mine", "--from", "one.json"),
+        *("--schema-folder", str(moving)),
+    )
+    ran = mcp_gen("extensions", "--format", "json")
+    assert forms.faults("report", ran.out) == []
+    rows = {row["extension"]: row for row in json.loads(ran.out)["extensions"]}
+    assert rows["tasks"]["identifier"] == "io.modelcontextprotocol/tasks"
+    assert (rows["mine"]["identifier"], rows["mine"]["extends"]) == (None, [])
+    assert "error[missing-facts]" in mcp_gen(*ONE, "--extension", "mine").err
+
+
+def test_projects_take_extensions_from_pins_alone() -> None:
+    assert project_extensions(["tasks"], ["2025-11-25", "2026-07-28"]) == ("tasks",)
+    assert project_extensions([], ["2025-11-25"]) == ()
+    for said, code in (("tasks=a.json", "conflicting-options"), ("tasks", "unbound-extension")):
+        with tables.case(said), pytest.raises(ProblemError, match=code):
+            project_extensions([said], ["2025-11-25"])
+
+
+def test_inputs_have_extensions_only_where_there_are_some() -> None:
+    plain = GenerationOptions(("2026-07-28",), parts=DEFAULT)
+    assert "extensions" not in read_inputs(plain).as_json()
+    made = read_inputs(plain._replace(extensions={"tasks": None}))
+    pin = load_extension_pins()["tasks"]
+    found = made.extensions["tasks"]
+    assert (found.source, found.published) == ("pinned", pin.published.sha256)
+    assert found.schema == pin.snapshot_sha256 and len(found.facts) == len(found.schema)
