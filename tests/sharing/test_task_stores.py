@@ -27,12 +27,18 @@ def opening(request: pytest.FixtureRequest) -> Opening:
 
 async def create(store: TaskStore, key: str, record: bytes = b"new", **given: Any) -> bool:
     """Create a record, which lapses in an hour and has no lease."""
-    values = {"owner": "me", "ends_at": time() + 3600, "lease": None, "most": 100, **given}
+    values: dict[str, Any] = {
+        "owner": "me",
+        "ends_at": time() + 3600,
+        "lease": None,
+        "most": 100,
+        **given,
+    }
     return await store.create(key, record, **values)
 
 
 async def replace(store: TaskStore, key: str, record: bytes, version: int, **given: Any) -> bool:
-    values = {"ends_at": time() + 3600, "lease": None, **given}
+    values: dict[str, Any] = {"ends_at": time() + 3600, "lease": None, **given}
     return await store.replace(key, record, version=version, **values)
 
 
