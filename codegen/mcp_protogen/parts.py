@@ -24,6 +24,7 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
     "telemetry": frozenset(),
+    "tasks": frozenset(),
     "auth": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
@@ -100,7 +101,7 @@ CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("errors", "json", "models", "revision", "spec"),
+            "core": ("errors", "extensions", "json", "models", "revision", "spec"),
             "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
@@ -116,7 +117,7 @@ CONTENTS: Final = (
                 *("middleware", "options", "pagination", "tasks", "throttle"),
             ),
             "messages": (),
-            "rpc": (),
+            "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
             "rules": ("handlers", "lifecycle", "server_negotiation"),
             "translation": ("revision_view",),
             "transports": ("base",),
@@ -138,7 +139,7 @@ CONTENTS: Final = (
             "core": ("form_fields", "oauth_scopes", "subscriptions"),
             "server": (
                 *("asked_forms", "base", "connection", "context", "lifespan", "questions"),
-                *("rounds", "sealed_state", "serve", "strategies"),
+                *("rounds", "sealed_state", "serve", "strategies", "task_serving"),
             ),
         },
         (
@@ -251,6 +252,27 @@ CONTENTS: Final = (
         frozenset({"telemetry"}),
         {"core": ("connection_errors", "http_request", "middleware", "telemetry")},
         (("core.telemetry", ("Telemetry",)),),
+    ),
+    Contents(
+        frozenset({"tasks", _ROLES}),
+        {
+            "rpc.tasks": (),
+            "sharing": ("engine", "memory_tasks"),
+        },
+        (
+            ("rpc.tasks.options", ("TaskOptions",)),
+            ("sharing.memory_tasks", ("MemoryTaskStore",)),
+        ),
+    ),
+    Contents(
+        frozenset({"tasks", "server"}),
+        {"server": ("tasks",)},
+        (("server.tasks.requested", ("RequestedTask",)),),
+    ),
+    Contents(
+        frozenset({"tasks", "client"}),
+        {"client": ("tasks",)},
+        (("client.tasks.receiver", ("TaskReceiver",)),),
     ),
     Contents(
         frozenset({"testing"}),

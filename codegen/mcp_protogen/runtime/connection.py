@@ -45,6 +45,7 @@ CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
 INITIALIZED: Final = "notifications/initialized"
 
+_NO_REQUESTS: Final = frozenset[RequestId]()
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 
 
@@ -192,6 +193,7 @@ class Connection:
         "_declared_by_request",
         "_everything_passes",
         "_open",
+        "_reported",
         "declared",
         "envelope",
         "identity",
@@ -237,6 +239,7 @@ class Connection:
         """The ids of the requests that are still to be sent."""
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
+        self._reported: frozenset[RequestId] = _NO_REQUESTS
         self.latest_due = inf
         """The time at which the answer to the request made last is overdue."""
 
@@ -317,6 +320,10 @@ class Connection:
 
     def forget(self, id: RequestId) -> None:
         self._asked.pop(id, None)
+
+    def report_on(self, ids: frozenset[RequestId]) -> None:
+        """Take in what is reported of requests that are answered, but still worked on."""
+        self._reported = ids
 
     def awaits_answer_to(self, id: object) -> bool:
         return id in self._asked
@@ -468,6 +475,8 @@ class Connection:
             return self._given_up(notification)
         if spec.method == PROGRESS:
             pending = self._asked.get(params.progress_token)
+            if params.progress_token in self._reported:
+                return Progressed(params.progress_token, notification)
             if pending is None or not pending.progress:
                 return Ignored(InvalidRequest("progress of a request that is not open"))
             pending.renew(now)

@@ -29,7 +29,7 @@ from ..core.tasks import Tasks, together
 from ..messages import jsonrpc
 from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint
-from ..rpc.jobs import Job
+from ..rpc.jobs import Job, Serve
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
@@ -79,6 +79,7 @@ class ClientConnection:
         self.mark: Final = object()
         """What stands for this connection in a cache, and does not keep it alive."""
         self._middleware = view.handlers.__mcp_runtime__.middleware()
+        self._served = view.handlers.__mcp_runtime__.served(self)
 
     async def open(self) -> None:
         """Say what holds for the whole connection."""
@@ -157,6 +158,11 @@ class ClientConnection:
             raise unfit_question(key, f"needs {need.capability.name}, which is not declared")
 
     async def _serve(self, job: Job) -> Any:
+        serve = self._served.get(job.request.spec.method)
+        return await (self.handle(job) if serve is None else serve(job))
+
+    async def handle(self, job: Job) -> Any:
+        """Return what the handler of a request does."""
         request = job.request
         method = request.spec.method
         handler = self.handlers.get(method)
@@ -268,6 +274,10 @@ class ClientRuntime(HandlerSet):
             return handle
 
         return {method: handled(method, handler) for method, handler in handlers.items()}
+
+    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
+        """Return what goes before the handlers of some methods of a connection."""
+        return {}
 
     @property
     def connection(self) -> ClientConnection:

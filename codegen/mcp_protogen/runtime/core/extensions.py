@@ -38,13 +38,13 @@ class Extension:
 
     identifier: str
     revision: str
-    requests: Mapping[str, RequestSpec[Any, Any]] = field(default=_NOTHING)
-    notifications: Mapping[str, NotificationSpec[Any]] = field(default=_NOTHING)
-    input_requests: Mapping[str, RequestSpec[Any, Any]] = field(default=_NOTHING)
-    errors: Mapping[int, ErrorSpec] = field(default=_NOTHING)
+    requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=lambda: _NOTHING)
+    notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=lambda: _NOTHING)
+    input_requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=lambda: _NOTHING)
+    errors: Mapping[int, ErrorSpec] = field(default_factory=lambda: _NOTHING)
     claims: tuple[ClaimedResult, ...] = ()
-    names: Mapping[str, str] = field(default=_NOTHING)
-    settings: Mapping[Role, Mapping[str, Any]] = field(default=_NOTHING)
+    names: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
 
     def declared_by(self, role: Role) -> Capability:
         """Return the capability that says that a role has the extension."""

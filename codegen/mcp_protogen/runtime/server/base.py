@@ -15,12 +15,14 @@ from ..core.revision import Revision
 from ..core.spec import Role
 from ..core.subscriptions import Level, PublishedChange
 from ..core.tasks import call_in
+from ..messages.method_table import MethodTable
 from ..rpc.peer import Peer
 from ..rules.handlers import Handlers, HandlerSet, runtime_of
 from .asked_forms import check_forms
 from .context import OpenConnection, Relay, RequestContext, SessionSwitches
 from .lifespan import Lifespan
 from .rounds import Inputs
+from .task_serving import TaskMode, TaskRequests
 
 T = TypeVar("T")
 SessionT = TypeVar("SessionT")
@@ -62,6 +64,17 @@ class ServerRuntime(HandlerSet):
             name = self.identity()["name"]
             raise LocalError(f"session.state: {name} has no lifespan, whose value it would be")
         return self.lifespan.state
+
+    def task_requests(self, table: MethodTable) -> TaskRequests | None:
+        """Return what makes tasks of requests of clients of a revision, if anything may be one."""
+        return None
+
+    async def task_mode(self, params: Mapping[str, Any], session: "SessionBase") -> TaskMode | None:
+        """Return how the tool that a call names becomes a task; None if the session has no such.
+
+        `params` are as they came.
+        """
+        return None
 
     def parts(self) -> Iterator["ServerBase[Any]"]:
         """Yield the server, and all that is mounted in it."""
@@ -317,6 +330,14 @@ class SessionBase(Peer):
         nothing (2025-11-25, basic/transports, "Sending Messages to the Server").
         """
         await self._context.close_stream()
+
+    async def become_task(self) -> None:
+        """Go on as a task, if the client can have one; what follows does not hold it up.
+
+        That is for a tool with `task="deferred"`: what it asks before is asked without a task.
+        Elsewhere, and in a task, this does nothing.
+        """
+        await self._context.become_task()
 
     # With a union alone, mypy finds no T for a lambda that returns a coroutine.
     @overload

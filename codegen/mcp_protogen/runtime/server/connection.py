@@ -8,6 +8,7 @@ from asyncio import Future, current_task, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from time import monotonic
 from types import SimpleNamespace
@@ -36,7 +37,7 @@ from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, m
 from ..messages.jsonrpc import Call
 from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint, OnNotification
-from ..rpc.jobs import Job, Serve
+from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
 from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
@@ -45,6 +46,7 @@ from .base import ServerBase
 from .context import Relay, RequestContext, SessionSwitches
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
+from .task_serving import TaskHost, TaskRequests
 
 
 class BoundServer:
@@ -52,7 +54,7 @@ class BoundServer:
 
     __slots__ = (
         *("audience", "changes", "declared", "handlers", "middleware", "needs"),
-        *("runtime", "server", "session_hooks", "signature", "strategies", "view"),
+        *("runtime", "server", "session_hooks", "signature", "strategies", "tasks", "view"),
     )
 
     def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
@@ -63,6 +65,10 @@ class BoundServer:
         self.runtime: Final = own
         self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
         """By wire name."""
+        self.tasks: TaskRequests | None = own.task_requests(view.table)
+        """What makes tasks of requests, if something on the server may be one."""
+        if self.tasks is not None:
+            self.handlers = {**self.handlers, **self.tasks.handlers}
         self.middleware = own.middleware()
         self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
@@ -127,7 +133,7 @@ class ServerState:
 
     __slots__ = (
         *("_bound_servers", "_views", "ids", "network", "offer", "options"),
-        *("relay", "seal", "tasks"),
+        *("relay", "seal", "task_host", "tasks"),
     )
 
     def __init__(
@@ -141,6 +147,7 @@ class ServerState:
         """What connections go over, if their transport says."""
         self.relay: Relay | None = None
         """What carries changes to connections, if other processes have some of them."""
+        self.task_host = TaskHost()
         self.seal = StateSeal(options.state_keys, lifetime=options.state_lifetime)
         self._views = views
         self._bound_servers: dict[str, BoundServer] = {}
@@ -163,6 +170,7 @@ class ServerConnection:
         "_begun",
         "_listeners",
         "_streams",
+        "answer_to",
         "audience",
         "bound_server",
         "endpoint",
@@ -173,6 +181,7 @@ class ServerConnection:
         "server",
         "settle",
         "state",
+        "strategies",
     )
 
     def __init__(
@@ -188,15 +197,19 @@ class ServerConnection:
         self.seal = state.seal
         self.audience = bound_server.audience
         connection.ids = state.ids
-        serve: Serve = self.serve
+        self.strategies = bound_server.strategies
+        self.answer_to: Serve = self.serve
+        """Gives the result of a request that is no task."""
         notified: OnNotification = self._on_notification
         if bound_server.middleware:
-            serve, notified = self._serve_through, self._notify_through
+            self.answer_to, notified = self._serve_through, self._notify_through
             connection.ids = noted(state.ids)
         # Only a session begins with a handshake.
         measured = bound_server.session_hooks and connection.state is State.OPEN_PENDING
         self._begun = monotonic() if measured else None
-        self.endpoint = Endpoint(connection, sink, state.tasks, state.options, serve, notified)
+        self.endpoint = Endpoint(
+            connection, sink, state.tasks, state.options, self.outermost(), notified
+        )
         self.level: str = "debug"
         self.is_owner = True
         self.settle: Callable[[], Awaitable[None]] | None = None
@@ -205,6 +218,14 @@ class ServerConnection:
         # Most connections, of which there may be many, need neither.
         self._listeners: Listeners | None = None
         self._streams: ListenStreams | None = None
+
+    def outermost(self) -> Serve:
+        """Return what gives the result of any request."""
+        tasks = self.bound_server.tasks
+        return self.answer_to if tasks is None else partial(tasks.serve, self)
+
+    def context(self, request: Request[Any], reply: Reply) -> RequestContext:
+        return RequestContext(self, request, reply)
 
     def register(self) -> None:
         """Hear of what the server publishes."""
@@ -257,7 +278,7 @@ class ServerConnection:
     async def _serve_through(self, job: Job) -> Any:
         """Serve a request through the middleware."""
         request = job.request
-        context = RequestContext(self, request, job.reply)
+        context = self.context(request, job.reply)
 
         async def answer(call: MethodCall) -> Any:
             changed = request
@@ -294,8 +315,8 @@ class ServerConnection:
         handler = self.handlers.get(method)
         if handler is not None:
             if context is None:
-                context = RequestContext(self, request, job.reply)
-            strategy = self.bound_server.strategies.get(method)
+                context = self.context(request, job.reply)
+            strategy = self.strategies.get(method)
             try:
                 if strategy is None:
                     result = await handler(self.server.SESSION(context), request.params)

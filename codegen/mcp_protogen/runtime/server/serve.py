@@ -157,7 +157,10 @@ async def _close(
         for connection in router.connections:
             connection.abort(gone)
         drain = state.options.drain
-        await together(connection.endpoint.close(drain) for connection in router.connections)
+        await together(
+            [connection.endpoint.close(drain) for connection in router.connections]
+            + [state.task_host.close(drain)]
+        )
         within = drain
     finally:
         await state.tasks.cancel()

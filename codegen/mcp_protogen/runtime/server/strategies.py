@@ -34,6 +34,11 @@ def strategies(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
     """Return how handlers of a server of `own` are run, by method; most need none."""
     if not table.rules.server_requests:
         return dict.fromkeys(_asking(table), in_rounds)
+    return in_tasks(own, table)
+
+
+def in_tasks(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
+    """Return how handlers are run whose questions can be waited for, also in a task."""
     found = dict.fromkeys(_asking(own), by_requests)
     if _URLS_FIRST in own.errors and _URLS_FIRST not in table.wire.errors:
         found.setdefault(_TOOL, in_text)

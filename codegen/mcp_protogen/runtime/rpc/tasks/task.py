@@ -4,7 +4,7 @@ It is the same in both forms of the protocol: that of 2025-11-25 (basic/utilitie
 the extension `io.modelcontextprotocol/tasks`. Times are seconds since the epoch.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, TypeAlias
@@ -46,6 +46,8 @@ class Task:
     params: JSONObject
     declared: JSONObject = field(default_factory=dict[str, Any])
     principal_id: str | None = None
+    scopes: Sequence[str] = ()
+    """What the token of the request allowed."""
     status: Status = Status.WORKING
     status_message: str | None = None
     created_at: float

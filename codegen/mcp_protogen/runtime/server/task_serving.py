@@ -1,0 +1,58 @@
+"""What a server has of tasks, whether or not it has any: which tools may become one, and who runs
+them.
+
+A package without tasks has this module, and none that runs them.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+
+from ..rpc.jobs import Job
+
+TaskChoice: TypeAlias = bool | Literal["required", "deferred"]
+"""Whether a call of a tool may be worked on as a task.
+
+With true, it is one whenever the client can have one. `required` refuses all other calls, and
+`deferred` begins without one, until the handler awaits `session.become_task()`.
+"""
+
+
+class TaskMode(NamedTuple):
+    """How a known tool becomes a task; `again` says that it may run again if its worker is gone."""
+
+    choice: TaskChoice = False
+    again: bool = False
+
+
+NO_TASK: Final = TaskMode()
+
+
+class TaskRequests(Protocol):
+    """The part of a server in one revision that has to do with tasks."""
+
+    @property
+    def handlers(self) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        """Return what answers the methods of tasks, by wire name."""
+        ...
+
+    async def serve(self, connection: Any, job: Job, /) -> Any:
+        """Return the result of any request, which may be a task in its place."""
+        ...
+
+
+class Runner(Protocol):
+    """What runs the tasks of one application."""
+
+    async def close(self, within: float, /) -> None: ...
+
+
+class TaskHost:
+    """The place for what runs the tasks of one application, once there is need of it."""
+
+    def __init__(self) -> None:
+        self.runner: Runner | None = None
+
+    async def close(self, within: float) -> None:
+        """End all tasks that run: by themselves for `within` seconds, then at once."""
+        if self.runner is not None:
+            await self.runner.close(within)

@@ -1,0 +1,246 @@
+"""Requests that become tasks: which do, and how they are answered.
+
+Which form of tasks a client can have follows from its revision. In that of 2025-11-25 a request
+asks to be a task, in the extension it says that its sender can deal with one.
+"""
+
+from asyncio import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    create_task,
+    current_task,
+    get_running_loop,
+    wait,
+)
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from ...connection import Written
+from ...core.connection_errors import MissingClientCapability
+from ...core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, LocalError, McpError
+from ...core.extensions import EXTENSIONS
+from ...core.json import is_object, json_text, read_json
+from ...messages.envelope import client_capabilities
+from ...messages.method_table import MethodTable, Request
+from ...rpc.jobs import Job
+from ...rpc.tasks.board import TooManyTasks, new_task_id
+from ...rpc.tasks.core_form import ttl_asked
+from ...rpc.tasks.task import Form, Task
+from ..base import ServerRuntime
+from ..connection import ServerConnection
+from ..context import RequestContext
+from ..serve import entered
+from ..strategies import in_tasks
+from ..task_serving import TaskMode
+from . import core_form, extension_form
+from .access import runner_of
+from .context import TaskConnection, TaskReply
+from .outcome import Outcome
+
+_CALL: Final = "tools/call"
+_CREATED: Final = {"core": core_form.created, "extension": extension_form.created}
+_HANDLERS: Final = {"core": core_form.HANDLERS, "extension": extension_form.HANDLERS}
+_NONE: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {}
+
+
+def form_of(wire: MethodTable) -> Form | None:
+    """Return the form of tasks that a revision has, with its extensions; None for none."""
+    if "tasks/result" in wire.requests:
+        return "core"
+    return "extension" if _identifier(wire) else None
+
+
+def _identifier(wire: MethodTable) -> str:
+    found = (
+        one.identifier
+        for one in wire.extensions
+        for claim in one.claims
+        if (claim.method, claim.result_type) == (_CALL, "task")
+    )
+    return next(found, "")
+
+
+class Requests:
+    """The part of a server in one revision that has to do with tasks."""
+
+    def __init__(self, runtime: ServerRuntime, table: MethodTable) -> None:
+        self._runtime = runtime
+        self._form = form_of(table.wire)
+        self._identifier = _identifier(table.wire)
+        handled = runtime.handled(table.revision)
+        handlers = _NONE if self._form is None else _HANDLERS[self._form]
+        self.handlers = {name: one for name, one in handlers.items() if name not in handled}
+
+    async def serve(self, connection: ServerConnection, job: Job) -> Any:
+        """Return the result of any request, which may be a task in its place."""
+        request = job.request
+        if request.spec.method != _CALL:
+            return await connection.answer_to(job)
+        context = connection.context(request, job.reply)
+        mode = await self._runtime.task_mode(request.raw, context.session())
+        wanted = self._is_wanted(request)
+        if mode is not None:
+            self._check(mode, wanted, request)
+        if mode is None or not mode.choice or not wanted or self._form is None:
+            return await connection.answer_to(job)
+        call = TaskCall(connection, context, request, self._form, mode)
+        if mode.choice == "deferred" and self._form == "extension":
+            return await call.begin(job)
+        return written(await call.start())
+
+    def _is_wanted(self, request: Request[Any]) -> bool:
+        """Return whether the sender of a request can have a task for it."""
+        if self._form == "core":
+            return is_object(request.raw.get("task"))
+        declared = client_capabilities(request.meta).get(EXTENSIONS)
+        return bool(self._identifier) and is_object(declared) and self._identifier in declared
+
+    def _check(self, mode: TaskMode, wanted: bool, request: Request[Any]) -> None:
+        """Raise the error for a call that cannot be as it is."""
+        name = request.raw.get("name")
+        if wanted and self._form == "core" and not mode.choice:
+            # 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
+            raise McpError(METHOD_NOT_FOUND, f"{name} cannot be run as a task")
+        if wanted or mode.choice != "required":
+            return
+        if self._form == "extension":
+            needed = {EXTENSIONS: {self._identifier: {}}}
+            raise MissingClientCapability(f"{name} can only be run as a task", needed)
+        why = "" if self._form == "core" else ", which is not possible in this revision"
+        raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
+
+
+def written(task: Task) -> Written:
+    """Return the result that stands for a task, as it is on the wire."""
+    return Written(json_text(_CREATED[task.form](task))[1:-1])
+
+
+class TaskCall:
+    """One request that becomes a task."""
+
+    def __init__(
+        self,
+        origin: ServerConnection,
+        context: RequestContext,
+        request: Request[Any],
+        form: Form,
+        mode: TaskMode,
+    ) -> None:
+        self._runner = runner_of(origin.state)
+        self._origin = context
+        self._request = request
+        self._form: Form = form
+        self._mode = mode
+        self._connection = TaskConnection(origin.bound_server, origin.state, context)
+        reply = TaskReply(context.principal, context.http_request)
+        self._context = self._connection.for_request(request, reply, self._runner.board)
+        self._context.origin = context
+        self._job = Job(request, reply)
+
+    async def start(self) -> Task:
+        """Begin to work on the request as a task; raise `McpError` for one too many."""
+        self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
+        task = await self._keep(self._new_task(), self._work)
+        if self._form == "core":
+            tell = core_form.tell(self._origin, self._runner.board, task)
+            self._origin.endpoint.tasks.start(tell)
+        return task
+
+    async def _keep(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Task:
+        try:
+            return await self._runner.start(task, work)
+        except TooManyTasks:
+            raise McpError(INTERNAL_ERROR, "Too many tasks at once") from None
+
+    def _new_task(self) -> Task:
+        board, request, origin = self._runner.board, self._request, self._origin
+        now, options = board.clock(), board.options
+        asked, principal = request.raw.get("task"), origin.principal
+        ttl = options.ttl
+        if self._form == "core" and is_object(asked):
+            ttl = ttl_asked(asked, options)
+        return Task(
+            id=new_task_id(),
+            form=self._form,
+            revision=origin.spoken.revision,
+            method=request.spec.method,
+            params=dict(request.raw),
+            declared=dict(origin.endpoint.connection.declared["client"]),
+            principal_id=origin.principal_id,
+            scopes=() if principal is None else sorted(principal.scopes),
+            created_at=now,
+            updated_at=now,
+            ttl=ttl,
+            poll_interval=options.poll_interval,
+            again=self._mode.again,
+        )
+
+    async def _work(self, task: Task) -> Outcome:
+        self._context.began(task)
+        working = answered(self._connection, self._job)
+        return await outcome_of(self._connection, self._job, working)
+
+    # A request that becomes a task when its handler says so.
+
+    async def begin(self, job: Job) -> Any:
+        """Return the result of a request, or a task once its handler makes one of it.
+
+        Raise what the handler raises until then.
+        """
+        became: Future[Task] = get_running_loop().create_future()
+        handling = create_task(answered(self._connection, self._job))
+
+        async def rest(_: Task) -> Outcome:
+            return await outcome_of(self._connection, self._job, handling)
+
+        async def become() -> Task:
+            begun = self._context.begun
+            known = {} if begun is None else begun.answers
+            task = await self._keep(replace(self._new_task(), answers=dict(known)), rest)
+            became.set_result(task)
+            return task
+
+        self._context.become = become
+        try:
+            await wait([handling, became], return_when=FIRST_COMPLETED)
+        except CancelledError:
+            if not became.done():
+                handling.cancel()
+                await wait([handling])
+            raise
+        return written(became.result()) if became.done() else handling.result()
+
+
+async def answered(connection: TaskConnection, job: Job) -> Any:
+    """Return the result of a request on a connection of its own, which ends with it."""
+    try:
+        # The session may end before, and with it the lifespan of a server of its own.
+        async with entered([connection.server]):
+            return await connection.answer_to(job)
+    finally:
+        connection.unregister()
+
+
+async def outcome_of(connection: TaskConnection, job: Job, working: Awaitable[Any]) -> Outcome:
+    """Return what comes of a request, as on the wire."""
+    request, wire, jobs = job.request, connection.endpoint.connection, connection.endpoint.jobs
+    method = request.spec.method
+    try:
+        result = await working
+    except (Exception, CancelledError) as raised:
+        running = current_task()
+        if isinstance(raised, CancelledError) and (running is None or running.cancelling()):
+            raise
+        error = jobs.error_of_handler(raised, method)
+    else:
+        try:
+            data = wire.answer(request, result)
+            assert data is not None
+            return Outcome(result=read_json(data)["result"])
+        except LocalError as unsent:
+            error = jobs.error_of_result(unsent, method)
+    data = wire.reject(request.id, error, method)
+    assert data is not None
+    return Outcome(error=read_json(data)["error"])

@@ -1,0 +1,255 @@
+"""Clients of 2025-11-25 that work as tasks on what servers ask them for."""
+
+import json
+from asyncio import Event, wait_for
+from typing import Any
+
+import pytest
+from mcp_revisions import McpError, RequestedTask, TaskOptions, TaskReceiver, client_of
+from mcp_revisions import v2026_07_28 as newer
+from mcp_revisions.v2025_11_25 import Client, Server, Session
+from mcp_revisions.v2025_11_25 import models as m
+from support.tables import case
+
+SAMPLED = m.CreateMessageResult(
+    model="a model", role="assistant", content=m.TextContent(text="Bonjour")
+)
+QUESTION: Any = {
+    "messages": [m.SamplingMessage(role="user", content=m.TextContent(text="Say hello"))],
+    "max_tokens": 5,
+}
+FORM = m.ElicitRequestFormParamsRequestedSchema.from_wire(
+    {"properties": {"name": {"type": "string"}}, "type": "object"}
+)
+LATER = m.TaskMetadata(ttl=60000)
+RELATED = "io.modelcontextprotocol/related-task"
+
+
+class Host(TaskReceiver, Client):
+    """A client whose model waits until a test lets it go on."""
+
+    TASKS = TaskOptions(poll_interval=0.01, max_tasks=2)
+
+    def __init__(self) -> None:
+        self.go_on = Event()
+        self.cancelled = Event()
+        self.answer: Any = SAMPLED
+
+    async def on_create_message(self, params: m.CreateMessageRequestParams) -> Any:
+        token = None if params.meta is None else params.meta.progress_token
+        if token is not None:
+            await self.notify_progress(progress=1, progress_token=token)
+        try:
+            await self.go_on.wait()
+        except BaseException:
+            self.cancelled.set()
+            raise
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
+        return m.ElicitResult(action="accept", content={"name": "Ann"})
+
+
+class Asking(Server):
+    """A server whose tool does what a test wants with the session, and that hears of tasks."""
+
+    def __init__(self, work: Any) -> None:
+        self.work = work
+        self.statuses: list[str] = []
+
+    async def on_call_tool(self, session: Session, params: m.CallToolRequestParams) -> Any:
+        await self.work(session)
+        return m.CallToolResult(content=[])
+
+    async def on_task_status(self, session: Session, params: Any) -> None:
+        self.statuses.append(params.status)
+
+
+Tapped = list[tuple[str, dict[str, Any]]]
+
+
+async def asked(work: Any, host: Client, tapped: Tapped | None = None) -> Asking:
+    """Let a server do some work with the session of a client, and return it."""
+    server = Asking(work)
+
+    def keep(sender: str, message: bytes) -> None:
+        if tapped is not None:
+            tapped.append((sender, json.loads(message)))
+
+    async with client_of(server, host, tap=keep) as client:
+        await client.call_tool("any", timeout=5)
+    return server
+
+
+def error_of(raised: Any) -> tuple[int, str]:
+    return raised.value.code, raised.value.message
+
+
+@pytest.mark.shows("TC-01")
+async def test_a_client_declares_what_it_can_run_as_a_task() -> None:
+    class Quiet(TaskReceiver, Client):
+        """A client that can do nothing."""
+
+    class Forms(TaskReceiver, Client):
+        """A client that can be asked for input only."""
+
+        async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
+            return m.ElicitResult(action="cancel")
+
+    class Plain(Client):
+        """A client without tasks."""
+
+        on_elicit = Forms.on_elicit
+
+    methods: dict[str, Any] = {"list": {}, "cancel": {}}
+    both: dict[str, Any] = {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}}
+    rows: list[tuple[Client, Any]] = [
+        (Host(), {**methods, "requests": both}),
+        (Forms(), {**methods, "requests": {"elicitation": {"create": {}}}}),
+        (Quiet(), None),
+        (Plain(), None),
+    ]
+    for host, declared in rows:
+
+        async def look(session: Session) -> None:
+            capabilities = session.client_capabilities
+            assert capabilities is not None
+            assert capabilities.to_wire().get("tasks") == declared  # noqa: B023
+
+        with case(type(host).__name__):
+            await asked(look, host)
+
+
+def test_a_client_of_a_revision_without_tasks_of_clients_is_refused() -> None:
+    with pytest.raises(TypeError, match="2026-07-28 has no tasks of clients"):
+        type("Wrong", (TaskReceiver, newer.Client), {})
+
+
+@pytest.mark.shows("TC-05", "TC-07", "TC-08", "TC-12", "TC-13", "TC-14", "TC-15")
+async def test_a_sampling_request_becomes_a_task_whose_result_is_fetched() -> None:
+    host, tapped = Host(), Tapped()
+
+    async def work(session: Session) -> None:
+        created = await session.create_message(**QUESTION, task=LATER, on_progress=print)
+        task = RequestedTask(session, created, m.CreateMessageResult)
+        assert isinstance(created, m.CreateTaskResult)
+        assert (created.task.status, created.task.ttl, task.id) == (
+            "working",
+            60000,
+            created.task.task_id,
+        )
+        assert (await task.status()).status == "working"
+        host.go_on.set()
+        result = await task.result()
+        assert result.content == SAMPLED.content
+        assert (await task.status()).status == "completed"
+
+    server = await asked(work, host, tapped)
+    assert server.statuses == ["completed"]
+    from_client = [message for sender, message in tapped if sender == "client"]
+    tagged = [one for one in from_client if RELATED in json.dumps(one)]
+    kinds = [
+        "progress" if "method" in one else "created" if "task" in one["result"] else "payload"
+        for one in tagged
+    ]
+    assert sorted(kinds) == ["created", "payload", "progress"], "and not tasks/get, or the status"
+
+
+async def test_a_form_is_filled_in_as_a_task() -> None:
+    async def work(session: Session) -> None:
+        created = await session.elicit("Who?", FORM, task=LATER)
+        result = await RequestedTask(session, created, m.ElicitResult).result()
+        assert result.content == {"name": "Ann"}
+
+    await asked(work, Host())
+
+
+@pytest.mark.shows("TC-12", "TC-18")
+async def test_a_request_that_fails_as_a_task_fails_with_the_same_error() -> None:
+    rows: list[tuple[Any, int]] = [
+        (McpError(-1, "The user said no"), -1),
+        (ValueError("x"), -32603),
+    ]
+    for answer, code in rows:
+        host = Host()
+        host.answer = answer
+        host.go_on.set()
+
+        async def work(session: Session) -> None:
+            with pytest.raises(McpError) as plain:
+                await session.create_message(**QUESTION)
+            created = await session.create_message(**QUESTION, task=LATER)
+            task = RequestedTask(session, created, m.CreateMessageResult)
+            with pytest.raises(McpError) as raised:
+                await task.result()
+            assert error_of(raised) == error_of(plain)
+            assert raised.value.code == code  # noqa: B023
+            status = await task.status()
+            assert (status.status, status.status_message) == ("failed", raised.value.message)
+
+        with case(answer):
+            await asked(work, host)
+
+
+@pytest.mark.shows("TC-17", "TC-19")
+async def test_a_task_that_is_cancelled_ends_its_handler_and_stays_cancelled() -> None:
+    host = Host()
+
+    async def work(session: Session) -> None:
+        created = await session.create_message(**QUESTION, task=LATER)
+        task = RequestedTask(session, created, m.CreateMessageResult)
+        assert (await task.cancel()).status == "cancelled"
+        await wait_for(host.cancelled.wait(), 5)
+        assert (await task.status()).status == "cancelled"
+        for call in (task.cancel, task.result):
+            with pytest.raises(McpError) as raised:
+                await call()
+            assert raised.value.code == -32602
+        for call in (session.get_task, session.cancel_task, session.get_task_payload):
+            with pytest.raises(McpError) as raised:
+                await call("no such task")
+            assert raised.value.code == -32602
+
+    await asked(work, host)
+
+
+@pytest.mark.shows("TC-16", "TC-20", "TC-21")
+async def test_a_server_sees_its_own_tasks_and_cannot_make_any_number() -> None:
+    host = Host()
+    ids: list[str] = []
+
+    async def start(session: Session) -> None:
+        for _ in range(2):
+            created = await session.create_message(**QUESTION, task=LATER)
+            ids.append(RequestedTask(session, created, m.CreateMessageResult).id)
+        assert {task.task_id async for task in session.iter_tasks()} == set(ids)
+        with pytest.raises(McpError, match="Too many tasks"):
+            await session.create_message(**QUESTION, task=LATER)
+
+    async def look(session: Session) -> None:
+        assert (await session.list_tasks()).tasks == []
+        with pytest.raises(McpError, match="Task not found"):
+            await session.get_task(ids[0])
+
+    await asked(start, host)
+    assert host.cancelled.is_set(), "nothing goes on without a connection"
+    await asked(look, host)
+
+
+@pytest.mark.shows("TC-02", "TC-06")
+async def test_a_client_that_runs_nothing_as_a_task_answers_at_once() -> None:
+    class Plain(Client):
+        """A client without tasks."""
+
+        async def on_create_message(self, params: m.CreateMessageRequestParams) -> Any:
+            return SAMPLED
+
+    async def work(session: Session) -> None:
+        answer = await session.create_message(**QUESTION, task=LATER)
+        assert answer == SAMPLED
+        with pytest.raises(TypeError, match="CreateMessageResult is no task"):
+            RequestedTask(session, answer, m.CreateMessageResult)
+
+    await asked(work, Plain())

@@ -1,0 +1,170 @@
+"""Tasks on the wire of 2025-11-25: pure functions from a task to JSON, and answers from a board."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp_revisions import InvalidParams, McpError, MemoryTaskStore, TaskOptions
+from mcp_revisions._runtime.rpc.tasks import core_form, lifecycle
+from mcp_revisions._runtime.rpc.tasks.board import TaskBoard
+from mcp_revisions._runtime.rpc.tasks.task import Task
+from mcp_revisions.v2025_11_25 import models as m
+from support.tables import case
+
+NOW = 1764064800.0
+TASK = Task(
+    id="t-1",
+    form="core",
+    revision="2025-11-25",
+    method="tools/call",
+    params={"name": "count"},
+    created_at=NOW,
+    updated_at=NOW,
+    ttl=60.0,
+    poll_interval=0.25,
+)
+RELATED = {"io.modelcontextprotocol/related-task": {"taskId": "t-1"}}
+
+
+class Clock:
+    """The seconds since the epoch, as a test says."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def board(clock: Clock, **limits: Any) -> TaskBoard:
+    return TaskBoard(MemoryTaskStore(clock), TaskOptions(**limits), clock=clock)
+
+
+@pytest.mark.shows("TC-05", "TC-11")
+def test_a_task_has_dates_in_iso_8601_and_durations_in_milliseconds() -> None:
+    task = lifecycle.said(replace(TASK, ttl=None), "Half of it", NOW + 600.5)
+    assert core_form.members(task) == {
+        "taskId": "t-1",
+        "status": "working",
+        "statusMessage": "Half of it",
+        "createdAt": "2025-11-25T10:00:00.000Z",
+        "lastUpdatedAt": "2025-11-25T10:10:00.500Z",
+        "ttl": None,
+        "pollInterval": 250,
+    }
+    assert "statusMessage" not in core_form.members(TASK)
+    for kind in (m.GetTaskResult, m.CancelTaskResult, m.TaskStatusNotificationParams, m.Task):
+        assert kind.from_wire(core_form.members(task)).to_wire() == core_form.members(task)
+
+
+@pytest.mark.shows("TC-05", "TC-13", "TC-22")
+def test_a_new_task_is_nested_and_may_say_something_to_the_model() -> None:
+    plain, told = core_form.created(TASK), core_form.created(TASK, "Counting.")
+    assert plain == {"task": core_form.members(TASK), "_meta": RELATED}
+    assert told["_meta"] == {
+        **RELATED,
+        "io.modelcontextprotocol/model-immediate-response": "Counting.",
+    }
+    assert m.CreateTaskResult.from_wire(told).task.ttl == 60000
+
+
+@pytest.mark.shows("TC-11", "TC-21")
+def test_a_time_to_live_is_kept_within_limits() -> None:
+    options = TaskOptions(ttl=100.0, max_ttl=1000.0, poll_interval=2.0)
+    rows: list[tuple[dict[str, Any], float]] = [
+        ({}, 100.0),
+        ({"ttl": None}, 100.0),
+        ({"ttl": 60000}, 60.0),
+        ({"ttl": 10**12}, 1000.0),
+        ({"ttl": 0}, 2.0),
+        ({"ttl": -5}, 2.0),
+    ]
+    for metadata, seconds in rows:
+        with case(metadata):
+            assert core_form.ttl_asked(metadata, options) == seconds
+
+
+@pytest.mark.shows("TC-12", "TC-13", "TC-18")
+def test_a_task_ends_as_its_request_would_have() -> None:
+    result = {"content": [{"type": "text", "text": "3"}], "_meta": {"a": 1}}
+    ended = core_form.with_result(TASK, result, NOW)
+    assert ended.status == "completed"
+    assert core_form.outcome(ended) == {**result, "_meta": {"a": 1, **RELATED}}
+
+    wrong = {"content": [{"type": "text", "text": "No disk"}], "isError": True}
+    ended = core_form.with_result(TASK, wrong, NOW)
+    assert (ended.status, ended.status_message) == ("failed", "No disk")
+    assert core_form.outcome(ended) == {**wrong, "_meta": RELATED}
+
+    ended = core_form.with_error(TASK, McpError(-5, "No luck", [1]), NOW)
+    assert (ended.status, ended.status_message) == ("failed", "No luck")
+    with pytest.raises(McpError) as raised:
+        core_form.outcome(ended)
+    assert (raised.value.code, raised.value.message, raised.value.data) == (-5, "No luck", [1])
+
+    with pytest.raises(McpError, match="cancelled"):
+        core_form.outcome(lifecycle.cancelled(TASK, NOW))
+
+
+@pytest.mark.shows("TC-16", "TC-20")
+async def test_a_list_has_all_tasks_of_one_principal_page_by_page(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(core_form, "PAGE_SIZE", 2)
+    kept = board(Clock())
+    ids = {f"t-{number}" for number in range(5)}
+    for id in ids:
+        await kept.create(replace(TASK, id=id, principal_id="ann"))
+    await kept.create(replace(TASK, id="other", principal_id="bob"))
+    await kept.create(replace(TASK, id="nobody"))
+    seen: list[str] = []
+    params: dict[str, Any] = {}
+    sizes: list[int] = []
+    while True:
+        page = m.ListTasksResult.from_wire(
+            await core_form.ANSWERS["tasks/list"](kept, params, "ann")
+        )
+        seen += (task.task_id for task in page.tasks)
+        sizes.append(len(page.tasks))
+        if page.next_cursor is None:
+            break
+        params = {"cursor": page.next_cursor}
+    assert (sorted(seen), sizes) == (sorted(ids), [2, 2, 1])
+    with pytest.raises(InvalidParams):
+        await core_form.ANSWERS["tasks/list"](kept, {"cursor": "made up"}, "ann")
+
+
+@pytest.mark.shows("TC-19", "TC-20")
+async def test_a_task_that_is_not_to_be_seen_is_not_there() -> None:
+    clock = Clock()
+    kept = board(clock)
+    await kept.create(replace(TASK, principal_id="ann"))
+    await kept.create(replace(TASK, id="other-form", form="extension", principal_id="ann"))
+    rows = [("t-1", "bob"), ("t-1", None), ("t-2", "ann"), ("other-form", "ann")]
+    clock.now += 1
+    told: set[str] = set()
+    for method in ("tasks/get", "tasks/cancel", "tasks/result"):
+        for id, principal in rows:
+            with case((method, id, principal)), pytest.raises(InvalidParams) as raised:
+                await core_form.ANSWERS[method](kept, {"taskId": id}, principal)
+            told.add(str(raised.value))
+    found = await core_form.ANSWERS["tasks/get"](kept, {"taskId": "t-1"}, "ann")
+    assert found["status"] == "working"
+    clock.now += 60
+    with pytest.raises(InvalidParams) as lapsed:
+        await core_form.ANSWERS["tasks/get"](kept, {"taskId": "t-1"}, "ann")
+    assert told == {str(lapsed.value)}, "who may not see a task learns nothing of it"
+
+
+@pytest.mark.shows("TC-08", "TC-17")
+async def test_only_a_task_that_goes_on_can_be_cancelled() -> None:
+    kept = board(Clock())
+    await kept.create(TASK)
+    gone = await core_form.ANSWERS["tasks/cancel"](kept, {"taskId": "t-1"}, None)
+    assert gone["status"] == "cancelled"
+    assert gone["statusMessage"]
+    with pytest.raises(InvalidParams):
+        await core_form.ANSWERS["tasks/cancel"](kept, {"taskId": "t-1"}, None)
+    with pytest.raises(lifecycle.TaskEnded):
+        await kept.change("t-1", lambda task: core_form.with_result(task, {"content": []}, NOW))
+    assert (await kept.find("t-1")).status == "cancelled"

@@ -1,0 +1,269 @@
+"""Calls of tools as tasks, in the form of 2025-11-25, on servers of functions."""
+
+import json
+from asyncio import Event, create_task, wait_for
+from typing import Any
+
+import pytest
+from mcp_revisions import McpError, Options, TaskOptions, Toolkit, client_of, tool
+from mcp_revisions.v2025_11_25 import Client, Server, Session
+from mcp_revisions.v2025_11_25 import models as m
+from support.tables import case
+
+OPTIONS = Options(timeout=5, tasks=TaskOptions(poll_interval=0.01, max_tasks=20))
+RELATED = "io.modelcontextprotocol/related-task"
+TASK: Any = {"task": m.TaskMetadata(ttl=60000)}
+ENDED = ("completed", "failed", "cancelled")
+
+Tapped = list[tuple[str, dict[str, Any]]]
+
+
+class Jobs(Toolkit, Server):
+    """Tools that are tasks, may be tasks, and must not be."""
+
+    def __init__(self) -> None:
+        self.go_on = Event()
+        self.began = Event()
+        self.stopped = Event()
+
+    @tool(task=True)
+    async def slow(self, session: Session) -> str:
+        """Wait until a test lets it go on."""
+        self.began.set()
+        await session.progress(1, 2, "half")
+        try:
+            await self.go_on.wait()
+        except BaseException:
+            self.stopped.set()
+            raise
+        await session.progress(2, 2)
+        await session.log("info", "done")
+        return "slow is done"
+
+    @tool(task="required")
+    async def needed(self) -> str:
+        """Be a task only."""
+        return "needed is done"
+
+    @tool
+    async def quick(self) -> str:
+        """Be no task."""
+        return "quick is done"
+
+    @tool(task=True)
+    async def wrong(self, how: str) -> str:
+        """Fail."""
+        if how == "error":
+            raise McpError(-7, "No luck", {"more": 1})
+        raise ValueError("No disk")
+
+    @tool(task=True)
+    async def greet(self, session: Session) -> str:
+        """Ask two things."""
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+        form = m.ElicitRequestFormParamsRequestedSchema.from_wire(schema)
+        names: list[Any] = []
+        for message in ("First?", "Last?"):
+            answer = await session.elicit(message, form)
+            names.append((answer.content or {}).get("name", answer.action))
+        return " ".join(names)
+
+
+class Person(Client):
+    """A client that says its name, or refuses."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.refuses = False
+
+    async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
+        self.asked.append(params)
+        if self.refuses:
+            raise McpError(-1, "Not now")
+        return m.ElicitResult(action="accept", content={"name": params.message[0]})
+
+
+def keeping(tapped: Tapped) -> Any:
+    """What shows a test each message."""
+
+    def keep(sender: str, message: bytes) -> None:
+        tapped.append((sender, json.loads(message)))
+
+    return keep
+
+
+async def begun(client: Client, name: str, **options: Any) -> m.Task:
+    created = await client.call_tool(name, options.pop("arguments", {}), **TASK, **options)
+    assert isinstance(created, m.CreateTaskResult)
+    return created.task
+
+
+def text_of(result: Any) -> str:
+    return m.CallToolResult.from_wire(result.to_wire()).content[0].to_wire()["text"]
+
+
+@pytest.mark.shows("TC-01", "TC-04")
+async def test_a_server_declares_tasks_and_each_tool_says_whether_it_can_be_one() -> None:
+    async with client_of(Jobs(), Client(), options=OPTIONS) as client:
+        declared = client.server_capabilities.to_wire()["tasks"]
+        assert declared == {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+        supports = {
+            one.name: one.execution and one.execution.task_support
+            async for one in client.iter_tools()
+        }
+        assert supports == {
+            "slow": "optional",
+            "needed": "required",
+            "quick": None,
+            "wrong": "optional",
+            "greet": "optional",
+        }
+
+    class Plain(Toolkit, Server):
+        """Tools that are no tasks."""
+
+        quick = Jobs.quick
+
+    async with client_of(Plain(), Client(), options=OPTIONS) as client:
+        assert "tasks" not in client.server_capabilities.to_wire()
+
+
+@pytest.mark.shows("TC-04")
+async def test_a_tool_that_forbids_or_requires_a_task_is_called_in_no_other_way() -> None:
+    async with client_of(Jobs(), Client(), options=OPTIONS) as client:
+        rows: list[tuple[str, dict[str, Any]]] = [("quick", TASK), ("needed", {})]
+        for name, task in rows:
+            with case(name), pytest.raises(McpError) as raised:
+                await client.call_tool(name, {}, **task)
+            assert raised.value.code == -32601
+        assert text_of(await client.call_tool("quick", {})) == "quick is done"
+        task = await begun(client, "needed")
+        assert text_of(await client.get_task_payload(task.task_id)) == "needed is done"
+
+
+@pytest.mark.shows("TC-05", "TC-08", "TC-11", "TC-12", "TC-13", "TC-14", "TC-15")
+async def test_a_call_becomes_a_task_whose_result_waits() -> None:
+    jobs, tapped, reports = Jobs(), Tapped(), list[Any]()
+    async with client_of(jobs, Client(), tap=keeping(tapped), options=OPTIONS) as client:
+        task = await begun(client, "slow", on_progress=reports.append)
+        assert (task.status, task.ttl, task.poll_interval) == ("working", 60000, 10)
+        assert (await client.get_task(task.task_id)).status == "working"
+        await jobs.began.wait()
+        waiting = create_task(client.get_task_payload(task.task_id))
+        assert [one.task_id async for one in client.iter_tasks()] == [task.task_id]
+        assert not waiting.done()
+        jobs.go_on.set()
+        payload = await wait_for(waiting, 5)
+        assert text_of(payload) == "slow is done"
+        assert payload.meta == {RELATED: {"taskId": task.task_id}}
+        ended = await client.get_task(task.task_id)
+        assert (ended.status, ended.created_at) == ("completed", task.created_at)
+        again = await client.get_task_payload(task.task_id)
+        assert again == payload
+    assert [report.done for report in reports] == [1, 2]
+    of_server = [message for sender, message in tapped if sender == "server"]
+    for method in ("notifications/progress", "notifications/message"):
+        told = [one["params"] for one in of_server if one.get("method") == method]
+        assert told, method
+        assert all(one["_meta"][RELATED] == {"taskId": task.task_id} for one in told)
+    statuses = [one["params"] for one in of_server if one.get("method", "").endswith("/status")]
+    assert [one["status"] for one in statuses] == ["completed"]
+    assert "_meta" not in statuses[0]
+
+
+@pytest.mark.shows("TC-12", "TC-18")
+async def test_a_call_that_fails_fails_its_task_and_is_answered_in_the_same_way() -> None:
+    async with client_of(Jobs(), Client(), options=OPTIONS) as client:
+        plain: Any = await client.call_tool("wrong", {"how": "result"})
+        task = await begun(client, "wrong", arguments={"how": "result"})
+        payload = await client.get_task_payload(task.task_id)
+        assert (plain.is_error, text_of(payload)) == (True, text_of(plain))
+        ended = await client.get_task(task.task_id)
+        assert (ended.status, ended.status_message) == ("failed", text_of(plain))
+
+        task = await begun(client, "wrong", arguments={"how": "error"})
+        for _ in range(2):
+            with pytest.raises(McpError) as raised:
+                await client.get_task_payload(task.task_id)
+            error = raised.value
+            assert (error.code, error.message, error.data) == (-7, "No luck", {"more": 1})
+        ended = await client.get_task(task.task_id)
+        assert (ended.status, ended.status_message) == ("failed", "No luck")
+
+
+@pytest.mark.shows("TC-17", "TC-19")
+async def test_a_cancelled_task_ends_its_tool_and_cannot_be_cancelled_again() -> None:
+    jobs = Jobs()
+    async with client_of(jobs, Client(), options=OPTIONS) as client:
+        task = await begun(client, "slow")
+        await jobs.began.wait()
+        waiting = create_task(client.get_task_payload(task.task_id))
+        cancelled = await client.cancel_task(task.task_id)
+        assert cancelled.status == "cancelled"
+        await wait_for(jobs.stopped.wait(), 5)
+        assert (await client.get_task(task.task_id)).status == "cancelled"
+        with pytest.raises(McpError) as raised:
+            await waiting
+        assert raised.value.code == -32602
+        for id in (task.task_id, "no such task"):
+            with case(id), pytest.raises(McpError) as raised:
+                await client.cancel_task(id)
+            assert raised.value.code == -32602
+
+
+@pytest.mark.shows("TC-09", "TC-10", "TC-13")
+async def test_questions_of_a_task_come_on_the_stream_of_its_result() -> None:
+    person, tapped = Person(), Tapped()
+    async with client_of(Jobs(), person, tap=keeping(tapped), options=OPTIONS) as client:
+        task = await begun(client, "greet")
+        while (await client.get_task(task.task_id)).status != "input_required":
+            pass
+        assert person.asked == [], "nothing is asked before the client waits for the result"
+        both = [create_task(client.get_task_payload(task.task_id)) for _ in range(2)]
+        texts = [text_of(await wait_for(one, 5)) for one in both]
+        assert texts == ["F L", "F L"]
+        assert [one.message for one in person.asked] == ["First?", "Last?"], "each one once"
+    questions = [one for _, one in tapped if one.get("method") == "elicitation/create"]
+    assert [one["params"]["_meta"][RELATED]["taskId"] for one in questions] == [task.task_id] * 2
+
+
+@pytest.mark.shows("TC-09")
+async def test_a_question_that_was_not_answered_is_asked_on_the_next_stream() -> None:
+    asked, hold = Event(), Event()
+
+    class Slow(Person):
+        """A person that needs time for the first question."""
+
+        async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
+            if not asked.is_set():
+                asked.set()
+                await hold.wait()
+            return await super().on_elicit(params)
+
+    async with client_of(Jobs(), Slow(), options=OPTIONS) as client:
+        task = await begun(client, "greet")
+        first = create_task(client.get_task_payload(task.task_id))
+        await asked.wait()
+        second = create_task(client.get_task_payload(task.task_id))
+        first.cancel()
+        assert text_of(await wait_for(second, 5)) == "F L"
+
+
+@pytest.mark.shows("TC-09")
+async def test_a_client_that_answers_with_an_error_fails_what_asked() -> None:
+    person = Person()
+    person.refuses = True
+    async with client_of(Jobs(), person, options=OPTIONS) as client:
+        task = await begun(client, "greet")
+        with pytest.raises(McpError) as raised:
+            await client.get_task_payload(task.task_id)
+        assert (raised.value.code, raised.value.message) == (-1, "Not now")
+
+
+@pytest.mark.shows("TC-21")
+async def test_a_client_cannot_have_any_number_of_tasks() -> None:
+    options = Options(timeout=5, tasks=TaskOptions(max_tasks=1))
+    async with client_of(Jobs(), Client(), options=options) as client:
+        await begun(client, "needed")
+        with pytest.raises(McpError, match="Too many tasks"):
+            await begun(client, "needed")
