@@ -204,7 +204,11 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-server"}),
-        {"http": ("headers", "server", "sse"), "sharing": ("engine", "memory"), **_MARKS},
+        {
+            "http": ("headers", "server", "sse"),
+            "sharing": ("engine", "memory", "memory_tasks"),
+            **_MARKS,
+        },
         (
             ("http.server.app", ("HttpApp", "http_app")),
             ("http.server.cors", ("Cors",)),
@@ -257,11 +261,13 @@ CONTENTS: Final = (
         frozenset({"tasks", _ROLES}),
         {
             "rpc.tasks": (),
-            "sharing": ("engine", "memory_tasks"),
+            "core": ("base64url", "files"),
+            "sharing": ("engine", "memory_tasks", "task_files"),
         },
         (
             ("rpc.tasks.options", ("TaskOptions",)),
             ("sharing.memory_tasks", ("MemoryTaskStore",)),
+            ("sharing.task_files", ("FileTaskStore",)),
         ),
     ),
     Contents(
@@ -299,6 +305,7 @@ CONTENTS: Final = (
                 *("challenge", "client", "dpop", "fetch_policy", "fetching", "signing"),
                 *("steps", "urls"),
             ),
+            "core": ("files",),
             "http": ("httpx2",),
         },
         (
