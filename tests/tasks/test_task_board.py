@@ -8,7 +8,7 @@ from asyncio import create_task, get_running_loop, sleep
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import cast
 
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidParams
@@ -25,7 +25,9 @@ from mcp_protogen.runtime.rpc.tasks.lifecycle import (
     said,
 )
 from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
+from mcp_protogen.runtime.rpc.tasks.rounds import Rounds
 from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR, Status, Task
+from mcp_protogen.runtime.rpc.tasks.watch import Watch
 from mcp_protogen.runtime.sharing.engine import EngineUnavailable, TaskStore
 from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
 from support import coroutines, tables
@@ -69,9 +71,8 @@ def board_of(
 
 def watched(board: TaskBoard) -> tuple[int, int]:
     """Return how many tasks somebody waits for, and how many are looked at."""
-    watch: Any = vars(board)["_watch"]
-    rounds: Any = vars(watch)["_rounds"]
-    return len(watch), len(rounds)
+    watch = cast(Watch, vars(board)["_watch"])
+    return len(watch), len(cast(Rounds, vars(watch)["_rounds"]))
 
 
 def play(script: Callable[[], Awaitable[None]]) -> None:
@@ -301,7 +302,8 @@ def test_an_extension_task_that_lapses_fails_and_is_deleted_later() -> None:
             assert not waiter.done() and not holding.over.is_set()
             failed = await waiter
             assert failed.status is Status.FAILED and failed.error is not None
-            assert (failed.error["code"], failed.updated_at) == (-32603, pytest.approx(30, abs=0.1))
+            assert failed.error["code"] == -32603
+            assert failed.updated_at == pytest.approx(30, abs=0.1)
             await holding.over.wait()
         assert await board.find("task") == failed
         with pytest.raises(UnknownTask):

@@ -1,6 +1,6 @@
 """Stores of tasks of each kind, and a task to keep in them."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 from mcp_protogen.runtime.rpc.tasks.task import Task
-from mcp_protogen.runtime.sharing.engine import TaskStore
+from mcp_protogen.runtime.sharing.engine import Engine, TaskStore
 from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
 from mcp_protogen.runtime.sharing.postgres.engine import PostgresEngine
 from mcp_protogen.runtime.sharing.redis.engine import RedisEngine
@@ -32,11 +32,11 @@ async def opened(
         yield [FileTaskStore(folder), FileTaskStore(folder)]
         return
     url, place = request.getfixturevalue(f"{kind}_server").url, f"tasks{next(_numbers)}"
-    make = {
+    make: dict[str, Callable[[str], Engine]] = {
         "redis": partial(RedisEngine, namespace=place),
         "postgres": partial(PostgresEngine, schema=place),
-    }[kind]
-    engine = make(url)
+    }
+    engine = make[kind](url)
     async with engine.connect("a", 10, _drop) as one, engine.connect("b", 10, _drop) as other:
         yield [one.tasks, other.tasks]
 
@@ -49,5 +49,5 @@ def a_task(id: str = "task", **members: Any) -> Task:
     """Return a new task of the extension, which is kept for an hour."""
     given: dict[str, Any] = {"form": "extension", "created_at": 0.0, "ttl": 3600.0, **members}
     given.setdefault("updated_at", given["created_at"])
-    known = {"revision": "2026-07-28", "method": "tools/call", "params": {"name": "tool"}}
-    return Task(id=id, poll_interval=1.0, **known, **given)
+    given |= {"revision": "2026-07-28", "method": "tools/call", "params": {"name": "tool"}}
+    return Task(id=id, poll_interval=1.0, **given)
