@@ -270,11 +270,13 @@ CONTENTS: Final = (
         frozenset({"tasks", _ROLES}),
         {
             "rpc.tasks": (),
-            "sharing": ("engine", "memory_tasks"),
+            "core": ("base64url", "files"),
+            "sharing": ("engine", "memory_tasks", "task_files"),
         },
         (
             ("rpc.tasks.options", ("TaskOptions",)),
             ("sharing.memory_tasks", ("MemoryTaskStore",)),
+            ("sharing.task_files", ("FileTaskStore",)),
         ),
     ),
     Contents(
@@ -317,6 +319,7 @@ CONTENTS: Final = (
                 *("challenge", "client", "dpop", "fetch_policy", "fetching", "signing"),
                 *("steps", "urls"),
             ),
+            "core": ("files",),
             "http": ("httpx2",),
         },
         (

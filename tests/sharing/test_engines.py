@@ -483,6 +483,7 @@ def calls_of(connection: EngineConnection) -> dict[str, Callable[[], Awaitable[o
         "follow": lambda: events.follow("key", "~", "z"),
         "unfollow": lambda: events.unfollow("key", "~", "z"),
         "send": lambda: connection.mail.send([("nobody", b"x")]),
+        "tasks": lambda: connection.tasks.get("unknown"),
         "alive": lambda: connection.mail.alive(["a"]),
         "publish": lambda: connection.bus.publish([b"x"]),
     }

@@ -83,6 +83,7 @@ class Connection:
         self.killed = False
         self.sessions = Part(self, "sessions")
         self.events = Part(self, "events")
+        self.tasks = Part(self, "tasks")
         self.mail = Part(self, "mail")
         self.bus = Part(self, "bus")
 

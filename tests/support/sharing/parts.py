@@ -9,7 +9,7 @@ class Calls(Protocol):
 
 
 class Part:
-    """What a connection has as `sessions`, `events`, `mail` or `bus`: it passes calls on."""
+    """What a connection has as `sessions`, `events`, `tasks`, `mail` or `bus`: it passes on."""
 
     def __init__(self, connection: Calls, name: str) -> None:
         self._connection = connection

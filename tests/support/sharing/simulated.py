@@ -126,6 +126,7 @@ class Connection:
         self.after: Callable[[str], None] = lambda _: None
         self.sessions = Part(self, "sessions")
         self.events = Part(self, "events")
+        self.tasks = Part(self, "tasks")
         self.mail = self.bus = Part(self, "mail")
 
     @property

@@ -94,7 +94,9 @@ class MemoryTaskStore:
 
     def _stored(self, key: str) -> StoredTask | None:
         kept = self._kept.get(key)
-        return kept and StoredTask(key, kept.record, kept.version, self._clock())
+        if kept is None:
+            return None
+        return StoredTask(key, kept.record, kept.version, self._clock())
 
     def _due(self, lease: float | None) -> float:
         return inf if lease is None else self._clock() + lease

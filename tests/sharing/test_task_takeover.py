@@ -1,0 +1,105 @@
+"""A process that runs a task in a folder is killed, and another one takes the task over."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, UnknownTask
+from mcp_protogen.runtime.rpc.tasks.lifecycle import completed, said
+from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
+from mcp_protogen.runtime.rpc.tasks.task import Status
+from mcp_protogen.runtime.sharing.task_files import FileTaskStore
+from support import coroutines
+from support.folders import ROOT
+from support.killing import run_until_killed
+from support.sharing.task_stores import a_task
+
+LEASE = 0.6
+
+HOLDER = """
+import asyncio, sys
+from mcp_protogen.runtime.rpc.tasks.board import TaskBoard
+from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
+from mcp_protogen.runtime.sharing.task_files import FileTaskStore
+
+async def main():
+    board = TaskBoard(FileTaskStore(sys.argv[1]), TaskOptions(lease=float(sys.argv[2])))
+    async with board.holding("task", "first"):
+        print("held", flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+async def create(folder: Path) -> None:
+    board = board_in(folder)
+    await board.create(a_task(created_at=board.clock()))
+
+
+def board_in(folder: Path) -> TaskBoard:
+    return TaskBoard(FileTaskStore(folder), TaskOptions(lease=LEASE), poll=0.1)
+
+
+async def test_a_task_of_a_killed_process_is_taken_over_by_one_other(tmp_path: Path) -> None:
+    boards = [board_in(tmp_path) for _ in range(3)]
+    task = await boards[0].create(a_task(created_at=boards[0].clock()))
+    command = [sys.executable, "-c", HOLDER, str(tmp_path), str(LEASE)]
+    with subprocess.Popen(command, cwd=ROOT / "codegen", stdout=subprocess.PIPE) as holder:
+        try:
+            assert holder.stdout is not None
+            assert await asyncio.to_thread(holder.stdout.readline) == b"held\n"
+            waiter = asyncio.create_task(boards[0].ended(task))
+        finally:
+            holder.kill()
+
+    async def take(board: TaskBoard, worker: str) -> int:
+        taken = 0
+        while not waiter.done():
+            async for orphan in board.orphans():
+                assert orphan.worker == "first"
+                async with board.holding(orphan.id, worker) as holding:
+                    await holding.change(lambda one: completed(one, {}, board.clock()))
+                taken += 1
+            await asyncio.sleep(0.05)
+        return taken
+
+    takes = await asyncio.gather(*(take(board, str(i)) for i, board in enumerate(boards)))
+    assert sorted(takes) == [0, 0, 1]
+    assert (await waiter).status is Status.COMPLETED
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_writer_that_is_killed_leaves_the_task_of_before_or_after(
+    tmp_path: Path, before: bool
+) -> None:
+    async def write(folder: Path) -> None:
+        board = board_in(folder)
+        if not before:
+            await create(folder)
+        await board.change("task", lambda one: said(one, "changed", board.clock()))
+
+    async def look(folder: Path) -> None:
+        board = board_in(folder)
+        try:
+            found = await board.find("task")
+        except UnknownTask:
+            assert not before
+            await create(folder)
+        else:
+            assert found.status_message in (None, "changed")
+        # The lock went with the process.
+        await board.change("task", lambda one: said(one, "again", board.clock()))
+        assert (await board.find("task")).status_message == "again"
+
+    step, killed = 0, True
+    while killed:
+        step += 1
+        folder = tmp_path / str(step)
+        if before:
+            coroutines.run(create(folder))
+        killed = run_until_killed(lambda: coroutines.run(write(folder)), step)  # noqa: B023
+        coroutines.run(look(folder))
+    assert step > 5

@@ -1,0 +1,436 @@
+"""Boards of tasks: waiting, leases, orphans, limits, and clocks that are wrong.
+
+Time is that of a loop that skips it, for boards and stores.
+"""
+
+import asyncio
+from asyncio import create_task, get_running_loop, sleep
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import nullcontext
+from functools import partial
+from typing import cast
+
+import pytest
+from mcp_protogen.runtime.core.errors import InvalidParams
+from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, TooManyTasks, UnknownTask, new_task_id
+from mcp_protogen.runtime.rpc.tasks.holding import LeaseLost, Step
+from mcp_protogen.runtime.rpc.tasks.lifecycle import (
+    TaskEnded,
+    answered,
+    asked,
+    cancel_asked,
+    cancelled,
+    completed,
+    held,
+    said,
+)
+from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
+from mcp_protogen.runtime.rpc.tasks.rounds import Rounds
+from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR, Status, Task
+from mcp_protogen.runtime.rpc.tasks.watch import Watch
+from mcp_protogen.runtime.sharing.engine import EngineUnavailable, TaskStore
+from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
+from support import coroutines, tables
+from support.sharing.simulated import SkippingLoop
+from support.sharing.task_stores import a_task
+
+LEASE = 10.0
+
+
+def now() -> float:
+    return get_running_loop().time()
+
+
+class Store(MemoryTaskStore):
+    """A store in memory that is away for a while, and says how often it was looked at."""
+
+    def __init__(self) -> None:
+        super().__init__(now)
+        self.away = False
+        self.looks = 0
+
+    async def versions(self, keys: Collection[str]) -> Mapping[str, int]:
+        self.looks += 1
+        self.check()
+        return await super().versions(keys)
+
+    async def renew(self, keys: Collection[str], lease: float) -> None:
+        self.check()
+        await super().renew(keys, lease)
+
+    def check(self) -> None:
+        if self.away:
+            raise EngineUnavailable
+
+
+def board_of(
+    store: TaskStore, clock: Callable[[], float] = now, *, max_tasks: int = 1000
+) -> TaskBoard:
+    return TaskBoard(store, TaskOptions(lease=LEASE, max_tasks=max_tasks), clock=clock)
+
+
+def watched(board: TaskBoard) -> tuple[int, int]:
+    """Return how many tasks somebody waits for, and how many are looked at."""
+    watch = cast(Watch, vars(board)["_watch"])
+    return len(watch), len(cast(Rounds, vars(watch)["_rounds"]))
+
+
+def play(script: Callable[[], Awaitable[None]]) -> None:
+    coroutines.run(script(), within=1e6, loop=SkippingLoop)
+
+
+def done(task: Task) -> Task:
+    return completed(task, {"done": True}, now())
+
+
+def test_a_waiter_hears_at_once_what_its_own_process_changes() -> None:
+    async def script() -> None:
+        board = board_of(Store())
+        task = await board.create(a_task())
+        waiters = [create_task(board.changed(task)) for _ in range(100)]
+        await sleep(0)
+        before = now()
+        changed = await board.change("task", lambda one: said(one, "half", now()))
+        assert await asyncio.gather(*waiters) == [changed] * 100
+        assert now() == before
+        assert await board.changed(task) == changed
+
+    play(script)
+
+
+def test_a_change_between_reading_and_waiting_is_not_missed() -> None:
+    async def script() -> None:
+        store = Store()
+        board = board_of(store)
+        task = await board.create(a_task())
+        get = store.get
+
+        async def slow_get(key: str) -> object:
+            found = await get(key)
+            # What it has read is old when it comes.
+            store.get = get  # type: ignore[method-assign]
+            await board.change("task", done)
+            return found
+
+        store.get = slow_get  # type: ignore[method-assign, assignment]
+        before = now()
+        assert (await board.changed(task)).status is Status.COMPLETED
+        assert now() == before
+
+    play(script)
+
+
+def test_a_change_of_another_worker_is_found_soon_and_less_and_less_is_asked() -> None:
+    async def script() -> None:
+        store = Store()
+        one, other = board_of(store), board_of(store)
+        task = await one.create(a_task())
+        waiter = create_task(one.ended(task))
+        await sleep(600)
+        # Twice a second, and a few times more at first.
+        assert store.looks <= 1210
+        before = now()
+        await other.change("task", done)
+        assert (await waiter).status is Status.COMPLETED
+        assert now() - before <= 0.5
+
+    play(script)
+
+
+def test_waiters_that_are_gone_take_no_memory() -> None:
+    async def script() -> None:
+        store = Store()
+        board = board_of(store, max_tasks=100)
+        tasks = [await board.create(a_task(str(number))) for number in range(100)]
+        waiters = [create_task(board.ended(task)) for task in tasks * 3]
+        await sleep(1)
+        for waiter in waiters:
+            waiter.cancel()
+        await asyncio.gather(*waiters, return_exceptions=True)
+        looks = store.looks
+        await sleep(100)
+        assert store.looks == looks
+        assert watched(board) == (0, 0)
+
+    play(script)
+
+
+def test_ten_thousand_tasks_wait_and_hold_at_once_and_none_is_lost() -> None:
+    async def script() -> None:
+        store, number = Store(), 10_000
+        board, other = (board_of(store, max_tasks=number) for _ in range(2))
+        tasks = [await board.create(a_task(str(i), ttl=None)) for i in range(number)]
+        waiters = [create_task(board.ended(task)) for task in tasks]
+        for i, task in enumerate(tasks):
+            # Some of them at another worker.
+            await (board, other)[i % 2].change(task.id, done)
+            if i % 100 == 0:
+                await sleep(0.01)
+        ended = await asyncio.gather(*waiters)
+        assert {task.status for task in ended} == {Status.COMPLETED}
+        assert watched(board) == (0, 0)
+
+    play(script)
+
+
+def test_a_lease_is_renewed_without_a_change_that_anybody_sees() -> None:
+    async def script() -> None:
+        store = Store()
+        board, other = board_of(store), board_of(store)
+        await board.create(a_task())
+        async with board.holding("task", "worker") as holding:
+            before = await other.find("task")
+            waiter = create_task(other.changed(before))
+            await sleep(10 * LEASE)
+            assert [task async for task in other.orphans()] == []
+            assert await other.find("task") == before
+            assert not waiter.done() and not holding.over.is_set()
+            await holding.change(done)
+            assert (await waiter).status is Status.COMPLETED
+        assert len(vars(board)["_leases"]) == 0
+        assert [task async for task in other.orphans()] == []
+
+    play(script)
+
+
+def test_who_holds_a_task_learns_that_it_has_to_stop() -> None:
+    def cancel(task: Task) -> Task:
+        return cancelled(task, now())
+
+    def ask(task: Task) -> Task:
+        return cancel_asked(task, now())
+
+    def take(task: Task) -> Task:
+        return held(task, "thief", now() + LEASE)
+
+    async def script(step: Step, own: bool, lost: bool, error: type[Exception] | None) -> None:
+        store = Store()
+        board = board_of(store)
+        other = board if own else board_of(store)
+        await board.create(a_task())
+        async with board.holding("task", "worker") as holding:
+            await sleep(LEASE)
+            await other.change("task", step)
+            await holding.over.wait()
+            assert holding.lost is lost
+            with pytest.raises(error) if error else nullcontext():
+                await holding.change(done)
+        assert (await board.find("task")).worker == ("thief" if lost else None)
+
+    for name, step, lost, error in (
+        ("ended", cancel, False, TaskEnded),
+        ("asked to cancel", ask, False, None),
+        ("taken over", take, True, LeaseLost),
+    ):
+        for own in (True, False):
+            with tables.case(f"{name} by {'itself' if own else 'another worker'}"):
+                play(partial(script, step, own, lost, error))
+
+
+def test_a_lease_that_cannot_be_renewed_is_lost_in_its_time() -> None:
+    async def script() -> None:
+        store = Store()
+        board = board_of(store)
+        await board.create(a_task())
+        async with board.holding("task", "worker") as holding:
+            store.away = True
+            await sleep(LEASE * 2 / 3)
+            assert not holding.over.is_set()
+            await asyncio.wait_for(holding.over.wait(), LEASE)
+            assert holding.lost
+            store.away = False
+            (orphan,) = [task async for task in board_of(store).orphans()]
+            assert orphan.id == "task"
+            with pytest.raises(LeaseLost):
+                await holding.change(done)
+            # The same worker may take it over while its old handler still ends.
+            async with board.holding("task", "worker") as again:
+                assert (await again.change(done)).status is Status.COMPLETED
+
+    play(script)
+
+
+def test_an_orphan_is_taken_over_by_exactly_one_worker() -> None:
+    async def script() -> None:
+        store = Store()
+        boards = [board_of(store) for _ in range(5)]
+        names = [str(number) for number in range(50)]
+        for name in names:
+            # Its worker dies before it holds it.
+            await boards[0].create(a_task(name))
+        await sleep(LEASE / 2)
+        assert [task async for task in boards[0].orphans()] == []
+        await sleep(LEASE)
+
+        async def taken(board: TaskBoard, worker: str) -> list[str]:
+            found = list[str]()
+            async for orphan in board.orphans():
+                async with board.holding(orphan.id, worker) as holding:
+                    await sleep(0.1)
+                    await holding.change(done)
+                found.append(orphan.id)
+            return found
+
+        takes = await asyncio.gather(*(taken(board, str(i)) for i, board in enumerate(boards)))
+        assert sorted(id for some in takes for id in some) == sorted(names)
+        await sleep(2 * LEASE)
+        assert [task async for task in boards[0].orphans()] == []
+
+    play(script)
+
+
+def test_what_is_given_back_is_an_orphan_at_once() -> None:
+    async def script() -> None:
+        store = Store()
+        board = board_of(store)
+        await board.create(a_task())
+        async with board.holding("task", "worker"):
+            pass
+        assert [task.id async for task in board_of(store).orphans()] == ["task"]
+        assert [task.id async for task in board_of(store).orphans()] == []
+
+    play(script)
+
+
+def test_an_extension_task_that_lapses_fails_and_is_deleted_later() -> None:
+    async def script() -> None:
+        board = board_of(Store())
+        task = await board.create(a_task(ttl=30.0))
+        waiter = create_task(board.ended(task))
+        async with board.holding("task", "worker") as holding:
+            await sleep(29.9)
+            assert not waiter.done() and not holding.over.is_set()
+            failed = await waiter
+            assert failed.status is Status.FAILED and failed.error is not None
+            assert failed.error["code"] == -32603
+            assert failed.updated_at == pytest.approx(30, abs=0.1)
+            await holding.over.wait()
+        assert await board.find("task") == failed
+        with pytest.raises(UnknownTask):
+            await board.changed(failed)
+        assert now() == pytest.approx(30 + LAPSED_FOR, abs=0.1)
+
+    play(script)
+
+
+def test_a_core_task_that_lapses_is_gone() -> None:
+    async def script() -> None:
+        board = board_of(Store())
+        task = await board.create(a_task(form="core", ttl=30.0))
+        async with board.holding("task", "worker") as holding:
+            with pytest.raises(UnknownTask):
+                await board.ended(task)
+            assert now() == pytest.approx(30, abs=0.1)
+            await holding.over.wait()
+            assert holding.lost
+
+    play(script)
+
+
+def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
+    async def script() -> None:
+        store = Store()
+        jump = [0.0]
+        board, jumping = board_of(store), board_of(store, lambda: now() + jump[0])
+        await board.create(a_task(ttl=3600.0))
+        async with board.holding("task", "worker") as holding:
+            for jump[0] in (1e6, -1e6):
+                assert [task async for task in jumping.orphans()] == []
+                assert (await jumping.find("task")).status is Status.WORKING
+                before = await board.find("task")
+                changed = await jumping.change("task", lambda one: said(one, "", jumping.clock()))
+                assert changed.updated_at >= before.updated_at
+                await sleep(LEASE)
+            assert not holding.over.is_set()
+        # What somebody holds whose clock is wrong is an orphan in time all the same.
+        async with jumping.holding("task", "other"):
+            await sleep(LEASE * 2)
+            assert [task async for task in board.orphans()] == []
+
+    play(script)
+
+
+def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
+    async def script() -> None:
+        board = board_of(Store(), max_tasks=2)
+        for who in ("a", "b", None, ""):
+            for number in range(2):
+                await board.create(a_task(f"{who!r} {number}", principal_id=who, form="core"))
+            with pytest.raises(TooManyTasks):
+                await board.create(a_task(f"{who!r} more", principal_id=who))
+        assert (await board.get("'a' 0", "core", "a")).id == "'a' 0"
+        refused = list[UnknownTask]()
+        for id, form, who in (
+            ("unknown", "core", "a"),
+            ("'a' 0", "core", "b"),
+            ("'a' 0", "core", None),
+            ("'a' 0", "extension", "a"),
+            ("\ud800", "core", "a"),
+        ):
+            with pytest.raises(UnknownTask) as one:
+                await board.get(id, "core" if form == "core" else "extension", who)
+            refused.append(one.value)
+        assert {repr(one) for one in refused} == {"UnknownTask()"}
+        found = (await board.page("a", None, 10)).tasks
+        assert sorted(task.id for task in found) == ["'a' 0", "'a' 1"]
+
+    play(script)
+
+
+def test_pages_have_the_tasks_that_can_be_listed_each_once() -> None:
+    async def script() -> None:
+        board = board_of(Store(), max_tasks=1000)
+        forms = {new_task_id(): "core" if number % 3 else "extension" for number in range(100)}
+        for id, form in forms.items():
+            await board.create(a_task(id, form=form, principal_id="me"))
+        for size in (1, 7, 66, 67, 100):
+            listed, cursor = list[str](), None
+            while True:
+                tasks, cursor = await board.page("me", cursor, size)
+                assert 0 < len(tasks) <= size
+                listed += [task.id for task in tasks]
+                if cursor is None:
+                    break
+            assert sorted(listed) == sorted(id for id, form in forms.items() if form == "core")
+        for cursor in ("", "x", "x" * 42 + "\0", "x" * 44):
+            with pytest.raises(InvalidParams):
+                await board.page("me", cursor, 10)
+
+    play(script)
+
+
+def test_steps_of_several_workers_at_once_are_all_taken() -> None:
+    async def script() -> None:
+        store = Store()
+        boards = [board_of(store) for _ in range(4)]
+        await boards[0].create(a_task())
+
+        async def ask(board: TaskBoard, key: str) -> None:
+            await board.change("task", lambda one: asked(one, {key: {"key": key}}, now()))
+            await board.change("task", lambda one: answered(one, {key: {"said": key}}, now()))
+
+        await asyncio.gather(
+            *(ask(board, f"{i} {j}") for j in range(9) for i, board in enumerate(boards))
+        )
+        found = await boards[0].find("task")
+        assert len(found.answers) == 36 and not found.questions
+        assert found.status is Status.WORKING
+
+    play(script)
+
+
+def test_a_record_that_is_no_task_is_unknown_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def script() -> None:
+        store = Store()
+        board = board_of(store)
+        await board.create(a_task())
+        kept = vars(store)["_kept"]["".join(vars(store)["_kept"])]
+        for record in (b"secret", b"[]", b"{}", b'{"status": "lost"}'):
+            kept.record = record
+            with pytest.raises(UnknownTask):
+                await board.find("task")
+        kept.due = 0.0
+        assert [task async for task in board.orphans()] == []
+        assert "is not a task" in caplog.text and "secret" not in caplog.text
+
+    play(script)

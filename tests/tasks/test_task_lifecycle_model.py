@@ -1,0 +1,188 @@
+"""Whatever clients, workers and time do to tasks of both forms: a board agrees with a model."""
+
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from mcp_protogen.runtime.rpc.tasks import lifecycle
+from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, TooManyTasks, UnknownTask
+from mcp_protogen.runtime.rpc.tasks.holding import Step
+from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
+from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR
+from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
+from support.sharing.task_stores import a_task
+
+MOST = 3
+PRINCIPALS = ("ann", "bob", None)
+KEYS = ("1", "2", "3")
+
+T = TypeVar("T")
+Form = Literal["core", "extension"]
+
+
+@dataclass
+class Known:
+    """What the model knows of a task."""
+
+    form: Form
+    owner: str | None
+    ends_at: float
+    status: str = "working"
+    asked: set[str] = field(default_factory=set[str])
+    answered: set[str] = field(default_factory=set[str])
+    updated_at: float = 0.0
+
+    @property
+    def live(self) -> bool:
+        return self.status in ("working", "input_required")
+
+
+class Tasks(RuleBasedStateMachine):
+    """Two workers whose clocks are wrong, each in its own way, on one store."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 1000.0
+        self.wrong = [0.0, 0.0]
+        store = MemoryTaskStore(lambda: self.now)
+        options = TaskOptions(max_tasks=MOST)
+        self.boards = [
+            TaskBoard(store, options, clock=lambda i=i: self.now + self.wrong[i])  # type: ignore[misc]
+            for i in range(2)
+        ]
+        self.known: dict[str, Known] = {}
+        self.numbers = 0
+
+    def pass_time(self) -> None:
+        """Do what time does to the tasks of the model."""
+        for id, task in [*self.known.items()]:
+            kept = LAPSED_FOR if task.form == "extension" else 0.0
+            if self.now >= task.ends_at + kept:
+                del self.known[id]
+            elif self.now >= task.ends_at and task.live:
+                task.status, task.asked = "failed", set()
+
+    def take(self, data: st.DataObject, step: Step, allowed: bool) -> bool:
+        """Take a step of the task that `data` chose last; return whether it was taken."""
+        board = data.draw(st.sampled_from(self.boards))
+        try:
+            done(board.change(self.chosen, step))
+        except (lifecycle.TaskEnded, ValueError):
+            assert not allowed
+            return False
+        assert allowed
+        return True
+
+    def choose(self, data: st.DataObject) -> Known | None:
+        if not self.known:
+            return None
+        self.chosen = data.draw(st.sampled_from(sorted(self.known)))
+        return self.known[self.chosen]
+
+    @rule(form=st.sampled_from(["core", "extension"]), owner=st.sampled_from(PRINCIPALS))
+    def create(self, form: Form, owner: str | None) -> None:
+        self.numbers += 1
+        id = f"task {self.numbers}"
+        task = a_task(id, form=form, principal_id=owner, created_at=self.now, ttl=100.0)
+        full = sum(one.owner == owner for one in self.known.values()) >= MOST
+        try:
+            assert done(self.boards[0].create(task)).version == 1
+        except TooManyTasks:
+            assert full
+        else:
+            assert not full
+            self.known[id] = Known(form, owner, self.now + 100.0)
+
+    @rule(seconds=st.sampled_from([1.0, 30.0, 99.0, 100.0, 1000.0]))
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+        self.pass_time()
+
+    @rule(which=st.sampled_from([0, 1]), wrong=st.sampled_from([-1e4, 0.0, 1e4]))
+    def jump(self, which: int, wrong: float) -> None:
+        self.wrong[which] = wrong
+
+    @rule(data=st.data(), key=st.sampled_from(KEYS))
+    def ask(self, data: st.DataObject, key: str) -> None:
+        if (task := self.choose(data)) is None:
+            return
+        allowed = task.live and key not in task.asked | task.answered
+        if self.take(data, lambda one: lifecycle.asked(one, {key: {}}, self.clock(0)), allowed):
+            task.status = "input_required"
+            task.asked.add(key)
+
+    @rule(data=st.data(), keys=st.sets(st.sampled_from(KEYS)))
+    def answer(self, data: st.DataObject, keys: set[str]) -> None:
+        if (task := self.choose(data)) is None:
+            return
+        answers: dict[str, dict[str, Any]] = {key: {} for key in keys}
+        step: Step = lambda one: lifecycle.answered(one, answers, self.clock(1))  # noqa: E731
+        if self.take(data, step, task.live):
+            new = keys & task.asked
+            task.asked -= new
+            task.answered |= new
+            if new and not task.asked:
+                task.status = "working"
+
+    @rule(data=st.data(), end=st.sampled_from(["completed", "failed", "cancelled"]))
+    def end(self, data: st.DataObject, end: str) -> None:
+        if (task := self.choose(data)) is None:
+            return
+        steps: dict[str, Step] = {
+            "completed": lambda one: lifecycle.completed(one, {}, self.clock(0)),
+            "failed": lambda one: lifecycle.failed(one, self.clock(0), error={}),
+            "cancelled": lambda one: lifecycle.cancelled(one, self.clock(0)),
+        }
+        if self.take(data, steps[end], task.live):
+            task.status, task.asked = end, set()
+
+    @rule(data=st.data())
+    def say(self, data: st.DataObject) -> None:
+        if (task := self.choose(data)) is not None:
+            self.take(data, lambda one: lifecycle.said(one, "", self.clock(1)), task.live)
+
+    def clock(self, which: int) -> float:
+        return self.boards[which].clock()
+
+    @invariant()
+    def who_asks_sees_what_the_model_knows(self) -> None:
+        for number in range(1, self.numbers + 1):
+            id = f"task {number}"
+            known = self.known.get(id)
+            for who in PRINCIPALS:
+                for form in ("core", "extension"):
+                    mine = known is not None and (known.form, known.owner) == (form, who)
+                    try:
+                        task = done(self.boards[number % 2].get(id, form, who))
+                    except UnknownTask:
+                        assert not mine
+                        continue
+                    assert mine and known is not None
+                    seen = task.status, set(task.questions), set(task.answers)
+                    assert seen == (known.status, known.asked, known.answered)
+                    assert task.updated_at >= known.updated_at
+                    known.updated_at = task.updated_at
+
+    @invariant()
+    def each_sees_a_list_of_its_own(self) -> None:
+        for who in PRINCIPALS:
+            listed = done(self.boards[0].page(who, None, 10)).tasks
+            assert {task.id for task in listed} == {
+                id for id, one in self.known.items() if (one.form, one.owner) == ("core", who)
+            }
+
+
+def done(work: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine returns that waits for nothing."""
+    with pytest.raises(StopIteration) as end:
+        work.send(None)
+    result: T = end.value.value
+    return result
+
+
+TestTasks = Tasks.TestCase
+TestTasks.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
