@@ -135,7 +135,9 @@ class PendingCalls:
 
     def _report_on(self, id: RequestId, on_progress: OnProgress) -> None:
         """Hear of progress as long as the task lives (2025-11-25, basic/utilities/tasks)."""
-        reports = self._reports = self._reports or OrderedDict()
+        if self._reports is None:
+            self._reports = OrderedDict()
+        reports = self._reports
         reports[id] = on_progress
         # When tasks end is known to others.
         while len(reports) > _MOST_TASKS:
