@@ -155,8 +155,10 @@ class PendingCalls:
         self._watch(self._connection.deadline())
 
     def progressed(self, event: Progressed) -> None:
-        call, reports = self._calls.get(event.id), self._reports or {}
-        on_progress = reports.get(event.id) if call is None else call.on_progress
+        call, reports = self._calls.get(event.id), self._reports
+        on_progress = None if call is None else call.on_progress
+        if call is None and reports is not None:
+            on_progress = reports.get(event.id)
         if on_progress is None:
             return
         params = event.notification.params

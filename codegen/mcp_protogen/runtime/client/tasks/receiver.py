@@ -167,7 +167,8 @@ class _ConnectionTasks:
         method, spec = job.request.spec.method, job.request.spec
         try:
             result: Any = await self._connection.handle(job)
-            if not isinstance(result, spec.results[0]):
+            plain: type[WireModel] = spec.results[0]
+            if not isinstance(result, plain):
                 raise LocalError(f"{type(result).__name__} is not a result of {method}")
             wire: JSONObject = result.to_wire()
         except Exception as raised:
