@@ -207,9 +207,10 @@ async def test_a_task_that_is_cancelled_ends_its_handler_and_stays_cancelled() -
             with pytest.raises(McpError) as raised:
                 await call()
             assert raised.value.code == -32602
-        for call in (session.get_task, session.cancel_task, session.get_task_payload):
+        calls: list[Any] = [session.get_task, session.cancel_task, session.get_task_payload]
+        for unknown in calls:
             with pytest.raises(McpError) as raised:
-                await call("no such task")
+                await unknown("no such task")
             assert raised.value.code == -32602
 
     await asked(work, host)

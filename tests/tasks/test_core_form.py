@@ -86,7 +86,7 @@ def test_a_time_to_live_is_kept_within_limits() -> None:
 
 @pytest.mark.shows("TC-12", "TC-13", "TC-18")
 def test_a_task_ends_as_its_request_would_have() -> None:
-    result = {"content": [{"type": "text", "text": "3"}], "_meta": {"a": 1}}
+    result: dict[str, Any] = {"content": [{"type": "text", "text": "3"}], "_meta": {"a": 1}}
     ended = core_form.with_result(TASK, result, NOW)
     assert ended.status == "completed"
     assert core_form.outcome(ended) == {**result, "_meta": {"a": 1, **RELATED}}

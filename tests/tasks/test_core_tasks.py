@@ -52,9 +52,9 @@ async def test_a_server_declares_tasks_and_each_tool_says_whether_it_can_be_one(
 async def test_a_tool_that_forbids_or_requires_a_task_is_called_in_no_other_way() -> None:
     async with client_of(Jobs(), Client(), options=OPTIONS) as client:
         rows: list[tuple[str, dict[str, Any]]] = [("quick", TASK), ("needed", {})]
-        for name, task in rows:
+        for name, given in rows:
             with case(name), pytest.raises(McpError) as raised:
-                await client.call_tool(name, {}, **task)
+                await client.call_tool(name, {}, **given)
             assert raised.value.code == -32601
         assert text_of(await client.call_tool("quick", {})) == "quick is done"
         task = await begun(client, "needed")

@@ -5,6 +5,7 @@ from asyncio import Event
 from typing import Any
 
 from mcp_revisions import McpError, Options, TaskOptions, Toolkit, tool
+from mcp_revisions._runtime.core.models import WireModel
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25 import models as m
 
@@ -101,5 +102,8 @@ async def begun(client: Client, name: str, **options: Any) -> m.Task:
     return (await created(client, name, **options)).task
 
 
-def text_of(result: Any) -> str:
-    return m.CallToolResult.from_wire(result.to_wire()).content[0].to_wire()["text"]
+def text_of(result: WireModel) -> str:
+    """The text of the result of a tool, or of what a task gives as one."""
+    block = m.CallToolResult.from_wire(result.to_wire()).content[0]
+    assert isinstance(block, m.TextContent)
+    return block.text

@@ -135,7 +135,9 @@ class PendingCalls:
 
     def _report_on(self, id: RequestId, on_progress: OnProgress) -> None:
         """Hear of progress as long as the task lives (2025-11-25, basic/utilities/tasks)."""
-        reports = self._reports = self._reports or OrderedDict()
+        if self._reports is None:
+            self._reports = OrderedDict()
+        reports = self._reports
         reports[id] = on_progress
         # When tasks end is known to others.
         while len(reports) > _MOST_TASKS:
@@ -153,8 +155,10 @@ class PendingCalls:
         self._watch(self._connection.deadline())
 
     def progressed(self, event: Progressed) -> None:
-        call, reports = self._calls.get(event.id), self._reports or {}
-        on_progress = reports.get(event.id) if call is None else call.on_progress
+        call, reports = self._calls.get(event.id), self._reports
+        on_progress = None if call is None else call.on_progress
+        if call is None and reports is not None:
+            on_progress = reports.get(event.id)
         if on_progress is None:
             return
         params = event.notification.params

@@ -166,8 +166,9 @@ class _ConnectionTasks:
         """Run the handler of a request, and return the step that ends its task."""
         method, spec = job.request.spec.method, job.request.spec
         try:
-            result = await self._connection.handle(job)
-            if not isinstance(result, spec.results[0]):
+            result: Any = await self._connection.handle(job)
+            plain: type[WireModel] = spec.results[0]
+            if not isinstance(result, plain):
                 raise LocalError(f"{type(result).__name__} is not a result of {method}")
             wire: JSONObject = result.to_wire()
         except Exception as raised:

@@ -88,7 +88,7 @@ def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:
 
     What lapses before it can be asked for, or is kept for too long, is replaced.
     """
-    asked = metadata.get("ttl")
+    asked: float | None = metadata.get("ttl")
     if asked is None:
         return options.ttl
     return min(max(asked / 1000, options.poll_interval), options.max_ttl)
