@@ -68,7 +68,9 @@ def derive_extension(
         found,
         types=tuple(one for one in found.types if str(one.name) not in known),
         methods=tuple(_gated(one, extension) for one in own_methods),
-        capabilities=tuple(_capability(role, extension) for role in ROLES if _binds(role, extension)),
+        capabilities=tuple(
+            _capability(role, extension) for role in ROLES if _binds(role, extension)
+        ),
         errors=tuple(one for one in found.errors if one.code not in codes),
         meta_keys=(),
     )
@@ -117,7 +119,9 @@ def _unknown(
             message = f"{revision.id} has no method {claim['method']}"
             yield Problem("facts-disagree", message, place, f"{here}/method")
         if claim["type"] not in own:
-            yield Problem("unknown-type", f"there is no type {claim['type']}", place, f"{here}/type")
+            yield Problem(
+                "unknown-type", f"there is no type {claim['type']}", place, f"{here}/type"
+            )
     for index, member in enumerate(extension.facts.get("members", ())):
         for key, types in (("type", core), ("from", own)):
             if member[key] not in types:
@@ -158,9 +162,7 @@ def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> Revi
 
 def _send(message: str, sender: Role, kind: str, definitions: Json) -> None:
     """Put a message into the union of what its sender sends."""
-    union = next(
-        name for name, role, of in skeleton.MESSAGE_UNIONS if (role, of) == (sender, kind)
-    )
+    union = next(name for name, role, of in skeleton.MESSAGE_UNIONS if (role, of) == (sender, kind))
     schema: Json = definitions.get(union, {"anyOf": []})
     arms: list[Json] = schema["anyOf"] if "anyOf" in schema else [schema]
     definitions[union] = {"anyOf": [*arms, to(message)]}

@@ -59,7 +59,9 @@ class ExtensionSource:
 def load_all(options: GenerationOptions) -> tuple[ExtensionSource, ...]:
     """Return the extensions that are asked for, by name; raise `ProblemError` for unusable ones."""
     folder = schema_folder()
-    return tuple(load(name, folder, options.extensions[name]) for name in sorted(options.extensions))
+    return tuple(
+        load(name, folder, options.extensions[name]) for name in sorted(options.extensions)
+    )
 
 
 def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSource:
@@ -154,7 +156,9 @@ def _unlike(value: Any, kind: str, pointer: str) -> Iterator[tuple[str, str]]:
                 yield pointer, "this is not a list"
                 return
             for index, one in enumerate(value):
-                yield from _wrong(one, _CLAIM if kind == "claims" else _MEMBER, f"{pointer}/{index}")
+                yield from _wrong(
+                    one, _CLAIM if kind == "claims" else _MEMBER, f"{pointer}/{index}"
+                )
         case "settings":
             if not is_object(value) or not all(
                 role in _ROLES and is_object(one) for role, one in value.items()

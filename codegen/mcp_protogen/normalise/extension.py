@@ -26,9 +26,7 @@ def own_definitions(schema: Json, core: Json, place: str) -> Json:
 
     Raise `ProblemError` (`extension-differs`) for each copy that is not what it copies.
     """
-    definitions: Json = {
-        name: plain(one) for name, one in schema.get("$defs", {}).items()
-    }
+    definitions: Json = {name: plain(one) for name, one in schema.get("$defs", {}).items()}
     raise_errors(tuple(_different_copies(definitions, core["$defs"], place)))
     own = {name: one for name, one in definitions.items() if name not in core["$defs"]}
     named = {canonical(one): name for name, one in own.items() if _is_worth_a_name(one)}

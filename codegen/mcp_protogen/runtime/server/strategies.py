@@ -9,6 +9,7 @@ from asyncio import current_task, sleep
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
 
+from ..connection import Written
 from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
 from ..core.forms import ELICIT
@@ -131,7 +132,7 @@ async def by_requests(handler: Handler, context: RequestContext, job: Job) -> An
     params = job.request.params
     for number in range(context.endpoint.options.max_rounds):
         result = await handler(context.session(), params)
-        if isinstance(result, own.results[0]):
+        if isinstance(result, (Written, own.results[0])):
             return result
         questions: Mapping[str, Any] = result.input_requests or {}
         if not questions:

@@ -99,8 +99,8 @@ async def cancel(session: SessionBase, params: Any) -> Any:
 
 
 def _result(session: SessionBase, method: str, members: JSONObject) -> Any:
-    kind: Any = session.__mcp_runtime__.spoken.wire.requests[method].results[0]
-    return kind.from_wire({"resultType": "complete", **members})
+    wire = session.__mcp_runtime__.spoken.wire
+    return wire.result_reader(wire.requests[method])({"resultType": "complete", **members})
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {
