@@ -5,7 +5,7 @@ says is in the facts: which roles an extension binds, who has to declare it for 
 results it adds to methods of the revision (2026-07-28, basic/versioning).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -174,14 +174,19 @@ def _texts(value: Any) -> bool:
     return is_array(value) and all(isinstance(one, str) for one in value)
 
 
-_SIMPLE: Mapping[str, tuple[str, Any]] = {
+def _roles(value: Any) -> bool:
+    return _texts(value) and all(one in _ROLES for one in value)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+_SIMPLE: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "flag": ("true or false", lambda value: isinstance(value, bool)),
-    "kind": (f"one of {', '.join(_KINDS)}", lambda value: value in _KINDS),
+    "kind": (f"one of {', '.join(_KINDS)}", _KINDS.__contains__),
     "object": ("an object", is_object),
-    "roles": (
-        "a list of client and server",
-        lambda value: _texts(value) and all(one in _ROLES for one in value),
-    ),
-    "text": ("a text", lambda value: isinstance(value, str) and bool(value)),
+    "roles": ("a list of client and server", _roles),
+    "text": ("a text", _text),
     "texts": ("a list of texts", _texts),
 }

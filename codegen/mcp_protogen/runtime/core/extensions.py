@@ -13,7 +13,10 @@ from .spec import Capability, ErrorSpec, NotificationSpec, RequestSpec, Role
 EXTENSIONS: Final = "extensions"
 """The capability below which a side declares its extensions, by identifier."""
 
-_NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
+
+def _nothing() -> Mapping[Any, Any]:
+    # Before Python 3.12, a proxy of a mapping cannot be a default itself.
+    return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,13 +41,13 @@ class Extension:
 
     identifier: str
     revision: str
-    requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=lambda: _NOTHING)
-    notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=lambda: _NOTHING)
-    input_requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=lambda: _NOTHING)
-    errors: Mapping[int, ErrorSpec] = field(default_factory=lambda: _NOTHING)
+    requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=_nothing)
+    notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=_nothing)
+    input_requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=_nothing)
+    errors: Mapping[int, ErrorSpec] = field(default_factory=_nothing)
     claims: tuple[ClaimedResult, ...] = ()
-    names: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
-    settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
+    names: Mapping[str, str] = field(default_factory=_nothing)
+    settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_nothing)
 
     def declared_by(self, role: Role) -> Capability:
         """Return the capability that says that a role has the extension."""

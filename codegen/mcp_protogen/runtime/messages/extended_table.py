@@ -50,6 +50,15 @@ class ExtendedTable(MethodTable):
         claim = self._claims.get(method, {}).get(result_type)
         return None if claim is None else claim.load()
 
+    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+        kind = getattr(result, "result_type", None)
+        for extension in self.extensions:
+            for claim in extension.claims:
+                if claim.result_type == kind and isinstance(result, claim.load()):
+                    here = extension.declared_by("client").declared_in(declared)
+                    return None if here else extension.identifier
+        return None
+
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
         read, claims = super().result_reader(spec), self._claims.get(spec.method)
         return read if claims is None else _reader(read, tuple(claims.values()))

@@ -173,6 +173,18 @@ class MethodTable:
         """The table of the revision on the wire: this one, unless it translates."""
         return self
 
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The members of params that `Mcp-Name` repeats, by the methods of extensions."""
+        return {method: name for one in self.extensions for method, name in one.names.items()}
+
+    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+        """Return the extension of a result whose request has not `declared` it, if there is one.
+
+        `declared` are the capabilities of who sent the request.
+        """
+        return None
+
     def claimed(self, method: str, result_type: str) -> type[Any] | None:
         """Return the class that an extension has for a `resultType` of a method; None without."""
         return None

@@ -3,7 +3,7 @@
 from asyncio import gather
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
-from functools import partial
+from functools import cache, partial
 from logging import getLogger
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast, overload
 
@@ -17,7 +17,7 @@ from ..core.subscriptions import Level, PublishedChange
 from ..core.tasks import call_in
 from ..messages.method_table import MethodTable
 from ..rpc.peer import Peer
-from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from ..rules.handlers import Handlers, HandlerSet, extended_by, generated_class, runtime_of
 from .asked_forms import check_forms
 from .context import OpenConnection, Relay, RequestContext, SessionSwitches
 from .lifespan import Lifespan
@@ -174,6 +174,15 @@ async def _publish(connection: OpenConnection, method: str, uri: str | None) -> 
         await connection.publish(method, uri)
 
 
+@cache
+def _extended_session(
+    session: type[Any], extended: tuple[type[Any], ...], table: MethodTable
+) -> type[Any]:
+    """Return the class of the sessions of a server with extensions, which sends their messages."""
+    bases = (*(one for one in extended if not issubclass(session, one)), session)
+    return type(session.__name__, bases, {"TABLE": table, "__module__": session.__module__})
+
+
 class ServerBase(Handlers, Generic[SessionT]):
     """Base of the generated server.
 
@@ -186,12 +195,18 @@ class ServerBase(Handlers, Generic[SessionT]):
 
     ROLE: ClassVar[Role] = "server"
     SESSION: ClassVar[type[Any]]
+    EXTENDED_SESSION: ClassVar[type[Any]]
+    """The class of sessions that the generated base of an extension brings along."""
     REVISIONS: ClassVar[Sequence[Revision] | None] = None
     """The revisions that are spoken where nobody says which; its own alone if this is None."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Raise `TypeError` for a question in a method that no form can ask."""
         super().__init_subclass__(**options)
+        if (extended := extended_by(cls)) and hasattr(cls, "SESSION"):
+            sessions = tuple(dict.fromkeys(one.EXTENDED_SESSION for one in extended))
+            session = _extended_session(cls.SESSION, sessions, cls.TABLE)
+            setattr(cls, "SESSION", session)  # noqa: B010 (a constant of the class, once made)
         for member in vars(cls).values():
             check_forms(member)
 
@@ -235,8 +250,7 @@ class ServerBase(Handlers, Generic[SessionT]):
 
 def package_of(server: type[Any]) -> str:
     """Return the name of the generated package that the class of a server is made with."""
-    generated = next(base for base in server.__mro__ if "REQUESTS" in base.__dict__)
-    return generated.__module__.rsplit(".", 2)[0]
+    return generated_class(server).__module__.rsplit(".", 2)[0]
 
 
 class SessionBase(Peer):

@@ -92,7 +92,7 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
             return RevisionView(handlers, handlers.TABLE, declared, identity)
         newer = [one for one in self._handlers if one > revision]
         handlers = self._handlers[min(newer) if newer else max(self._handlers)]
-        wire, own = self._revisions[revision], handlers.TABLE
+        wire, own = self._revisions[revision], handlers.TABLE.core
         package = wire.module.rpartition(".")[0]
         adapters = adapters_of(package, own.revision, revision)
         losses = LossReport(own.revision, revision, self._on_loss)
