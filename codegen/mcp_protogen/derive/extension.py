@@ -57,28 +57,12 @@ def derive_extension(
     mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
     own = own_definitions(mended, core.schema, extension.place)
     raise_errors(tuple(_unknown(extension, own, core.schema["$defs"], revision)))
-    merged = _merged(extension, core, own)
-    derived = derive_revision(merged)
-    known = {str(type_.name) for type_ in revision.types}
-    methods = {method.method for method in revision.methods}
-    codes = {error.code for error in revision.errors}
-    found = derived.ir
-    own_methods = [one for one in found.methods if one.method not in methods]
-    beyond = replace(
-        found,
-        types=tuple(one for one in found.types if str(one.name) not in known),
-        methods=tuple(_gated(one, extension) for one in own_methods),
-        capabilities=tuple(
-            _capability(role, extension) for role in ROLES if _binds(role, extension)
-        ),
-        errors=tuple(one for one in found.errors if one.code not in codes),
-        meta_keys=(),
-    )
+    derived = derive_revision(_merged(extension, core, own))
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
         identifier=extension.identifier,
-        ir=beyond,
+        ir=_beyond(revision, derived.ir, extension),
         core=revision,
         claims=tuple(
             ClaimIR(one["method"], one["result_type"], names.class_name(one["type"]))
@@ -89,10 +73,28 @@ def derive_extension(
             for method, fact in sorted(facts.get("methods", {}).items())
             if "name" in fact
         },
-        settings={role: facts["settings"][role] for role in ROLES if role in facts["settings"]},
+        settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
     warnings = tuple(one for one in derived.warnings if one.place == extension.place)
     return DerivedExtension(ir, warnings)
+
+
+def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:
+    """Return what a revision has with an extension and not without."""
+    types = {type_.name for type_ in core.types}
+    methods = {method.method for method in core.methods}
+    codes = {error.code for error in core.errors}
+    own = [method for method in merged.methods if method.method not in methods]
+    return replace(
+        merged,
+        types=tuple(one for one in merged.types if one.name not in types),
+        methods=tuple(_gated(one, extension) for one in own),
+        capabilities=tuple(
+            _capability(role, extension) for role in ROLES if _binds(role, extension)
+        ),
+        errors=tuple(one for one in merged.errors if one.code not in codes),
+        meta_keys=(),
+    )
 
 
 def _binds(role: Role, extension: ExtensionSource) -> bool:
@@ -164,7 +166,7 @@ def _send(message: str, sender: Role, kind: str, definitions: Json) -> None:
     """Put a message into the union of what its sender sends."""
     union = next(name for name, role, of in skeleton.MESSAGE_UNIONS if (role, of) == (sender, kind))
     schema: Json = definitions.get(union, {"anyOf": []})
-    arms: list[Json] = schema["anyOf"] if "anyOf" in schema else [schema]
+    arms: list[Json] = schema.get("anyOf", [schema])
     definitions[union] = {"anyOf": [*arms, to(message)]}
 
 

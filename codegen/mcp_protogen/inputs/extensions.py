@@ -40,7 +40,7 @@ class ExtensionSource:
 
     @property
     def identifier(self) -> str:
-        """What sides call it when they declare it."""
+        """Return the name by which sides declare it."""
         identifier: str = self.facts["identifier"]
         return identifier
 

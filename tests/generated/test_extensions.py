@@ -1,0 +1,227 @@
+"""Extensions: what is generated for them, how classes have them, and wrong input."""
+
+import asyncio
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.inputs import extensions
+from mcp_protogen.package import Package
+from support.folders import ROOT
+from support.made_once import generated_once
+from support.missing import reference
+from support.tables import case
+
+REVISION = "2026-07-28"
+IDENTIFIER = "io.modelcontextprotocol/tasks"
+validators: Any = import_module("jsonschema.validators")  # comes with types in part
+TASK: Any = MappingProxyType(
+    {
+        "task_id": "7",
+        "created_at": "2026-01-01T00:00:00Z",
+        "last_updated_at": "2026-01-01T00:00:00Z",
+        "ttl_ms": None,
+    }
+)
+
+
+class Extended(NamedTuple):
+    """The package of a revision with an extension."""
+
+    package: ModuleType
+    mcp: Any
+    ext: Any
+
+
+def package_of(*names: str) -> Package:
+    return generated_once(
+        GenerationOptions((REVISION,), extensions=MappingProxyType(dict.fromkeys(names)))
+    )
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
+    folder = tmp_path_factory.mktemp("extended")
+    for file in package_of("tasks").files:
+        path = folder / "with_extension" / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+    sys.path.insert(0, str(folder))
+    name = "with_extension"
+    revision = f"{name}.v2026_07_28"
+    return Extended(*map(import_module, (name, revision, f"{revision}.ext.tasks")))
+
+
+def test_the_rest_of_the_package_is_the_same_with_an_extension() -> None:
+    without = {file.path: file.content for file in package_of().files}
+    with_it = {file.path: file.content for file in package_of("tasks").files}
+    assert without == {path: one for path, one in with_it.items() if "/ext/" not in path}
+
+
+def test_models_accept_what_the_published_schema_accepts(extended: Extended) -> None:
+    file = reference("published/extensions/tasks.schema.json", "models of tasks fit their schema")
+    schema = json.loads(file.read_bytes())
+    task = {"taskId": "7", "createdAt": "a", "lastUpdatedAt": "b", "ttlMs": None}
+    states: dict[str, dict[str, Any]] = {
+        "working": {}, "cancelled": {}, "completed": {"result": {}},
+        "failed": {"error": {"code": 1, "message": "m"}}, "input_required": {"inputRequests": {}},
+    }  # fmt: skip
+    values: list[dict[str, Any]] = [{}, {"taskIds": ["7"]}, {"taskIds": [7]}]
+    for status, more in states.items():
+        for kind in ({}, {"resultType": "complete"}, {"resultType": "task"}):
+            whole = {**task, "status": status, **more, **kind}
+            values.append(whole)
+            values += [{k: v for k, v in whole.items() if k != gone} for gone in whole]
+            values += [{**whole, member: 1.5} for member in whole]
+    core = extended.mcp.models
+    own = [name for name in schema["$defs"] if not hasattr(core, name)]
+    types: dict[str, Any] = {name: getattr(extended.ext.models, name) for name in own}
+    assert len(types) == 20
+    validator_of = import_module("with_extension._runtime.core.models.base").validator_of
+    for name, type_ in types.items():
+        if name.endswith(("Request", "Notification", "Capability")):
+            continue  # whole messages carry metadata, which a patch adds
+        accepts = validators.Draft202012Validator({**schema, "$ref": f"#/$defs/{name}"}).is_valid
+        for value in values:
+            with case(f"{name} {value}"):
+                try:
+                    validator_of(type_)(value)
+                except ValueError:
+                    assert not accepts(value)
+                else:
+                    assert accepts(value)
+
+
+def test_a_class_has_its_extension_in_either_order_of_bases(extended: Extended) -> None:
+    _, mcp, ext = extended
+
+    async def on_get_task(self: Any, session: Any, params: Any) -> Any:
+        return ext.models.GetTaskResultWorking(**TASK)
+
+    members = {"on_get_task": on_get_task}
+    servers: list[Any] = [
+        type("Server", bases, members)
+        for bases in ((ext.TasksServer, mcp.Server), (mcp.Server, ext.TasksServer))
+    ]
+    assert servers[0].TABLE is servers[1].TABLE
+    assert servers[0].TABLE.core is mcp.Server.TABLE
+    for server in servers:
+        assert server().capabilities().extensions == {IDENTIFIER: {}}
+        assert issubclass(server.SESSION, ext.TasksSession)
+        assert server().__mcp_runtime__.handled() == {"tasks/get"}
+    # With nothing to answer, nothing is declared; a client only asks.
+    silent: Any = type("Silent", (ext.TasksServer, mcp.Server), {})
+    asking: Any = type("Asking", (ext.TasksClient, mcp.Client), {})
+    assert silent().capabilities().extensions is None
+    assert asking().capabilities().extensions == {IDENTIFIER: {}}
+
+
+def test_requests_and_results_of_an_extension_need_its_declaration(extended: Extended) -> None:
+    package, mcp, ext = extended
+
+    async def on_get_task(self: Any, session: Any, params: Any) -> Any:
+        return ext.models.GetTaskResultWorking(**{**TASK, "task_id": params.task_id})
+
+    async def on_call_tool(self: Any, session: Any, params: Any) -> Any:
+        return ext.models.CreateTaskResult(**TASK, status="working")
+
+    members = {"on_get_task": on_get_task, "on_call_tool": on_call_tool}
+    server: Any = type("Server", (ext.TasksServer, mcp.Server), members)
+    asking: Any = type("Asking", (ext.TasksClient, mcp.Client), {})
+
+    async def main() -> None:
+        async with package.connect(server(), asking()) as client:
+            assert (await client.get_task("8")).task_id == "8"
+            assert type(await client.call_tool("slow", {})) is ext.models.CreateTaskResult
+            with pytest.raises(package.McpError) as failed:
+                await client.update_task("8", {})
+            assert failed.value.code == -32601
+        async with package.connect(server(), mcp.Client()) as client:
+            with pytest.raises(package.McpError) as failed:
+                await client.call_tool("slow", {})
+            assert failed.value.code == -32603
+            with pytest.raises(package.MissingCapability):
+                await ext.TasksClient.get_task(client, "8")
+
+    asyncio.run(main())
+
+
+def test_a_request_without_the_declaration_is_answered_with_what_it_lacks(
+    extended: Extended,
+) -> None:
+    _, mcp, ext = extended
+    runtime = import_module("with_extension._runtime.connection")
+    jsonrpc = import_module("with_extension._runtime.messages.jsonrpc")
+
+    async def on_get_task(self: Any, session: Any, params: Any) -> Any:
+        raise AssertionError
+
+    server: Any = type("Server", (ext.TasksServer, mcp.Server), {"on_get_task": on_get_task})()
+    declared = {"client": {}, "server": server.__mcp_runtime__.declaration()}
+    connection = runtime.Connection(server.TABLE, "server", declared)
+    for extensions_, refused in (({}, True), ({IDENTIFIER: {}}, False)):
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": REVISION,
+            "io.modelcontextprotocol/clientCapabilities": {"extensions": extensions_},
+        }
+        call = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tasks/get",
+            "params": {"taskId": "7", "_meta": meta},
+        }
+        event = connection.take(jsonrpc.read(json.dumps(call).encode()))
+        assert isinstance(event, runtime.Refusal) is refused
+        if refused:
+            assert event.error.CODE == -32021
+            assert event.error.data == {"requiredCapabilities": {"extensions": {IDENTIFIER: {}}}}
+
+
+def test_a_copy_that_differs_from_the_core_stops_the_run_with_its_place() -> None:
+    schema = json.loads((ROOT / "schema/extensions/tasks/schema.json").read_bytes())
+    schema["$defs"]["Error"]["properties"]["code"] = {"type": "string"}
+    given = GivenFile("mine.json", json.dumps(schema).encode())
+    options = GenerationOptions((REVISION,), extensions=MappingProxyType({"tasks": given}))
+    with pytest.raises(ProblemError) as stopped:
+        generated_once(options)
+    [problem] = stopped.value.problems
+    assert (problem.code, problem.place) == ("extension-differs", "mine.json")
+    assert problem.pointer == "/$defs/Error/properties/code/type"
+
+
+def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
+    right = json.loads((ROOT / "schema/extensions/tasks/facts.json").read_bytes())
+    form = json.loads((ROOT / "schema/formats/extension-facts.schema.json").read_bytes())
+    is_valid = validators.Draft202012Validator(form).is_valid
+    assert is_valid(right)
+    wrong: list[tuple[tuple[str | int, ...], Any, str]] = [
+        (("identifier",), "", "/identifier"),
+        (("revisions",), REVISION, "/revisions"),
+        (("settings",), {"host": {}}, "/settings"),
+        (("methods",), [], "/methods"),
+        (("methods", "tasks/get", "kind"), "call", "/methods/tasks~1get/kind"),
+        (("methods", "tasks/get", "senders"), ["host"], "/methods/tasks~1get/senders"),
+        (("methods", "tasks/get", "else"), 1, "/methods/tasks~1get/else"),
+        (("claims", 0, "type"), 3, "/claims/0/type"),
+        (("members",), {}, "/members"),
+    ]
+    for path, value, pointer in wrong:
+        facts = json.loads(json.dumps(right))
+        holder = facts
+        for step in path[:-1]:
+            holder = holder[step]
+        holder[path[-1]] = value
+        with case(pointer):
+            assert not is_valid(facts)
+            [problem] = extensions.wrong_facts(facts, "facts.json")
+            assert (problem.code, problem.pointer) == ("bad-form", pointer)
+    with pytest.raises(ProblemError, match="does not exist"):
+        extensions.load("nothing", tmp_path)
+    assert extensions.load("tasks", schema_folder()).identifier == IDENTIFIER
