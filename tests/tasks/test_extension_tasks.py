@@ -2,14 +2,14 @@
 
 import asyncio
 from contextvars import ContextVar
-from typing import Any, ClassVar
+from typing import Any
 
 from mcp_revisions import McpError, TaskOptions, ToolError, Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.sessions.talking import META, served
 from support.tasks.asking import (
     DECLARED,
-    EXTENDED,
     TASKS,
     begun,
     call,
@@ -24,11 +24,8 @@ FORM: Any = {"type": "object", "properties": {"age": {"type": "integer"}}, "requ
 SEEN: ContextVar[str] = ContextVar("SEEN", default="")
 
 
-class Worker(Toolkit, mcp.Server):
+class Worker(TasksServer, Toolkit, mcp.Server):
     """Tools that become tasks, each in its own way."""
-
-    TABLE: ClassVar[Any] = EXTENDED
-    DECLARES: ClassVar[Any] = {"extensions": {TASKS: {}}}
 
     @tool
     async def plain(self) -> str:

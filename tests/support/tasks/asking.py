@@ -2,11 +2,10 @@
 
 from typing import Any, Final
 
-from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import methods
 
 from support.json_types import Json, JsonObject
-from support.sessions.talking import CAPABILITIES, META, Hand, runtime
+from support.sessions.talking import CAPABILITIES, META, Hand
 
 TASKS: Final = methods.EXTENSION.identifier
 
@@ -15,10 +14,6 @@ DECLARED: Final[JsonObject] = {
     CAPABILITIES: {"elicitation": {}, "sampling": {}, "extensions": {TASKS: {}}},
 }
 """The `_meta` of a client that can have tasks, of the extension."""
-
-EXTENDED: Final = runtime("messages.extended_table").ExtendedTable(
-    mcp.methods.TABLE, (methods.EXTENSION,)
-)
 
 
 async def call(hand: Hand, name: str, *, meta: JsonObject = DECLARED, **arguments: object) -> Json:
