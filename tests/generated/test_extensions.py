@@ -116,6 +116,8 @@ def test_a_class_has_its_extension_in_either_order_of_bases(extended: Extended) 
         assert server().capabilities().extensions == {IDENTIFIER: {}}
         assert issubclass(server.SESSION, ext.TasksSession)
         assert server().__mcp_runtime__.handled() == {"tasks/get"}
+    app: Any = type("App", (ext.TasksServer, mcp.App), members)("app")
+    assert app.TABLE is servers[0].TABLE
     # With nothing to answer, nothing is declared; a client only asks.
     silent: Any = type("Silent", (ext.TasksServer, mcp.Server), {})
     asking: Any = type("Asking", (ext.TasksClient, mcp.Client), {})
@@ -164,14 +166,15 @@ def test_a_request_without_the_declaration_is_answered_with_what_it_lacks(
         raise AssertionError
 
     server: Any = type("Server", (ext.TasksServer, mcp.Server), {"on_get_task": on_get_task})()
-    declared = {"client": {}, "server": server.__mcp_runtime__.declaration()}
+    declared: dict[str, Any] = {"client": {}, "server": server.__mcp_runtime__.declaration()}
     connection = runtime.Connection(server.TABLE, "server", declared)
-    for extensions_, refused in (({}, True), ({IDENTIFIER: {}}, False)):
-        meta = {
+    cases: list[tuple[dict[str, Any], bool]] = [({}, True), ({IDENTIFIER: {}}, False)]
+    for given, refused in cases:
+        meta: dict[str, Any] = {
             "io.modelcontextprotocol/protocolVersion": REVISION,
-            "io.modelcontextprotocol/clientCapabilities": {"extensions": extensions_},
+            "io.modelcontextprotocol/clientCapabilities": {"extensions": given},
         }
-        call = {
+        call: dict[str, Any] = {
             "jsonrpc": "2.0",
             "id": 1,
             "method": "tasks/get",

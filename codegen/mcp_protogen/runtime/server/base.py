@@ -176,8 +176,8 @@ async def _publish(connection: OpenConnection, method: str, uri: str | None) -> 
 
 @cache
 def _extended_session(
-    session: type[Any], extended: tuple[type[Any], ...], table: MethodTable
-) -> type[Any]:
+    session: "type[SessionBase]", extended: "tuple[type[SessionBase], ...]", table: MethodTable
+) -> "type[SessionBase]":
     """Return the class of the sessions of a server with extensions, which sends their messages."""
     bases = (*(one for one in extended if not issubclass(session, one)), session)
     return type(session.__name__, bases, {"TABLE": table, "__module__": session.__module__})
@@ -205,7 +205,8 @@ class ServerBase(Handlers, Generic[SessionT]):
         super().__init_subclass__(**options)
         if (extended := extended_by(cls)) and hasattr(cls, "SESSION"):
             sessions = tuple(dict.fromkeys(one.EXTENDED_SESSION for one in extended))
-            session = _extended_session(cls.SESSION, sessions, cls.TABLE)
+            own: Any = cls.SESSION
+            session = _extended_session(own, sessions, cls.TABLE)
             setattr(cls, "SESSION", session)  # noqa: B010 (a constant of the class, once made)
         for member in vars(cls).values():
             check_forms(member)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, overload
 
 from ..connection import Written
 from ..core.json import JSONObject
-from ..rules.handlers import Handlers, generated_class, runtime_of
+from ..rules.handlers import Handlers, extended_by, generated_class, runtime_of
 from ..server.base import ServerBase, SessionBase
 from ..transports.base import Target
 from .decorators import PromptOptions, ResourceOptions, ToolOptions
@@ -43,7 +43,7 @@ class Toolkit:
         """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""
         super().__init_subclass__(**options)
         order = cls.__mro__
-        servers = [generated_class(cls)] if hasattr(cls, "TABLE") else []
+        servers = [generated_class(cls), *extended_by(cls)] if hasattr(cls, "TABLE") else []
         if servers and order.index(servers[0]) < order.index(Toolkit):
             after = servers[0].__name__
             raise TypeError(f"class {cls.__name__}: Toolkit has to come before {after}")
