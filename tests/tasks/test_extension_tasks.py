@@ -2,9 +2,10 @@
 
 import asyncio
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
-from mcp_revisions import McpError, TaskOptions, ToolError, Toolkit, tool
+from mcp_revisions import Accepted, Answer, McpError, TaskOptions, ToolError, Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.sessions.talking import META, served
@@ -19,8 +20,19 @@ from support.tasks.asking import (
     until,
 )
 
-m: Any = mcp.models
-FORM: Any = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+
+@dataclass
+class Age:
+    """A form."""
+
+    age: int
+
+
+def age_in(answer: Answer[Age]) -> int:
+    assert isinstance(answer, Accepted)
+    return answer.value.age
+
+
 SEEN: ContextVar[str] = ContextVar("SEEN", default="")
 
 
@@ -58,29 +70,29 @@ class Worker(TasksServer, Toolkit, mcp.Server):
 
     @tool(task=True)
     async def aged(self, session: mcp.Session) -> str:
-        answer = await session.elicit("How old?", FORM)
-        return f"{answer.action} {answer.content}"
+        answer = await session.elicit("How old?", Age)
+        return f"{age_in(answer)}"
 
     @tool(task=True)
     async def two(self, session: mcp.Session) -> str:
         answers = await asyncio.gather(
-            session.elicit("First?", FORM), session.elicit("Second?", FORM)
+            session.elicit("First?", Age), session.elicit("Second?", Age)
         )
-        return " ".join(str(one.content["age"]) for one in answers if one.content)
+        return " ".join(str(age_in(one)) for one in answers)
 
     @tool(task="deferred")
     async def later(self, session: mcp.Session, become: bool = True) -> str:
-        answer = await session.elicit("How old?", FORM)
+        answer = await session.elicit("How old?", Age)
         if become:
             await session.become_task()
-            again = await session.elicit("And now?", FORM)
-            return f"{answer.content} {again.content}"
-        return f"{answer.content}"
+            again = await session.elicit("And now?", Age)
+            return f"{age_in(answer)} {age_in(again)}"
+        return f"{age_in(answer)}"
 
     @tool(task=True)
     def threaded(self, session: mcp.Session) -> str:
-        answer = session.from_thread(session.elicit("How old?", FORM))
-        return f"{answer.content}"
+        answer = session.from_thread(session.elicit("How old?", Age))
+        return f"{age_in(answer)}"
 
 
 def accept(age: object) -> dict[str, Any]:
@@ -127,7 +139,7 @@ async def test_a_question_waits_in_the_task_until_it_is_answered() -> None:
             assert "error" in await told(hand, id, **{key: accept("old")})
             assert (await told(hand, id, **{key: accept(7)}))["result"]["resultType"] == "complete"
             ended = await until(hand, id, "completed")
-            assert "{'age': 7}" in ended["result"]["content"][0]["text"]
+            assert "7" in ended["result"]["content"][0]["text"]
 
 
 async def test_questions_are_answered_one_by_one_and_keys_disappear() -> None:
@@ -174,14 +186,14 @@ async def test_a_task_may_begin_after_questions_that_are_asked_without_one() -> 
             )
             result = found["result"]
             if not become:
-                assert result["content"][0]["text"] == "{'age': 3}"
+                assert result["content"][0]["text"] == "3"
                 continue
             assert result["resultType"] == "task" and "requestState" not in result
             asked = await until(hand, result["taskId"], "input_required")
             (key,) = asked["inputRequests"]
             await told(hand, result["taskId"], **{key: accept(4)})
             ended = await until(hand, result["taskId"], "completed")
-            assert ended["result"]["content"][0]["text"] == "{'age': 3} {'age': 4}"
+            assert ended["result"]["content"][0]["text"] == "3 4"
 
 
 async def test_what_is_no_task_is_unknown_and_removed_methods_are_not_found() -> None:

@@ -1,17 +1,27 @@
 """The tools of the fixtures that are worked on as tasks, and the server that has them."""
 
 from asyncio import gather, sleep
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
-from mcp_revisions import McpError, ToolError, Toolkit, tool
+from mcp_revisions import Accepted, McpError, ToolError, Toolkit, tool
 from mcp_revisions import v2026_07_28 as mcp
 
 INTERNAL_ERROR: Final = -32603
 
 
-def form(name: str, kind: str) -> dict[str, Any]:
-    """The schema of a form with one field."""
-    return {"type": "object", "properties": {name: {"type": kind}}, "required": [name]}
+@dataclass
+class Name:
+    """A form that asks for a name."""
+
+    name: str
+
+
+@dataclass
+class Confirmation:
+    """A form that asks for a yes."""
+
+    confirm: bool
 
 
 class Working(Toolkit):
@@ -41,23 +51,23 @@ class Working(Toolkit):
     @tool(task=True)
     async def confirm_delete(self, filename: str, session: mcp.Session) -> str:
         """Ask before a file is deleted."""
-        answer = await session.elicit(f"Delete {filename}?", form("confirm", "boolean"))
-        confirmed = answer.content is not None and answer.content.get("confirm") is True
+        answer = await session.elicit(f"Delete {filename}?", Confirmation)
+        confirmed = isinstance(answer, Accepted) and answer.value.confirm
         return f"{'Deleted' if confirmed else 'Kept'} {filename}"
 
     @tool(task=True)
     async def multi_input(self, session: mcp.Session) -> str:
         """Ask two things at once."""
         answers = await gather(
-            session.elicit("What is your name?", form("name", "string")),
-            session.elicit("Are you sure?", form("confirm", "boolean")),
+            session.elicit("What is your name?", Name),
+            session.elicit("Are you sure?", Confirmation),
         )
-        return ", ".join(str(one.content) for one in answers)
+        return ", ".join(map(str, answers))
 
     @tool(task="deferred")
     async def test_tool_with_task(self, session: mcp.Session) -> str:
         """Ask for a name first, and go on as a task."""
-        answer = await session.elicit("What is your name?", form("name", "string"))
+        answer = await session.elicit("What is your name?", Name)
         await session.become_task()
-        name = (answer.content or {}).get("name", "nobody")
+        name = answer.value.name if isinstance(answer, Accepted) else "nobody"
         return f"Hello, {name}, from a task!"

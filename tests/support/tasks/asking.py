@@ -16,12 +16,12 @@ DECLARED: Final[JsonObject] = {
 """The `_meta` of a client that can have tasks, of the extension."""
 
 
-async def call(hand: Hand, name: str, *, meta: JsonObject = DECLARED, **arguments: object) -> Json:
+async def call(hand: Hand, name: str, *, meta: JsonObject = DECLARED, **arguments: Any) -> Json:
     """The answer to a call of a tool."""
     return await hand.ask("tools/call", "call", name=name, arguments=arguments, _meta=meta)
 
 
-async def begun(hand: Hand, name: str, **arguments: object) -> str:
+async def begun(hand: Hand, name: str, **arguments: Any) -> str:
     """The id of the task that a call becomes."""
     result = (await call(hand, name, **arguments))["result"]
     assert result["resultType"] == "task", result
