@@ -57,7 +57,9 @@ class Outer(TasksServer, Toolkit, mcp.Server):
         result = await next(call)
         if call.method != "tools/call" or call.is_sent:
             return result
-        return type(result).from_wire({**result.to_wire(), "_meta": {"around": "this"}})
+        return mcp.models.CallToolResult.from_wire(
+            {**result.to_wire(), "_meta": {"around": "this"}}
+        )
 
 
 def of(store: MemoryTaskStore) -> TaskOptions:
