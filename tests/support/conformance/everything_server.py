@@ -9,6 +9,7 @@ from argparse import ArgumentParser
 from mcp_revisions import REVISIONS, HttpOptions, Options, RedisEngine, Shared, run_http
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
+from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 
 from support.conformance.everything_plain import PLAIN
 from support.conformance.everything_questions import ASKING
@@ -21,12 +22,13 @@ from support.conformance.everything_reading import (
     read,
 )
 from support.conformance.everything_rounds import ROUNDS
+from support.conformance.everything_tasks import Working
 from support.conformance.everything_toolbox import Call, Toolbox
 
 TOOLS = Toolbox(PLAIN, ASKING, ROUNDS)
 
 
-class Everything(mcp.Server):
+class Everything(TasksServer, Working, mcp.Server):
     """Answers whatever the suite asks."""
 
     info = m.Implementation(name="everything", version="1.0")
@@ -43,12 +45,16 @@ class Everything(mcp.Server):
     async def on_list_tools(
         self, session: mcp.Session, params: m.PaginatedRequestParams
     ) -> m.ListToolsResult:
-        return m.ListToolsResult(tools=TOOLS.listed)
+        working: m.ListToolsResult = await super().on_list_tools(session, params)
+        return m.ListToolsResult(tools=[*TOOLS.listed, *working.tools])
 
     async def on_call_tool(
         self, session: mcp.Session, params: m.CallToolRequestParams
     ) -> m.CallToolResult | m.InputRequiredResult:
-        return await TOOLS.call(Call(self, session, params))
+        if params.name in TOOLS:
+            return await TOOLS.call(Call(self, session, params))
+        result: m.CallToolResult = await super().on_call_tool(session, params)
+        return result
 
     async def on_list_resources(
         self, session: mcp.Session, params: m.PaginatedRequestParams

@@ -50,6 +50,9 @@ class Toolbox:
             self._tools |= box._tools
             self._work |= box._work
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._tools
+
     @property
     def listed(self) -> list[m.Tool]:
         """What the tools say of themselves."""

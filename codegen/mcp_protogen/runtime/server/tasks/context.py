@@ -167,8 +167,9 @@ class TaskContext(RequestContext):
     async def put(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
         origin, spoken = self.origin, self.spoken
         if self.id is None:
-            asks = origin is not None and spoken.rules.server_requests
-            return await (origin if asks and origin else super()).put(spec, params, options)
+            if origin is not None and spoken.rules.server_requests:
+                return await origin.put(spec, params, options)
+            return await super().put(spec, params, options)
         if spec.method == "ping":
             # A client that asks how its task goes is there.
             alive: R = spec.results[0]()

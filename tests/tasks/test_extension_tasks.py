@@ -1,0 +1,212 @@
+"""Tools that are worked on as tasks, in the form of the extension."""
+
+import asyncio
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_revisions import Accepted, Answer, McpError, TaskOptions, ToolError, Toolkit, tool
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
+from support.sessions.talking import META, served
+from support.tasks.asking import (
+    DECLARED,
+    TASKS,
+    begun,
+    call,
+    cancelled,
+    got,
+    told,
+    until,
+)
+
+
+@dataclass
+class Age:
+    """A form."""
+
+    age: int
+
+
+def age_in(answer: Answer[Age]) -> int:
+    assert isinstance(answer, Accepted)
+    return answer.value.age
+
+
+SEEN: ContextVar[str] = ContextVar("SEEN", default="")
+
+
+class Worker(TasksServer, Toolkit, mcp.Server):
+    """Tools that become tasks, each in its own way."""
+
+    @tool
+    async def plain(self) -> str:
+        return "at once"
+
+    @tool(task=True)
+    async def slow(self, label: str = "") -> str:
+        return f"done {label}"
+
+    @tool(task=True)
+    async def endless(self) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    @tool(task=True)
+    async def stubborn(self) -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "I was nearly done"
+        return "never"
+
+    @tool(task="required")
+    async def failing(self) -> str:
+        raise ToolError("no luck")
+
+    @tool(task=True)
+    async def broken(self) -> str:
+        raise McpError(-32000, "broken", {"why": "so"})
+
+    @tool(task=True)
+    async def aged(self, session: mcp.Session) -> str:
+        answer = await session.elicit("How old?", Age)
+        return f"{age_in(answer)}"
+
+    @tool(task=True)
+    async def two(self, session: mcp.Session) -> str:
+        answers = await asyncio.gather(
+            session.elicit("First?", Age), session.elicit("Second?", Age)
+        )
+        return " ".join(str(age_in(one)) for one in answers)
+
+    @tool(task="deferred")
+    async def later(self, session: mcp.Session, become: bool = True) -> str:
+        answer = await session.elicit("How old?", Age)
+        if become:
+            await session.become_task()
+            again = await session.elicit("And now?", Age)
+            return f"{age_in(answer)} {age_in(again)}"
+        return f"{age_in(answer)}"
+
+    @tool(task=True)
+    def threaded(self, session: mcp.Session) -> str:
+        answer = session.from_thread(session.elicit("How old?", Age))
+        return f"{age_in(answer)}"
+
+
+def accept(age: object) -> dict[str, Any]:
+    return {"action": "accept", "content": {"age": age}}
+
+
+async def test_a_tool_becomes_a_task_only_where_the_request_declares_the_extension() -> None:
+    async with served(Worker()) as hand:
+        found = await call(hand, "slow", meta=META, label="a")
+        assert found["result"]["content"][0]["text"] == "done a"
+        id = await begun(hand, "slow", label="b")
+        ended = await until(hand, id, "completed")
+        assert ended["result"]["content"][0]["text"] == "done b"
+        assert ended["resultType"] == "complete"
+        assert (await call(hand, "plain"))["result"]["resultType"] == "complete"
+
+
+async def test_a_tool_that_needs_a_task_says_which_capability_is_missing() -> None:
+    async with served(Worker()) as hand:
+        error = (await call(hand, "failing", meta=META))["error"]
+        assert error["code"] == -32021
+        assert error["data"] == {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+
+
+async def test_only_an_error_of_the_protocol_makes_a_task_fail() -> None:
+    async with served(Worker()) as hand:
+        ended = await until(hand, await begun(hand, "failing"), "completed")
+        assert ended["result"]["isError"] is True
+        assert "error" not in ended
+        ended = await until(hand, await begun(hand, "broken"), "failed")
+        assert ended["error"] == {"code": -32000, "message": "broken", "data": {"why": "so"}}
+        assert "result" not in ended
+
+
+async def test_a_question_waits_in_the_task_until_it_is_answered() -> None:
+    for name in ("aged", "threaded"):
+        async with served(Worker()) as hand:
+            id = await begun(hand, name)
+            asked = await until(hand, id, "input_required")
+            (key,) = asked["inputRequests"]
+            assert asked["inputRequests"][key]["params"]["message"] == "How old?"
+            assert (await told(hand, id, nothing=accept(1)))["result"]["resultType"] == "complete"
+            assert (await got(hand, id))["result"]["status"] == "input_required"
+            assert "error" in await told(hand, id, **{key: accept("old")})
+            assert (await told(hand, id, **{key: accept(7)}))["result"]["resultType"] == "complete"
+            ended = await until(hand, id, "completed")
+            assert "7" in ended["result"]["content"][0]["text"]
+
+
+async def test_questions_are_answered_one_by_one_and_keys_disappear() -> None:
+    async with served(Worker()) as hand:
+        id = await begun(hand, "two")
+        asked: dict[str, Any] = {}
+        while len(asked) < 2:
+            asked = (await until(hand, id, "input_required"))["inputRequests"]
+        first, second = sorted(asked, key=lambda key: asked[key]["params"]["message"])
+        await told(hand, id, **{first: accept(1)})
+        left = (await got(hand, id))["result"]
+        assert left["status"] == "input_required" and [*left["inputRequests"]] == [second]
+        await told(hand, id, **{first: accept(9), second: accept(2)})
+        assert (await until(hand, id, "completed"))["result"]["content"][0]["text"] == "1 2"
+
+
+async def test_cancelling_is_acknowledged_and_ends_the_handler() -> None:
+    async with served(Worker()) as hand:
+        id = await begun(hand, "endless")
+        for _ in range(2):
+            acknowledged = (await cancelled(hand, id))["result"]
+            assert set(acknowledged) == {"resultType", "_meta"}
+            await until(hand, id, "cancelled")
+        id = await begun(hand, "stubborn")
+        await cancelled(hand, id)
+        ended = await until(hand, id, "completed")
+        assert ended["result"]["content"][0]["text"] == "I was nearly done"
+
+
+async def test_a_task_may_begin_after_questions_that_are_asked_without_one() -> None:
+    async with served(Worker()) as hand:
+        for become in (True, False):
+            found = (await call(hand, "later", become=become))["result"]
+            assert found["resultType"] == "input_required" and "taskId" not in found
+            (key,) = found["inputRequests"]
+            found = await hand.ask(
+                "tools/call",
+                2,
+                name="later",
+                arguments={"become": become},
+                inputResponses={key: accept(3)},
+                requestState=found["requestState"],
+                _meta=DECLARED,
+            )
+            result = found["result"]
+            if not become:
+                assert result["content"][0]["text"] == "3"
+                continue
+            assert result["resultType"] == "task" and "requestState" not in result
+            asked = await until(hand, result["taskId"], "input_required")
+            (key,) = asked["inputRequests"]
+            await told(hand, result["taskId"], **{key: accept(4)})
+            ended = await until(hand, result["taskId"], "completed")
+            assert ended["result"]["content"][0]["text"] == "3 4"
+
+
+async def test_what_is_no_task_is_unknown_and_removed_methods_are_not_found() -> None:
+    async with served(Worker()) as hand:
+        for answer in (await got(hand, "x"), await told(hand, "x"), await cancelled(hand, "x")):
+            assert answer["error"]["code"] == -32602
+        for method in ("tasks/list", "tasks/result"):
+            answer = await hand.ask(method, 3, taskId="x", _meta=DECLARED)
+            assert answer["error"]["code"] == -32601
+
+
+async def test_too_many_tasks_are_refused_in_words() -> None:
+    async with served(Worker(), tasks=TaskOptions(max_tasks=1)) as hand:
+        await begun(hand, "endless")
+        error = (await call(hand, "endless"))["error"]
+        assert error["message"] == "Too many tasks at once"

@@ -1,0 +1,117 @@
+"""What runs tasks: shutting down, workers that are gone, and what holds in a task as outside."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_revisions import (
+    Accepted,
+    CallNext,
+    MemoryTaskStore,
+    MethodCall,
+    TaskOptions,
+    Toolkit,
+    tool,
+)
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
+from support.sessions.talking import runtime, served
+from support.tasks.asking import begun, got, told, until
+
+RUNS: list[str] = []
+
+
+@dataclass
+class Age:
+    """A form."""
+
+    age: int
+
+
+class Inner(Toolkit, mcp.Server):
+    """A server that is mounted."""
+
+    @tool(task=True)
+    async def deep(self, session: mcp.Session) -> str:
+        return f"{session.revision} {session.principal}"
+
+
+class Outer(TasksServer, Toolkit, mcp.Server):
+    """Tools that are run for longer than their workers live."""
+
+    @tool(task=True, idempotent=True)
+    async def again(self, session: mcp.Session) -> str:
+        RUNS.append("again")
+        answer = await session.elicit("How old?", Age)
+        if len(RUNS) == 1:
+            await asyncio.Event().wait()
+        assert isinstance(answer, Accepted)
+        return f"{answer.value.age} after {len(RUNS)} runs"
+
+    @tool(task=True)
+    async def only_once(self) -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    async def around(self, call: MethodCall, next: CallNext, /) -> Any:
+        result = await next(call)
+        if call.method != "tools/call" or call.is_sent:
+            return result
+        return mcp.models.CallToolResult.from_wire(
+            {**result.to_wire(), "_meta": {"around": "this"}}
+        )
+
+
+def of(store: MemoryTaskStore) -> TaskOptions:
+    return TaskOptions(store=store)
+
+
+async def test_a_task_that_may_run_again_goes_on_in_another_worker_with_its_answers() -> None:
+    RUNS.clear()
+    store = MemoryTaskStore()
+    async with served(Outer(), tasks=of(store), drain=0) as hand:
+        id = await begun(hand, "again")
+        (key,) = (await until(hand, id, "input_required"))["inputRequests"]
+        await told(hand, id, **{key: {"action": "accept", "content": {"age": 7}}})
+        await until(hand, id, "working")
+    async with served(Outer(), tasks=of(store), drain=0) as hand:
+        ended = await until(hand, id, "completed")
+        assert ended["result"]["content"][0]["text"] == "7 after 2 runs"
+
+
+async def test_a_task_that_may_not_run_again_fails_when_its_worker_is_shut_down() -> None:
+    store = MemoryTaskStore()
+    async with served(Outer(), tasks=of(store), drain=0) as hand:
+        id = await begun(hand, "only_once")
+    async with served(Outer(), tasks=of(store), drain=0) as hand:
+        found = (await got(hand, id))["result"]
+        assert found["status"] == "failed" and found["error"]["code"] == -32603
+
+
+async def test_a_task_whose_worker_is_gone_without_a_word_fails() -> None:
+    store, running_in = MemoryTaskStore(), runtime("server.tasks.runner")
+    board = runtime("rpc.tasks.board").TaskBoard(store, of(store))
+    async with served(Outer(), tasks=of(store), drain=0) as hand:
+        id = await begun(hand, "only_once")
+        task = await board.find(id)
+        running = asyncio.create_task(_adopted(running_in, board, task))
+        found = await until(hand, id, "failed")
+        assert "gone" in found["error"]["message"]
+        await running
+
+
+async def _adopted(module: Any, board: Any, task: Any) -> None:
+    async def never(task: object) -> Any:
+        raise AssertionError(task)
+
+    runner = module.TaskRunner(board, runtime("core.tasks").Tasks(), never)
+    await runner.adopt(task)
+
+
+async def test_middleware_stands_around_the_work_and_mounted_tools_become_tasks() -> None:
+    server = Outer()
+    server.mount("in", Inner())
+    async with served(server, drain=0) as hand:
+        ended = await until(hand, await begun(hand, "in_deep"), "completed")
+        assert ended["result"]["_meta"] == {"around": "this"}
+        assert ended["result"]["content"][0]["text"] == "2026-07-28 None"
