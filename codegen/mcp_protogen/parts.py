@@ -24,7 +24,6 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
     "telemetry": frozenset(),
-    "tasks": frozenset(),
     "auth": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
@@ -253,17 +252,6 @@ CONTENTS: Final = (
         frozenset({"telemetry"}),
         {"core": ("connection_errors", "http_request", "middleware", "telemetry")},
         (("core.telemetry", ("Telemetry",)),),
-    ),
-    Contents(
-        frozenset({"tasks", _ROLES}),
-        {
-            "rpc.tasks": (),
-            "sharing": ("engine", "memory_tasks"),
-        },
-        (
-            ("rpc.tasks.options", ("TaskOptions",)),
-            ("sharing.memory_tasks", ("MemoryTaskStore",)),
-        ),
     ),
     Contents(
         frozenset({"tasks", "client"}),
