@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.package import RevisionInputs
+from mcp_protogen.package import ExtensionInputs, RevisionInputs
 from mcp_protogen.parts import DEFAULT, Selection
 
 COPY = "copy"
@@ -51,7 +51,9 @@ class GenerationOptions(NamedTuple):
     generated. `templates` is a folder whose templates take precedence over the built-in ones.
     `rules` are translation rules between a revision and the one before it, in place of ours.
     `runtime` is the module of an installed runtime to import; without one, the package has a copy.
-    `parts` are what the package has beside messages.
+    `parts` are what the package has beside messages. `extensions` are generated for the revisions
+    that they extend, by name; each from its pin unless there is a file for it. `kept_extensions`
+    stay as `kept` do.
     """
 
     revisions: tuple[str, ...]
@@ -61,6 +63,8 @@ class GenerationOptions(NamedTuple):
     rules: Mapping[str, GivenFile] = MappingProxyType({})
     runtime: str | None = None
     parts: tuple[str, ...] = DEFAULT
+    extensions: Mapping[str, GivenFile | None] = MappingProxyType({})
+    kept_extensions: Mapping[str, ExtensionInputs] = MappingProxyType({})
 
     @property
     def selection(self) -> Selection:
@@ -82,7 +86,8 @@ class Settings(NamedTuple):
     `own` are patterns of files in the output folder that belong to the user; `--check` does not
     report them. `listed` are the revisions that pyproject.toml lists, which are all that the
     package has. With `prune`, revisions that are not asked for are removed from the package.
-    `runtime` is the module of an installed runtime, or `COPY`.
+    `runtime` is the module of an installed runtime, or `COPY`. `extensions` are names, each with
+    the file or URL in place of its pin if there is one: "tasks", "tasks=FILE"; or `NONE`.
     """
 
     revisions: tuple[str, ...] | None = None
@@ -98,11 +103,14 @@ class Settings(NamedTuple):
     parts: tuple[str, ...] | None = None
     listed_parts: tuple[str, ...] | None = None
     prune_parts: bool = False
+    extensions: tuple[str, ...] | None = None
+    listed_extensions: tuple[str, ...] | None = None
+    prune_extensions: bool = False
 
     @property
     def only(self) -> tuple[str, ...] | None:
         """The revisions that stay in the package; None if none is to be removed."""
-        unsaid = () if self.parts is None else None
+        unsaid = () if self.parts is None and self.extensions is None else None
         return (self.listed or self.revisions or unsaid) if self.prune else None
 
     @property
@@ -110,11 +118,17 @@ class Settings(NamedTuple):
         """Return whether the package is to have no other parts than those asked for."""
         return self.parts is not None and (self.prune or self.prune_parts)
 
+    @property
+    def only_extensions(self) -> bool:
+        """Return whether the package is to have no other extensions than those asked for."""
+        return self.extensions is not None and (self.prune or self.prune_extensions)
+
     def as_listed(self) -> "Settings":
-        """Return these settings, with `prune` and `prune_parts` where there are lists."""
+        """Return these settings, with `prune` and its like where there are lists."""
         return self._replace(
             prune=self.prune or self.listed is not None,
             prune_parts=self.prune or self.listed_parts is not None,
+            prune_extensions=self.prune or self.listed_extensions is not None,
         )
 
     def over(self, other: "Settings") -> "Settings":
@@ -125,13 +139,14 @@ class Settings(NamedTuple):
         """
         said = {name: getattr(self, name) for name in self._fields if self.overrule(name)}
         if self.out and other.out and os.path.realpath(self.out) != os.path.realpath(other.out):
-            said["listed"] = said["listed_parts"] = None
+            said["listed"] = said["listed_parts"] = said["listed_extensions"] = None
         return other._replace(**said)
 
     def overrule(self, name: str) -> bool:
         """Return whether these settings, put over others, replace or drop their value of `name`."""
         dropped = self.revisions is not None and name in _OF_REVISIONS
         dropped |= self.parts is not None and name == "listed_parts"
+        dropped |= self.extensions is not None and name == "listed_extensions"
         return dropped or getattr(self, name) is not None
 
 
@@ -182,8 +197,12 @@ def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | No
             problems.append(_bad(f"{key} in {_TABLE} {error}", file))
     if problems:
         raise ProblemError(*problems)
-    parts = values.get("parts") or None
-    return Settings(**values, listed=values.get("revisions") or None, listed_parts=parts)
+    return Settings(
+        **values,
+        listed=values.get("revisions") or None,
+        listed_parts=values.get("parts") or None,
+        listed_extensions=values.get("extensions"),
+    )
 
 
 def _bad(message: str, file: Path, hint: str = "") -> Problem:
@@ -226,6 +245,13 @@ def _source(value: Any, base: Path) -> str:
     return text
 
 
+def _extensions(value: Any, base: Path) -> tuple[str, ...]:
+    named = (text.partition("=") for text in _texts(value, base))
+    return tuple(
+        f"{name}={_source(source, base)}" if equals else name for name, equals, source in named
+    )
+
+
 def _format(value: Any, base: Path) -> Format:
     try:
         return Format(_text(value, base))
@@ -234,6 +260,7 @@ def _format(value: Any, base: Path) -> Format:
 
 
 _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
+    "extensions": ("extensions", _extensions),
     "format": ("format", _format),
     "out": ("out", _path),
     "own": ("own", _texts),

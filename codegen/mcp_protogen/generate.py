@@ -21,7 +21,7 @@ from mcp_protogen.emit.layout import Module
 from mcp_protogen.emit.parallel import ahead
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.ir import RevisionIR
+from mcp_protogen.ir import ExtensionIR, RevisionIR
 from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
 from mcp_protogen.plans.tables import all_tables
 
@@ -81,10 +81,18 @@ class _Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class _Work:
+    """One revision, and its extensions."""
+
+    ir: RevisionIR
+    extensions: tuple[ExtensionIR, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class _Prepared:
     """One revision, or none for what all share: its modules, and the problems of deriving it."""
 
-    ir: RevisionIR | None = None
+    work: _Work | None = None
     problems: tuple[Problem, ...] = ()
     others: _Outcome = _Outcome()
     models: _Outcome = _Outcome()
@@ -93,20 +101,33 @@ class _Prepared:
 def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
     """Yield each revision without its models, and what all share if all can be derived."""
     # The process that imports the tool does without them.
+    from mcp_protogen.derive.extension import derive_extension
     from mcp_protogen.derive.revision import derive_revision
-    from mcp_protogen.inputs import sources
+    from mcp_protogen.inputs import extensions, sources
 
+    try:
+        wanted = extensions.load_all(options) if options.extensions else ()
+    except ProblemError as error:
+        yield _Prepared(problems=error.problems)
+        return
     revisions: list[RevisionIR] = []
     for revision in options.revisions:
         try:
             source = sources.load(revision, options)
             derived = derive_revision(source)
+            extended = tuple(
+                derive_extension(one, source, derived.ir)
+                for one in wanted
+                if revision in one.revisions
+            )
         except ProblemError as error:
             yield _Prepared(problems=error.problems)
         else:
             revisions.append(derived.ir)
-            problems = (*sources.inherited_notice(source), *derived.warnings)
-            yield _Prepared(derived.ir, problems, _run(_modules, derived.ir, options))
+            own = (warning for one in extended for warning in one.warnings)
+            problems = (*sources.inherited_notice(source), *derived.warnings, *own)
+            work = _Work(derived.ir, tuple(one.ir for one in extended))
+            yield _Prepared(work, problems, _run(_modules, work, options))
     if len(revisions) == len(options.revisions):
         yield _Prepared(others=_run(_shared, tuple(revisions), options))
 
@@ -118,13 +139,13 @@ def _with_models(
     for one in prepared:
         second = next(prepared, _Prepared())
         made = map(_completed, [second], [options])
-        following = stack.enter_context(ahead(made)) if second.ir else made
+        following = stack.enter_context(ahead(made)) if second.work else made
         yield _completed(one, options)
         yield from following
 
 
 def _completed(one: _Prepared, options: GenerationOptions) -> _Prepared:
-    return replace(one, models=_run(_models, one.ir, options)) if one.ir else one
+    return replace(one, models=_run(_models, one.work, options)) if one.work else one
 
 
 def _run(
@@ -139,15 +160,24 @@ def _run(
     return _Outcome(tuple(GeneratedFile(m.path, m.text.encode(), m.origin) for m in made))
 
 
-def _models(ir: RevisionIR, options: GenerationOptions) -> Iterator[Module]:
-    renderer = _renderer(options)
-    runtime = renderer.runtime_in(f"{layout.models_folder(ir)}/__init__.py")
-    sources = models.emit(ir, templates_folder(), runtime, model_modules(ir))
-    return layout.models_modules(ir, tuple(sources), renderer)
+def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
+    renderer, core = _renderer(options), model_modules(work.ir)
+    runtime = renderer.runtime_in(f"{layout.models_folder(work.ir)}/__init__.py")
+    sources = models.emit(work.ir, templates_folder(), runtime, core)
+    yield from layout.models_modules(work.ir, tuple(sources), renderer)
+    for one in work.extensions:
+        runtime = renderer.runtime_in(f"{layout.extension_folder(one)}/models/__init__.py")
+        found = models.emit(one.ir, templates_folder(), runtime, {one.name: one.ir.types}, core)
+        yield from layout.extension_models_modules(one, tuple(found), core, renderer)
 
 
-def _modules(ir: RevisionIR, options: GenerationOptions) -> Iterator[Module]:
-    return layout.revision_modules(ir, options.selection, _renderer(options))
+def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
+    renderer, core = _renderer(options), model_modules(work.ir)
+    yield from layout.revision_modules(work.ir, options.selection, renderer)
+    for one in work.extensions:
+        yield from layout.extension_modules(one, core, options.selection, renderer)
+    if work.extensions:
+        yield layout.extensions_module(work.extensions, renderer)
 
 
 def _shared(revisions: tuple[RevisionIR, ...], options: GenerationOptions) -> Iterator[Module]:

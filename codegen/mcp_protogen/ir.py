@@ -6,7 +6,7 @@ its parent, nothing computes: cross references are names.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from mcp_protogen.base.names import ClassName, Constant, Era, FieldName, ModuleName, Stem
 
@@ -286,3 +286,35 @@ class RevisionIR:
     capabilities: tuple[CapabilityIR, ...]
     errors: tuple[ErrorIR, ...]
     meta_keys: tuple[MetaKeyIR, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimIR:
+    """A result that a method of the core may have besides its own, by its `resultType`."""
+
+    method: str
+    result_type: str
+    type: ClassName
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensionIR:
+    """What an extension adds to a revision.
+
+    `ir` has what is its own and nothing else; its types may name those of `core`, the revision
+    without it. `names` are the members that `Mcp-Name` repeats, by method; `settings` is what each
+    role that it binds declares.
+    """
+
+    name: str
+    identifier: str
+    ir: RevisionIR
+    core: RevisionIR
+    claims: tuple[ClaimIR, ...]
+    names: Mapping[str, str]
+    settings: Mapping[Role, Mapping[str, Any]]
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """The roles that it binds."""
+        return tuple(self.settings)

@@ -6,6 +6,7 @@ how files are made nor where they go.
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from mcp_protogen import __version__
@@ -16,6 +17,9 @@ from mcp_protogen.parts import unrecorded
 GENERATOR = f"mcp-gen {__version__}"
 """The name and version of this generator."""
 
+
+PINNED = "pinned"
+"""The source of a schema that is pinned, in a lock."""
 
 RUNTIME_FOLDER = "_runtime"
 """Where a package has its copy of the runtime."""
@@ -53,8 +57,23 @@ class RevisionInputs(NamedTuple):
     era: Era | Literal[""] = ""
 
 
+class ExtensionInputs(NamedTuple):
+    """Digests of the inputs of one extension, as those of a revision.
+
+    `revisions` are those of the package that it is generated for.
+    """
+
+    source: str
+    published: str
+    spec_commit: str | None
+    schema: str
+    patches: str
+    facts: str
+    revisions: tuple[str, ...]
+
+
 class GenerationInputs(NamedTuple):
-    """Everything that a generation depends on, for all its revisions.
+    """Everything that a generation depends on, for all its revisions and extensions.
 
     `options` has only those that change the output, as JSON values.
     """
@@ -65,11 +84,16 @@ class GenerationInputs(NamedTuple):
     templates_digest: str
     options: Mapping[str, Any]
     revisions: Mapping[str, RevisionInputs]
+    extensions: Mapping[str, ExtensionInputs] = MappingProxyType({})
 
     def as_json(self) -> dict[str, Any]:
-        """Return them as the JSON object that a lock has."""
-        revisions = {name: inputs._asdict() for name, inputs in self.revisions.items()}
-        return {**self._asdict(), "revisions": revisions}
+        """Return them as the JSON object that a lock has, without extensions if there are none."""
+        values = self._asdict()
+        values["revisions"] = {name: made._asdict() for name, made in self.revisions.items()}
+        values["extensions"] = {name: made._asdict() for name, made in self.extensions.items()}
+        if not self.extensions:
+            del values["extensions"]
+        return values
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ CONTENTS: Final = (
         frozenset(),
         {
             "core": ("errors", "extensions", "json", "models", "revision", "spec"),
-            "messages": ("jsonrpc", "method_table", "results", "writing"),
+            "messages": ("extended_table", "jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
         (("core.errors", _ERRORS),),
@@ -204,7 +204,11 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"http-server"}),
-        {"http": ("headers", "server", "sse"), "sharing": ("engine", "memory"), **_MARKS},
+        {
+            "http": ("headers", "server", "sse"),
+            "sharing": ("engine", "memory", "memory_tasks"),
+            **_MARKS,
+        },
         (
             ("http.server.app", ("HttpApp", "http_app")),
             ("http.server.cors", ("Cors",)),
@@ -247,6 +251,15 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {"bridge": (), "client": ("listen_stream",)},
         modules=("bridge",),
+    ),
+    Contents(
+        frozenset({"tasks"}),
+        {"rpc": ("tasks",), "sharing": ("engine", "memory_tasks")},
+        (("rpc.tasks.options", ("TaskOptions",)), ("sharing.memory_tasks", ("MemoryTaskStore",))),
+    ),
+    Contents(
+        frozenset({"tasks", "server"}),
+        {"server": ("tasks",)},
     ),
     Contents(
         frozenset({"telemetry"}),

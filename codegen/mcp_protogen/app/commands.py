@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcp_protogen.app.choosing_extensions import ExtensionRequest, with_extensions
 from mcp_protogen.app.selection import (
     installed_runtime,
     parts_of,
@@ -55,7 +56,8 @@ class PackageState(NamedTuple):
     @property
     def unproven(self) -> str:
         """The end of a summary: which revisions were not generated anew and compared."""
-        names = ", ".join(self.task.options.kept)
+        options = self.task.options
+        names = ", ".join((*options.kept, *options.kept_extensions))
         return f"; compared with the lock alone: {names}, from your own schema" if names else ""
 
 
@@ -166,6 +168,8 @@ def prepare(settings: Settings) -> Task:
     parts = parts_of(settings.parts, lock, only=settings.only_parts)
     runtime = installed_runtime(settings.runtime, lock)
     options = options._replace(parts=parts, runtime=runtime)
+    request = ExtensionRequest(settings.extensions, settings.only_extensions)
+    options = with_extensions(options, request, staying, _read)
     if rules is not None:
         options = options._replace(rules=dict.fromkeys(options.schemas, rules))
     return Task(out, lock, staying, options)
@@ -186,8 +190,10 @@ def _templates(settings: Settings) -> Path | None:
 
 
 def _given(source: str | None) -> GivenFile | None:
-    if source is None:
-        return None
+    return None if source is None else _read(source)
+
+
+def _read(source: str) -> GivenFile:
     from mcp_protogen.upstream.upstream import read_source, source_name
 
     return GivenFile(source_name(source), read_source(source))

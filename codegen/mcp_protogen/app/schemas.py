@@ -7,7 +7,9 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.decisions import drafting
 from mcp_protogen.decisions.drafting import Draft
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.inputs.pins import Pin, load_pins
+from mcp_protogen.inputs.pinned_extensions import PinnedExtension, pinned_extensions
+from mcp_protogen.inputs.pins import EXTENSION, REVISION, Pin, extensions_folder, load_pins
+from mcp_protogen.update.adoption import Origin, add
 
 
 def write(revision: str, folder: Path | None = None) -> Report:
@@ -48,6 +50,44 @@ def catalogue() -> Report:
     lines = [f"{r['revision']:<12} {r['sha256'][:12]}  {r['published'] or '':<10}" for r in rows]
     heading = f"{'revision':<12} {'sha256':<12}  published"
     return Report("revisions", Status.FINE, (heading, *map(str.rstrip, lines)), revisions=rows)
+
+
+def pin(
+    revision: str | None, extension: str | None, source: str, origin: Origin, folder: Path | None
+) -> Report:
+    """Pin a revision, or an extension if one is named, to the published schema in `source`."""
+    from mcp_protogen.upstream.upstream import read_source, source_name
+
+    content, place = read_source(source), source_name(source)
+    if extension is None:
+        name, kind = revision or "", REVISION
+    else:
+        name, kind, folder = extension, EXTENSION, extensions_folder(folder)
+    published = add(name, content, origin, place, folder, kind).published
+    row = {kind.noun: name, "sha256": published.sha256, "changed": list(published.changed)}
+    summary = f"{name} is pinned to {published.sha256[:12]}"
+    report = Report("schema add", Status.FINE, summary)
+    return report._replace(**{kind.member: (row,)})
+
+
+def extensions() -> Report:
+    """Return every pinned extension: its identifier, and the revisions that it extends."""
+    rows = tuple(_extension_row(extension) for extension in pinned_extensions())
+    lines = [
+        f"{r['extension']:<12} {r['sha256'][:12]}  {r['published'] or '':<10} "
+        f" {r['identifier'] or 'no facts':<34}  {', '.join(r['extends'])}"
+        for r in rows
+    ]
+    heading = f"{'extension':<12} {'sha256':<12}  {'published':<10}  {'identifier':<34}  extends"
+    said = (heading, *map(str.rstrip, lines)) if rows else ("no extension is pinned",)
+    return Report("extensions", Status.FINE, said, extensions=rows)
+
+
+def _extension_row(extension: PinnedExtension) -> dict[str, Any]:
+    row = _row(extension.name, extension.pin)
+    del row["revision"]
+    identifier, extends = extension.identifier or None, list(extension.revisions)
+    return {"extension": extension.name, "identifier": identifier, "extends": extends, **row}
 
 
 def _row(revision: str, pin: Pin) -> dict[str, Any]:

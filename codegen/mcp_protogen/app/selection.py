@@ -8,17 +8,17 @@ schema is not at hand.
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from mcp_protogen.app.choosing_extensions import unmakeable
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.config import COPY, GenerationOptions, GivenFile
 from mcp_protogen.inputs.pins import Pins
 from mcp_protogen.output.lock import Lock
-from mcp_protogen.package import GenerationInputs, RevisionInputs, newer, runtime_in
+from mcp_protogen.package import PINNED, GenerationInputs, RevisionInputs, newer, runtime_in
 from mcp_protogen.parts import DEFAULT, Selection, parts_named
 
 ALL = "all"
-PINNED = "pinned"
 _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
 
 
@@ -109,14 +109,16 @@ def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:
 def refuse_unmakeable(
     options: GenerationOptions, lock: Lock | None, inputs: GenerationInputs
 ) -> None:
-    """Raise `ProblemError` for revisions of the package that cannot be made or kept.
+    """Raise `ProblemError` for revisions and extensions that cannot be made or kept.
 
     `needs-schema`: one from a user's file that no longer fits the rest of the package.
-    `unknown-revision`: one that an earlier version of the tool had pinned.
+    `unknown-revision`, `unknown-extension`: one that an earlier version of the tool had pinned.
     """
     if lock is None:
         return
-    problems = [] if _same_stubs(lock.inputs, inputs) else [*_outdated(options)]
+    same = _same_stubs(lock.inputs, inputs)
+    problems = [] if same else [*_outdated(options)]
+    problems += unmakeable(options, lock, inputs.revisions, same=same)
     for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
         message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
         hint = f"remove it with --prune, {_WITH_SCHEMA}"

@@ -9,8 +9,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from mcp_protogen.app.choosing_extensions import named_extensions
 from mcp_protogen.app.commands import PackageState, package_state, write
-from mcp_protogen.app.selection import PINNED, pruned
+from mcp_protogen.app.selection import pruned
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.printable import counted, listed
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -19,7 +20,7 @@ from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.output.drift import Cause, DriftKind
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, folders_with_locks, read_lock
-from mcp_protogen.package import newer
+from mcp_protogen.package import PINNED, newer
 
 
 def check(out: Path, flags: Settings) -> Report:
@@ -66,8 +67,13 @@ def _settings(out: Path, flags: Settings) -> Settings:
 
 
 def _with_draft(out: Path, settings: Settings) -> Settings:
-    """Return the settings with the schema of the one revision from a file, if it is there."""
+    """Return the settings with the schemas of extensions from files, if they are there.
+
+    So is that of the one revision from a file.
+    """
     lock = pruned(read_lock(out), settings.only, load_pins())
+    if lock:
+        settings = _with_extension_files(lock, settings)
     drafts = [*_drafts(lock, settings)] if lock and settings.schema is None else []
     # Options name one schema; a package of several is not made anew unless somebody says how.
     return drafts[0] if len(drafts) == 1 else settings
@@ -77,16 +83,35 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
     """Yield settings for each revision from a file whose schema is there and unchanged."""
     pins = load_pins()
     for revision, inputs in lock.inputs.revisions.items():
-        if (
-            inputs.source == PINNED
-            or Path(inputs.source).name != inputs.source  # a URL, or nothing that we wrote
-            or (inputs.rules and not settings.rules)
-        ):
+        if inputs.rules and not settings.rules:  # these are not at hand
             continue
-        file = Path(inputs.source)
-        if file.is_file() and sha256(file.read_bytes()) == inputs.published:
+        if _is_here(inputs.source, inputs.published):
             others = () if revision in pins else settings.listed or ()
             yield settings._replace(revisions=(*others, revision), schema=inputs.source)
+
+
+def _with_extension_files(lock: Lock, settings: Settings) -> Settings:
+    said = named_extensions(settings.extensions or ())
+    found = {
+        name: made.source
+        for name, made in lock.inputs.extensions.items()
+        if said.get(name) is None
+        and (name in said or not settings.only_extensions)
+        and _is_here(made.source, made.published)
+    }
+    if not found:
+        return settings
+    named = {**said, **found}
+    texts = (name if source is None else f"{name}={source}" for name, source in named.items())
+    return settings._replace(extensions=tuple(texts))
+
+
+def _is_here(source: str, published: str) -> bool:
+    """Return whether the file that something was made from is there and unchanged."""
+    if source == PINNED or Path(source).name != source:  # a URL, or nothing that we wrote
+        return False
+    file = Path(source)
+    return file.is_file() and sha256(file.read_bytes()) == published
 
 
 def _compared(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:

@@ -73,6 +73,9 @@ _WRITTEN_BY_TOOLS = re.compile(r"(?!__)[A-Za-z0-9_$ .,:<>\[\]|&~/@#*+-]+")
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
 
 _REVISION = re.compile(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*")
+_EXTENSION = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+EXTENSION_HINT = "use small letters and digits, with single hyphens between them"
+_WORDS = frozenset({"all", "none"})  # which stand for several names, or for no name
 REVISION_HINT = "use letters and digits, with single hyphens or dots between them"
 
 # Names that generated modules import or that typing gives a meaning in annotations.
@@ -190,6 +193,22 @@ def constant(*parts: str) -> Constant:
     if not _IDENTIFIER.fullmatch(name):
         raise UnsafeName("/".join(parts))
     return Constant(name)
+
+
+def extension_module(name: str) -> ModuleName:
+    """Return the folder of an extension in a revision, or raise `UnsafeName`.
+
+    `tasks` → `tasks`, `oauth-client-credentials` → `oauth_client_credentials`
+    """
+    if not is_extension(name):
+        raise UnsafeName(name)
+    return ModuleName(name.replace("-", "_"))
+
+
+def is_extension(name: str) -> bool:
+    """Return whether a text can be the name of an extension on the command line."""
+    taken = name in _KEYWORDS or name in _WORDS
+    return not taken and _EXTENSION.fullmatch(name) is not None
 
 
 def module_name(revision: str) -> ModuleName:

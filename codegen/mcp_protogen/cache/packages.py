@@ -80,6 +80,7 @@ def _name(options: GenerationOptions, inputs: GenerationInputs) -> str:
     return digest(
         {
             "code": digest_files(_CODE, code),
+            "extensions": sorted(options.extensions),
             "inputs": inputs.as_json(),
             "made": options.revisions,
             "python": sys.version,

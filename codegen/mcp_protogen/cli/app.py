@@ -62,6 +62,12 @@ def _complete_part(incomplete: str) -> list[str]:
     return [name for name in (*PARTS, ALL, NONE) if name.startswith(incomplete)]
 
 
+def _complete_extension(incomplete: str) -> list[str]:
+    from mcp_protogen.inputs.pins import load_extension_pins
+
+    return [name for name in (*load_extension_pins(), NONE) if name.startswith(incomplete)]
+
+
 @app.callback(invoke_without_command=True)
 def generate(
     context: typer.Context,
@@ -83,6 +89,15 @@ def generate(
             autocompletion=_complete_part,
         ),
     ] = None,
+    extension: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[=FILE|URL]",
+            help="Extension to generate for the revisions that it extends, or none; with a schema"
+            " to use in place of its pin. Repeat it for others.",
+            autocompletion=_complete_extension,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         # Whether it can be read is seen when it is read, also on a line that is not read by Typer.
@@ -102,7 +117,7 @@ def generate(
         typer.Option("--regenerate", help="With --check: generate anew and compare every byte."),
     ] = False,
     prune: Annotated[
-        bool, typer.Option("--prune", help="Remove revisions, and parts, that are not asked for.")
+        bool, typer.Option("--prune", help="Remove revisions, parts, and extensions not asked for.")
     ] = False,
     schema: Schema = None,
     rules: Annotated[
@@ -130,7 +145,7 @@ def generate(
 ) -> None:
     """Generate a typed Python package from published schemas of the Model Context Protocol.
 
-    A second run with another revision or part adds it to the package; --prune removes the others.
+    A second run with another revision, part or extension adds it; --prune removes the others.
     Options may also be set in [tool.mcp-gen] of pyproject.toml; the command line wins.
     """
     flags = Settings(
@@ -143,6 +158,7 @@ def generate(
         prune=prune,
         runtime=runtime,
         parts=tuple(parts) if parts else None,
+        extensions=tuple(extension) if extension else None,
     )
     modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
     if context.invoked_subcommand is not None:
@@ -167,6 +183,16 @@ def revisions(
     from mcp_protogen.app.schemas import catalogue
 
     finish(catalogue, "revisions", format)
+
+
+@app.command(cls=Command)
+def extensions(
+    format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
+) -> None:
+    """List the extensions that can be generated, and the revisions that each extends."""
+    from mcp_protogen.app.schemas import extensions as catalogue
+
+    finish(catalogue, "extensions", format)
 
 
 @app.command(cls=Command)

@@ -4,11 +4,12 @@ from typing import Annotated
 
 import typer
 
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import finish
 from mcp_protogen.cli.options import SchemaFolder
 from mcp_protogen.cli.usage import Command, Group
 from mcp_protogen.config import Format
-from mcp_protogen.findings.report import Report, Status
+from mcp_protogen.findings.report import Report
 
 schema_app = typer.Typer(
     help="Pin published schemas, verify their snapshots, and draft what people decide about them.",
@@ -21,10 +22,14 @@ _Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
 
 @schema_app.command(cls=Command)
 def add(
-    revision: Annotated[
-        str, typer.Argument(metavar="REV", help="Name of the revision, such as 2025-11-25.")
-    ],
     source: Annotated[str, typer.Option("--from", metavar="FILE|URL", help="Published schema.")],
+    revision: Annotated[
+        str | None, typer.Argument(metavar="REV", help="Name of the revision, such as 2025-11-25.")
+    ] = None,
+    extension: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the extension, if it is one, such as tasks."),
+    ] = None,
     commit: Annotated[
         str | None,
         typer.Option(metavar="SHA", help="Commit of the specification it was published in."),
@@ -36,27 +41,27 @@ def add(
     date: Annotated[
         str | None, typer.Option(metavar="YYYY-MM-DD", help="Day of its publication.")
     ] = None,
+    repository: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="That repository, if it is not the official one."),
+    ] = None,
     note: Annotated[
         str, typer.Option(metavar="TEXT", help="What this publication changed, in a sentence.")
     ] = "",
     folder: SchemaFolder = None,
     form: _Form = Format.TEXT,
 ) -> None:
-    """Pin a revision to a published schema and store its structural snapshot.
+    """Pin a revision or an extension to a published schema and store its structural snapshot.
 
-    If the revision is pinned already, the new publication takes its place; the pin remembers the
-    one before.
+    If it is pinned already, the new publication takes its place; the pin remembers the one before.
     """
-    from mcp_protogen.update.adoption import Origin, add
-    from mcp_protogen.upstream.upstream import read_source, source_name
+    from mcp_protogen.app.schemas import pin
+    from mcp_protogen.update.adoption import Origin
 
     def work() -> Report:
-        origin = Origin(spec_path=spec_path, spec_commit=commit, date=date, note=note)
-        pin = add(revision, read_source(source), origin, source_name(source), folder)
-        digest = pin.published.sha256
-        row = {"revision": revision, "sha256": digest, "changed": list(pin.published.changed)}
-        summary = f"{revision} is pinned to {digest[:12]}"
-        return Report("schema add", Status.FINE, summary, revisions=(row,))
+        _refuse_both(revision, extension)
+        origin = Origin(spec_path, commit, date, note, repository)
+        return pin(revision, extension, source, origin, folder)
 
     finish(work, "schema add", form)
 
@@ -65,7 +70,10 @@ def add(
 def verify(
     revision: Annotated[
         str | None,
-        typer.Argument(metavar="REV", help="The revision to verify; all of them if left out."),
+        typer.Argument(metavar="REV", help="The revision to verify; everything if left out."),
+    ] = None,
+    extension: Annotated[
+        str | None, typer.Option(metavar="NAME", help="An extension to verify in its place.")
     ] = None,
     against: Annotated[
         str | None,
@@ -79,10 +87,18 @@ def verify(
     from mcp_protogen.upstream.upstream import read_source, source_name
 
     def work() -> Report:
+        if extension is not None:
+            _refuse_both(revision, extension)
         given = (source_name(against), read_source(against)) if against else None
-        return verification(revision, given, folder)
+        return verification(revision, given, folder, extension)
 
     finish(work, "schema verify", form)
+
+
+def _refuse_both(revision: str | None, extension: str | None) -> None:
+    if (revision is None) == (extension is None):
+        message = "one of REV and --extension NAME is needed, and not both"
+        raise ProblemError(Problem("conflicting-options", message))
 
 
 @schema_app.command("draft-facts", cls=Command)

@@ -46,10 +46,20 @@ class Form:
 
 
 def forms_of(ir: RevisionIR) -> list[tuple[Form, ...]]:
-    """Return the forms of each method; none if a required member has the name of an option."""
+    """Return the forms of each method.
+
+    There are none if a required member has the name of an option, or if a constant that nobody has
+    to give is all that tells two of them apart.
+    """
     types = {str(type_.name): type_ for type_ in ir.types}
     shared = _shared(ir.methods, types)
-    return [tuple(_forms(method, types, shared)) for method in ir.methods]
+    found = [tuple(_forms(method, types, shared)) for method in ir.methods]
+    return [forms if len({*map(_members, forms)}) == len(forms) else () for forms in found]
+
+
+def _members(form: Form) -> frozenset[tuple[str, str]]:
+    """Return the members of a form, each with how its type is written."""
+    return frozenset((str(one.name), repr(one.type)) for one in (*form.positional, *form.keywords))
 
 
 def is_tool_result(type_: TypeIR | None) -> bool:

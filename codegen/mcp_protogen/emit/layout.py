@@ -12,7 +12,7 @@ from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.emit import formatting, verify, views
 from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
-from mcp_protogen.ir import ROLES, RevisionIR
+from mcp_protogen.ir import ROLES, ExtensionIR, RevisionIR, TypeIR
 from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile
 from mcp_protogen.parts import INSTANCES, OF_REVISIONS, Selection, missing_names
 from mcp_protogen.plans.tables import PairTables
@@ -26,6 +26,16 @@ MODULES: Mapping[str, str] = {
     "methods": "methods.py.jinja",
     "server": "server.py.jinja",
 }
+# The same for an extension.
+EXTENSION_MODULES: Mapping[str, str] = {
+    "__init__": "extension.py.jinja",
+    "capabilities": "extension_capabilities.py.jinja",
+    "client": "extension_client.py.jinja",
+    "methods": "extension_methods.py.jinja",
+    "server": "extension_server.py.jinja",
+}
+EXTENSION_MODELS_TEMPLATE = "extension_models.py.jinja"
+EXTENSIONS_TEMPLATE = "extensions.py.jinja"
 APPS_TEMPLATE = "apps.py.jinja"
 BRIDGE_TEMPLATE = "bridge.py.jinja"
 MODELS_TEMPLATE = "models.py.jinja"
@@ -58,11 +68,46 @@ def models_modules(
     ir: RevisionIR, sources: Collection[ModelsSource], renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the modules of a revision's models, verified against its IR, and their package."""
-    modules = {name: models.name for models in sources for name in models.exported}
-    context = {**views.revision_context(ir), "modules": dict(sorted(modules.items()))}
+    context = {
+        **views.revision_context(ir),
+        "modules": _modules_of(sources),
+        "subject": f"MCP {ir.id}",
+    }
     yield _rendered(f"{models_folder(ir)}/__init__.py", ALL_MODELS_TEMPLATE, context, renderer)
+    yield from _models_modules(models_folder(ir), sources, context, renderer)
+
+
+def extension_models_modules(
+    extension: ExtensionIR,
+    sources: Collection[ModelsSource],
+    core: Mapping[str, tuple[TypeIR, ...]],
+    renderer: Renderer,
+) -> Iterator[Module]:
+    """Yield the modules of an extension's models, and their package.
+
+    It also has those of its revision, by the modules in `core`, that the extension's methods have.
+    """
+    context = {
+        **views.extension_context(extension, core),
+        "modules": _modules_of(sources),
+        "subject": extension.identifier,
+    }
+    folder = f"{extension_folder(extension)}/models"
+    yield _rendered(f"{folder}/__init__.py", EXTENSION_MODELS_TEMPLATE, context, renderer)
+    yield from _models_modules(folder, sources, context, renderer)
+
+
+def _modules_of(sources: Iterable[ModelsSource]) -> Mapping[str, str]:
+    """Return the module of each type, by its name."""
+    modules = {name: models.name for models in sources for name in models.exported}
+    return dict(sorted(modules.items()))
+
+
+def _models_modules(
+    folder: str, sources: Iterable[ModelsSource], context: Mapping[str, Any], renderer: Renderer
+) -> Iterator[Module]:
     for models in sources:
-        path = f"{models_folder(ir)}/{models.name}.py"
+        path = f"{folder}/{models.name}.py"
         source = renderer.render(
             MODELS_TEMPLATE, {**context, "models": models, "exported": models.exported}
         )
@@ -74,6 +119,11 @@ def models_modules(
 def models_folder(ir: RevisionIR) -> str:
     """Return the path of the models of a revision in its package."""
     return f"{ir.module}/models"
+
+
+def extension_folder(extension: ExtensionIR) -> str:
+    """Return the path of an extension in its package."""
+    return f"{extension.ir.module}/ext/{extension.name}"
 
 
 def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:
@@ -96,6 +146,38 @@ def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -
         trees[module] = formatting.parsed(source, path, template)
         yield _module(path, template, source, trees[module], renderer)
     raise_errors(verify.members(trees, {type_.name for type_ in ir.types}, ir.module))
+
+
+def extension_modules(
+    extension: ExtensionIR,
+    core: Mapping[str, tuple[TypeIR, ...]],
+    selection: Selection,
+    renderer: Renderer,
+) -> Iterator[Module]:
+    """Yield the other modules of an extension, proven against the types that it may name."""
+    folder = extension_folder(extension)
+    context = {
+        **views.extension_context(extension, core),
+        "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
+        "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
+    }
+    there = {"__init__", "capabilities", "methods", *context["roles"]}
+    trees: dict[str, ast.Module] = {}
+    for module, template in EXTENSION_MODULES.items():
+        if module in there:
+            path = f"{folder}/{module}.py"
+            source = renderer.render(template, context)
+            trees[module] = formatting.parsed(source, path, template)
+            yield _module(path, template, source, trees[module], renderer)
+    types = {type_.name for type_ in (*extension.ir.types, *extension.core.types)}
+    raise_errors(verify.members(trees, types, folder))
+
+
+def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -> Module:
+    """Return the package of all extensions of one revision."""
+    ir = next(iter(extensions)).ir
+    context = {"revision": ir.id}
+    return _rendered(f"{ir.module}/ext/__init__.py", EXTENSIONS_TEMPLATE, context, renderer)
 
 
 def shared_modules(

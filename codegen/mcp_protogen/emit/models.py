@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from math import inf
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from mcp_protogen.base.graph import Graph, targets_first
@@ -45,6 +46,7 @@ _OF_RUNTIME = frozenset(
     | {"SUPPLIED", "UnknownContent", "WireModel"}
 )
 _RUNTIME = "mcp_protogen.runtime.core.models"
+_NO_MODULES: Mapping[str, tuple[TypeIR, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,22 @@ class ModelsSource:
         return sorted(str(type_.name) for type_ in self.types)
 
 
+Modules = Mapping[str, tuple[TypeIR, ...]]
+
+
 def emit(
-    ir: RevisionIR, templates: Path, runtime: str, modules: Mapping[str, tuple[TypeIR, ...]]
+    ir: RevisionIR, templates: Path, runtime: str, modules: Modules, core: Modules = _NO_MODULES
 ) -> Iterator[ModelsSource]:
-    """Yield Python source for the types of `ir` in `modules`, with imports from `runtime`."""
+    """Yield Python source for the types of `ir` in `modules`, with imports from `runtime`.
+
+    Those of an extension may name the types in `core`, the modules of its revision.
+    """
     names = {module: frozenset(str(one.name) for one in modules[module]) for module in modules}
     beside = [(f".{module}", names[module]) for module in modules]
+    beside += [
+        (f"....models.{module}", frozenset(str(one.name) for one in core[module]))
+        for module in core
+    ]
     offered = [*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME), *beside]
     definitions = _divided(_generate(ir, templates / "models"), ir)
     for module, types in modules.items():
@@ -168,7 +180,7 @@ def _skeleton(ir: RevisionIR) -> Json:
         return rounds[type_.name], inside
 
     definitions = {
-        str(type_.name): _outline(type_, type_.name in circular)
+        str(type_.name): _outline(type_, graph if type_.name in circular else ())
         for type_ in sorted(ir.types, key=rank)
     }
     # The schema itself is not a type; no type has this name.
@@ -184,20 +196,25 @@ def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
     places = {name: place for place, name in enumerate(graph)}
     rounds: dict[str, float] = {}
     for name in targets_first(graph):
-        named = (one for one in graph[name] if name not in circular)
+        named = (one for one in graph[name] if one in places and name not in circular)
         rounds[name] = max((rounds[one] + (places[one] > places[name]) for one in named), default=0)
         if name in circular:
             rounds[name] = inf
     return rounds
 
 
-def _outline(type_: TypeIR, referring: bool) -> Json:
+def _outline(type_: TypeIR, known: Collection[str]) -> Json:
+    """Return a type as the tool reads it, with its references to the types in `known`."""
     if not isinstance(type_, ObjectIR):
-        return _references(recursion.uses(type_) if referring else ())
+        return _references(one for one in recursion.uses(type_) if one in known)
     return {
         "type": "object",
         "properties": {
-            str(field.name): _references(recursion.names_in(field.type)) if referring else True
+            str(field.name): (
+                _references(one for one in recursion.names_in(field.type) if one in known)
+                if known
+                else True
+            )
             for field in type_.fields
         },
         "required": [str(field.name) for field in type_.fields if field.required],

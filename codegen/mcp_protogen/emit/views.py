@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from mcp_protogen.base.names import ClassName, pascal
+from mcp_protogen.derive import recursion
 from mcp_protogen.derive.calls import Form, forms_of, is_needed, is_tool_result
 from mcp_protogen.derive.module_names import (
     CAPABILITIES_MODULE,
@@ -19,6 +21,7 @@ from mcp_protogen.emit.wrapping import Fixed
 from mcp_protogen.ir import (
     Anything,
     ConditionIR,
+    ExtensionIR,
     FieldIR,
     MethodIR,
     ObjectIR,
@@ -26,6 +29,7 @@ from mcp_protogen.ir import (
     RequirementIR,
     RevisionIR,
     Scalar,
+    TypeIR,
 )
 from mcp_protogen.plans.tables import PairTables
 from mcp_protogen.runtime.translation.plans import Direction
@@ -264,6 +268,62 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
             | METHODS_MODULE
         ),
     }
+
+
+def extension_context(
+    extension: ExtensionIR, core: Mapping[str, tuple[TypeIR, ...]]
+) -> dict[str, Any]:
+    """Return everything that the templates of one extension may use.
+
+    `core` are the modules of the models of its revision.
+    """
+    own = extension.ir
+    # A call is spelled by its params, which may be of the revision.
+    context = revision_context(replace(own, types=(*own.types, *extension.core.types)))
+    prefix = pascal(extension.name)
+    classes = {"client": [f"{prefix}Client"], "server": [f"{prefix}Server", f"{prefix}Session"]}
+    found = {role: classes[role] for role in extension.roles}
+    exported = {"EXTENSION", "capabilities", "methods", "models"}
+    return {
+        **context,
+        "extension": extension,
+        "class_name": prefix,
+        "client_asks": any(method.kind != "notification" for method in context["client_calls"]),
+        "server_answers": any(m.kind != "notification" for m in context["server_handles"]),
+        "core_modules": _core_modules(extension, core),
+        "role_classes": found,
+        "exported": sorted(exported),
+        "methods_exported": sorted(
+            {"EXTENSION", "ERRORS", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS"}
+            | {str(one.constant) for one in own.methods}
+            | {str(error.name) for error in own.errors}
+        ),
+        "capabilities_exported": sorted(
+            {"CAPABILITIES", "REQUIREMENTS", *(str(one.constant) for one in own.capabilities)}
+        ),
+        "uses_models": bool(own.methods or extension.claims or any(e.data for e in own.errors)),
+    }
+
+
+def _core_modules(
+    extension: ExtensionIR, core: Mapping[str, tuple[TypeIR, ...]]
+) -> Mapping[str, list[str]]:
+    """Return the types of the revision that calls of the extension name, by module."""
+    named: set[str] = {str(error.data) for error in extension.ir.errors if error.data}
+    types = {str(type_.name): type_ for type_ in extension.ir.types}
+    waiting = [name for method in extension.ir.methods for name in (method.params, *method.results)]
+    seen: set[str] = set()
+    while waiting:
+        name = str(waiting.pop())
+        if name in types and name not in seen:
+            seen.add(name)
+            waiting += [ClassName(one) for one in recursion.uses(types[name])]
+        named.add(name)
+    found = {
+        module: sorted(str(one.name) for one in core[module] if str(one.name) in named)
+        for module in sorted(core)
+    }
+    return {module: names for module, names in found.items() if names}
 
 
 def _imports(

@@ -52,7 +52,8 @@ class Report(NamedTuple):
     """The result of one command.
 
     `summary` is a line, or several; `folder` is the output folder as the user named it; `revisions`
-    holds one JSON object for each revision, in commands about revisions.
+    holds one JSON object for each revision, in commands about revisions; `extensions` one for each
+    extension, in those about extensions.
     """
 
     command: str
@@ -63,6 +64,7 @@ class Report(NamedTuple):
     files: tuple[FileChange, ...] = ()
     revisions: tuple[Mapping[str, Any], ...] = ()
     problems: tuple[Problem, ...] = ()
+    extensions: tuple[Mapping[str, Any], ...] | None = None
 
     @property
     def summary_lines(self) -> tuple[str, ...]:
@@ -90,9 +92,13 @@ def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = 
 
 def as_json(report: Report) -> dict[str, Any]:
     """Return the report as the JSON value that is published."""
+    data = report._asdict()
+    extensions = data.pop("extensions")
+    about = {} if extensions is None else {"extensions": [dict(one) for one in extensions]}
     return {
         "format": FORMAT,
-        **report._asdict(),
+        **data,
+        **about,
         "summary": "\n".join(report.summary_lines),
         "revisions": [dict(revision) for revision in report.revisions],
         "drift": [cause._asdict() for cause in report.drift],

@@ -17,8 +17,21 @@ from mcp_protogen.base.resources import (
     templates_folder,
 )
 from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.inputs.pins import load_pins, pin_of, read_snapshot
-from mcp_protogen.package import GENERATOR, GenerationInputs, RevisionInputs
+from mcp_protogen.inputs.pinned_extensions import pinned_extension
+from mcp_protogen.inputs.pins import (
+    EXTENSION,
+    extensions_folder,
+    load_pins,
+    pin_of,
+    read_snapshot,
+)
+from mcp_protogen.package import (
+    GENERATOR,
+    PINNED,
+    ExtensionInputs,
+    GenerationInputs,
+    RevisionInputs,
+)
 from mcp_protogen.parts import recorded
 
 _CODE = Path(__file__).resolve().parents[1]
@@ -35,6 +48,7 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
     """
     reader = _SchemaFolder(folder or schema_folder())
     generated = {revision: reader.inputs(revision, options) for revision in options.revisions}
+    extensions = {name: reader.extension(name, options) for name in options.extensions}
     return GenerationInputs(
         generator=GENERATOR,
         generator_digest=_code_digest(),
@@ -43,6 +57,7 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
         templates_digest=_templates_digest(options.templates),
         options=_effective_options(options),
         revisions=dict(sorted({**options.kept, **generated}.items())),
+        extensions=dict(sorted({**options.kept_extensions, **extensions}.items())),
     )
 
 
@@ -79,6 +94,30 @@ class _SchemaFolder:
             era=facts["lifecycle"]["era"] if facts is not None else "",
         )
 
+    def extension(self, name: str, options: GenerationOptions) -> ExtensionInputs:
+        """Return the digests of one extension that is generated."""
+        place, pinned = extensions_folder(self._folder), pinned_extension(name, self._folder)
+        given = options.extensions[name]
+        if given is None:
+            published = pinned.pin.published
+            snapshot = read_snapshot(name, place, kind=EXTENSION)
+            made = PINNED, published.sha256, published.spec_commit, snapshot
+        else:
+            made = _given(given)
+        patches, facts = (
+            self._json(EXTENSION.member, name, f"{file}.json") for file in ("patches", "facts")
+        )
+        here = {*options.revisions, *options.kept}
+        return ExtensionInputs(
+            source=made[0],
+            published=made[1],
+            spec_commit=made[2],
+            schema=sha256(made[3]),
+            patches=digest(patches) if patches is not None else "",
+            facts=digest(facts) if facts is not None else "",
+            revisions=tuple(one for one in pinned.revisions if one in here),
+        )
+
     def _facts_and_patches(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
         """Return the facts and patches that apply to a revision: its own, or its basis's."""
         own = self._json(revision, "patches.json")
@@ -103,7 +142,7 @@ class _SchemaFolder:
     def _pinned(self, revision: str) -> tuple[str, str, str | None, bytes]:
         published = pin_of(revision, self._pins).published
         snapshot = read_snapshot(revision, self._folder, self._pins)
-        return "pinned", published.sha256, published.spec_commit, snapshot
+        return PINNED, published.sha256, published.spec_commit, snapshot
 
     def _merged_facts(self, revision: str | None) -> Any:
         if revision is None:

@@ -1,7 +1,8 @@
-"""The published schema of each revision, and the committed snapshot of it.
+"""The published schema of each revision and extension, and the committed snapshot of it.
 
 A pin ties a revision to the bytes of one published file by digests, and remembers earlier
-publications of the same revision, because released files do get corrected. This module reads and
+publications of the same revision, because released files do get corrected. Extensions are pinned in
+the same way, in a folder of their own. This module reads and
 updates the schema folder; it fetches nothing and does not interpret schemas.
 """
 
@@ -20,6 +21,22 @@ from mcp_protogen.base.suggest import did_you_mean
 FORMAT = 1
 _INCOMING = "schema.json.new"
 """A new snapshot, beside the one that it replaces once the pins name it."""
+
+
+class Pinnable(NamedTuple):
+    """A kind of thing that is pinned: its word, and the member of the pins and the code for it.
+
+    `option` is what has to be said before its name on the command line.
+    """
+
+    noun: str
+    member: str
+    unknown: str
+    option: str = ""
+
+
+REVISION = Pinnable("revision", "revisions", "unknown-revision")
+EXTENSION = Pinnable("extension", "extensions", "unknown-extension", "--extension ")
 
 
 class Publication(NamedTuple):
@@ -65,17 +82,32 @@ class Pin(NamedTuple):
 Pins = Mapping[str, Pin]
 
 
-def load_pins(folder: Path | None = None) -> Pins:
+def extensions_folder(folder: Path | None = None) -> Path:
+    """Return the folder of extensions, with their pins, in a schema folder."""
+    return (folder or schema_folder()) / EXTENSION.member
+
+
+def load_extension_pins(folder: Path | None = None) -> Pins:
+    """Return the pins of every extension in a schema folder by name; none without a file of them.
+
+    Raise `ProblemError` (`bad-pins`) if that is not of a known format.
+    """
+    place = extensions_folder(folder)
+    return load_pins(place, EXTENSION) if pins_file(place).exists() else {}
+
+
+def load_pins(folder: Path | None = None, kind: Pinnable = REVISION) -> Pins:
     """Return the pins of every revision in the schema folder, sorted by revision.
 
-    Raise `ProblemError` (`bad-pins`) if the file is missing or not of a known format.
+    `folder` is the one of extensions if these are wanted; so it is in all that follows. Raise
+    `ProblemError` (`bad-pins`) if the file is missing or not of a known format.
     """
     path = pins_file(folder)
     try:
         data = parse_json(path.read_bytes(), path.name)
         if data["format"] != FORMAT:
             raise ValueError(f"format {data['format']} is not {FORMAT}")
-        return {revision: _pin(pin) for revision, pin in sorted(data["revisions"].items())}
+        return {revision: _pin(pin) for revision, pin in sorted(data[kind.member].items())}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise ProblemError(Problem("bad-pins", f"unusable pins: {reason}", str(path))) from error
@@ -91,14 +123,13 @@ def snapshot_file(revision: str, folder: Path | None = None) -> Path:
     return (folder or schema_folder()) / revision / "schema.json"
 
 
-def pin_of(revision: str, pins: Pins) -> Pin:
+def pin_of(revision: str, pins: Pins, kind: Pinnable = REVISION) -> Pin:
     """Return the pin of `revision`; raise `ProblemError` (`unknown-revision`) with a suggestion."""
     if revision in pins:
         return pins[revision]
     hint = did_you_mean(revision, pins)
-    raise ProblemError(
-        Problem("unknown-revision", f"no schema is pinned for revision {revision!r}", hint=hint)
-    )
+    message = f"no schema is pinned for {kind.noun} {revision!r:.80}"
+    raise ProblemError(Problem(kind.unknown, message, hint=hint))
 
 
 def nearest_revision(revision: str, pins: Pins) -> str | None:
@@ -110,32 +141,39 @@ def nearest_revision(revision: str, pins: Pins) -> str | None:
     return max((known for known in pins if known <= revision), default=min(pins, default=None))
 
 
-def read_snapshot(revision: str, folder: Path | None = None, pins: Pins | None = None) -> bytes:
+def read_snapshot(
+    revision: str,
+    folder: Path | None = None,
+    pins: Pins | None = None,
+    kind: Pinnable = REVISION,
+) -> bytes:
     """Return the committed snapshot of a pinned revision, verified against its pin.
 
     `pins` are those that somebody has read before. Raise `ProblemError`: `unknown-revision`,
     `missing-snapshot` or `digest-mismatch`.
     """
     path = snapshot_file(revision, folder)
-    content = _genuine_snapshot(revision, folder, pins or load_pins(folder))
+    content = _genuine_snapshot(revision, folder, pins or load_pins(folder, kind), kind)
     if content is None:  # the pin may have changed in between: read it again
-        content = _genuine_snapshot(revision, folder, load_pins(folder))
+        content = _genuine_snapshot(revision, folder, load_pins(folder, kind), kind)
     if content is not None:
         return content
-    hint = f"restore it, or make it again: mcp-gen schema add {revision} --from FILE"
+    hint = f"restore it, or make it again: mcp-gen schema add {kind.option}{revision} --from FILE"
     try:
         found = sha256(path.read_bytes())
     except OSError as error:
         message = f"the snapshot of {revision} cannot be read: {error.strerror}"
         raise ProblemError(Problem("missing-snapshot", message, str(path), hint=hint)) from error
-    pinned = pin_of(revision, load_pins(folder)).snapshot_sha256
+    pinned = pin_of(revision, load_pins(folder, kind), kind).snapshot_sha256
     message = f"the snapshot of {revision} is {found[:12]}, its pin says {pinned[:12]}"
     raise ProblemError(Problem("digest-mismatch", message, str(path), hint=hint))
 
 
-def _genuine_snapshot(revision: str, folder: Path | None, pins: Pins) -> bytes | None:
+def _genuine_snapshot(
+    revision: str, folder: Path | None, pins: Pins, kind: Pinnable
+) -> bytes | None:
     """Return the snapshot that the pin names, from its place or from the incoming one."""
-    pin = pin_of(revision, pins)
+    pin = pin_of(revision, pins, kind)
     path = snapshot_file(revision, folder)
     for file in (path, path.with_name(_INCOMING)):
         with suppress(OSError):
@@ -146,7 +184,7 @@ def _genuine_snapshot(revision: str, folder: Path | None, pins: Pins) -> bytes |
 
 
 @contextmanager
-def changing(folder: Path | None = None) -> Generator[None, None, None]:
+def changing(folder: Path | None = None, kind: Pinnable = REVISION) -> Generator[None, None, None]:
     """Keep other runs from changing the pins between reading and saving them.
 
     First, finish what a killed run has left. Raise `ProblemError`: `folder-busy`, or `cannot-write`
@@ -160,11 +198,17 @@ def changing(folder: Path | None = None) -> Generator[None, None, None]:
         with writing(target):
             target.mkdir(parents=True, exist_ok=True)
             stack.enter_context(exclusive_lock(target / ".changing"))
-            _settle(target)
+            _settle(target, kind)
         yield
 
 
-def save(revision: str, pin: Pin, snapshot: bytes, folder: Path | None = None) -> None:
+def save(
+    revision: str,
+    pin: Pin,
+    snapshot: bytes,
+    folder: Path | None = None,
+    kind: Pinnable = REVISION,
+) -> None:
     """Store a snapshot and its pin, both or neither, even if the process is killed.
 
     The new snapshot is written beside the old one. Then the pins are replaced in a single step;
@@ -172,23 +216,23 @@ def save(revision: str, pin: Pin, snapshot: bytes, folder: Path | None = None) -
     fails, the next run that changes the pins does it.
     """
     target = folder or schema_folder()
-    pins: dict[str, Pin] = dict(load_pins(target)) if pins_file(target).exists() else {}
+    pins: dict[str, Pin] = dict(load_pins(target, kind)) if pins_file(target).exists() else {}
     pins[revision] = pin
-    revisions = {name: _plain(kept) for name, kept in pins.items()}
-    data = pretty({"format": FORMAT, "revisions": revisions})
+    entries = {name: _plain(kept) for name, kept in pins.items()}
+    data = pretty({"format": FORMAT, kind.member: entries})
     incoming = snapshot_file(revision, target).with_name(_INCOMING)
     with writing(target):
         try:
             replace_files({incoming: snapshot, pins_file(target): data})
         finally:
-            _settle(target)
+            _settle(target, kind)
 
 
-def _settle(folder: Path) -> None:
+def _settle(folder: Path, kind: Pinnable) -> None:
     """Move incoming snapshots to their places if the pins name them, and remove the others."""
     for unfinished in (*folder.glob(".pins.json.*"), *folder.glob(f"*/.{_INCOMING}.*")):
         unfinished.unlink()
-    pins: Pins = load_pins(folder) if pins_file(folder).exists() else {}
+    pins: Pins = load_pins(folder, kind) if pins_file(folder).exists() else {}
     for incoming in folder.glob(f"*/{_INCOMING}"):
         pin = pins.get(incoming.parent.name)
         if pin and sha256(incoming.read_bytes()) == pin.snapshot_sha256:

@@ -8,13 +8,20 @@ can show that a lock was edited.
 from collections.abc import Container, Iterator, Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, parents
-from mcp_protogen.package import GenerationInputs, RevisionInputs, newer, runtime_in
+from mcp_protogen.package import (
+    ExtensionInputs,
+    GenerationInputs,
+    RevisionInputs,
+    newer,
+    runtime_in,
+)
 
 _SHORT = 12
+_Inputs = TypeVar("_Inputs", RevisionInputs, ExtensionInputs)
 
 
 class DriftKind(StrEnum):
@@ -37,6 +44,8 @@ class DriftKind(StrEnum):
     ADDED = "revision-added"
     REMOVED = "revision-removed"
     UNLISTED = "revision-unlisted"
+    EXTENSION_ADDED = "extension-added"
+    EXTENSION_REMOVED = "extension-removed"
 
 
 OF_FILES = frozenset(
@@ -73,6 +82,7 @@ def drift(
     files = lock.files if made is None else made
     return (
         *_revisions(lock.inputs.revisions, inputs.revisions),
+        *_extensions(lock.inputs.extensions, inputs.extensions),
         *_tool(lock.inputs, inputs),
         *_lock(lock, files),
         *_files(files, tree),
@@ -97,25 +107,45 @@ def _revisions(
     for revision in sorted(before.keys() - now.keys()):
         yield Cause(DriftKind.REMOVED, revision, "this revision is in the package, but not pinned")
     for revision in sorted(before.keys() & now.keys()):
-        yield from _revision(revision, before[revision], now[revision])
+        yield from _moves(revision, before[revision], now[revision], _OF_REVISIONS)
 
 
-def _revision(revision: str, was: RevisionInputs, now: RevisionInputs) -> Iterator[Cause]:
+def _extensions(
+    before: Mapping[str, ExtensionInputs], now: Mapping[str, ExtensionInputs]
+) -> Iterator[Cause]:
+    for name in sorted(now.keys() - before.keys()):
+        message = "this extension is asked for, but not in the package"
+        yield Cause(DriftKind.EXTENSION_ADDED, name, message)
+    for name in sorted(before.keys() - now.keys()):
+        why = "it is not asked for, not pinned, or extends none of the revisions that stay"
+        remedy = "name it with the others, or remove it with --prune or mcp-gen sync"
+        message = f"this extension is in the package, but {why}: {remedy}"
+        yield Cause(DriftKind.EXTENSION_REMOVED, name, message)
+    for name in sorted(before.keys() & now.keys()):
+        yield from _moves(name, before[name], now[name], _OF_EXTENSIONS)
+
+
+def _moves(
+    subject: str, was: _Inputs, now: _Inputs, others: tuple[tuple[DriftKind, str, str], ...]
+) -> Iterator[Cause]:
     before, after = (was.source, was.published, was.schema), (now.source, now.published, now.schema)
     if before != after:
         structure = "" if was.schema != now.schema else ", but not in its structure"
         place = f" ({was.source} → {now.source})" if was.source != now.source else ""
         message = f"its published schema changed{structure}{place}"
-        yield _moved(DriftKind.SCHEMA, revision, message, was.published, now.published)
-    for kind, name, message in _OF_REVISIONS:
+        yield _moved(DriftKind.SCHEMA, subject, message, was.published, now.published)
+    for kind, name, message in others:
         earlier, later = getattr(was, name), getattr(now, name)
         if earlier != later:
-            yield _moved(kind, revision, message, earlier, later)
+            yield _moved(kind, subject, message, earlier, later)
 
 
-_OF_REVISIONS = (
+_OF_EXTENSIONS = (
     (DriftKind.FACTS, "facts", "its facts changed"),
     (DriftKind.PATCHES, "patches", "its patches changed"),
+)
+_OF_REVISIONS = (
+    *_OF_EXTENSIONS,
     (DriftKind.DESCRIPTIONS, "descriptions", "its descriptions changed"),
     (DriftKind.RULES, "rules", "its translation rules from the revision before changed"),
 )

@@ -6,18 +6,19 @@ deleted by them.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.names import module_name
+from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.output.tree import NOT_A_FILE
 from mcp_protogen.package import (
     GENERATOR,
+    ExtensionInputs,
     GeneratedFile,
     GenerationInputs,
     Package,
@@ -105,6 +106,10 @@ def _lock(path: Path, data: Any) -> Lock:
         templates_digest=data["templates_digest"],
         options={**data["options"]},
         revisions={_named(name): RevisionInputs(**r) for name, r in data["revisions"].items()},
+        extensions={
+            _named_extension(name): _extension(**made)
+            for name, made in data.get("extensions", {}).items()
+        },
     )
     unrecorded(inputs.options.get("with"))  # raises TypeError for what it does not know
     files = {_inside(path): LockedFile(**entry) for path, entry in data["files"].items()}
@@ -114,6 +119,15 @@ def _lock(path: Path, data: Any) -> Lock:
 def _named(revision: str) -> str:
     module_name(revision)  # raises ValueError for an unsafe name of a folder
     return revision
+
+
+def _named_extension(name: str) -> str:
+    extension_module(name)  # raises ValueError for an unsafe name of a folder
+    return name
+
+
+def _extension(revisions: Iterable[str], **digests: Any) -> ExtensionInputs:
+    return ExtensionInputs(**digests, revisions=tuple(map(_named, revisions)))
 
 
 def _inside(path: str) -> str:

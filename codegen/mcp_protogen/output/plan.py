@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.names import module_name
+from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, lock_file, lock_of
@@ -62,7 +62,7 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     written = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
     unchanged = tuple(p for p in files if p not in written)
     stale = [p for p in locked if p not in files and p not in kept and p in tree.files]
-    fewer = bool(before and {*before.inputs.parts} - {*package.inputs.parts})
+    fewer = bool(before and _optional(before.inputs) - _optional(package.inputs))
     out = _folders(before.inputs).keys() - _folders(package.inputs).keys() if before else set[str]()
     out |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
     removed = tuple(
@@ -85,15 +85,42 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
 
 
 def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
-    """Return the locked files of revisions that `package` lists but did not make."""
+    """Return the locked files of what `package` lists but did not make.
+
+    These are revisions and extensions that were made from files which are not at hand.
+    """
     made = {file.path.partition("/")[0] for file in package.files}
     there = _folders(package.inputs).keys()
     kept = there - made
+    extending = {*_extension_folders(package)}
     return {
         path: entry
         for path, entry in locked.items()
-        if (belongs := _belongs_to(path)) & kept and belongs <= there
+        if ((belongs := _belongs_to(path)) & kept and belongs <= there)
+        or not extending.isdisjoint((path, *parents(path)))
     }
+
+
+def _extension_folders(package: Package) -> Iterator[str]:
+    """Yield the place of each extension in a revision that `package` lists but did not make.
+
+    What all extensions of a revision share is one, too, where none of them was made.
+    """
+    made = {folder for file in package.files for folder in parents(file.path)}
+    for name, inputs in package.inputs.extensions.items():
+        for revision in inputs.revisions:
+            every = f"{module_name(revision)}/ext"
+            folder = f"{every}/{extension_module(name)}"
+            if folder not in made:
+                yield folder
+            if every not in made:
+                yield f"{every}/__init__.py"
+
+
+def _optional(inputs: GenerationInputs) -> set[tuple[str, str]]:
+    """Return the parts and the extensions of a package."""
+    parts = {("part", name) for name in inputs.parts}
+    return parts | {("extension", name) for name in inputs.extensions}
 
 
 def _believed(before: Lock, after: Lock) -> dict[str, LockedFile]:

@@ -9,18 +9,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
-from mcp_protogen.base.names import REVISION_HINT, is_revision
+from mcp_protogen.base.names import EXTENSION_HINT, REVISION_HINT, is_extension, is_revision
 from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.findings.report import Report, Status
 from mcp_protogen.inputs import metacheck
 from mcp_protogen.inputs.pins import (
+    EXTENSION,
+    REVISION,
     Pin,
+    Pinnable,
     Publication,
     changing,
+    extensions_folder,
     load_pins,
     pin_of,
     pins_file,
@@ -29,7 +32,8 @@ from mcp_protogen.inputs.pins import (
 )
 from mcp_protogen.inputs.snapshot import dialect_of, differences, snapshot_of
 
-REPOSITORY = "https://github.com/modelcontextprotocol/modelcontextprotocol"
+_OWNER = "https://github.com/modelcontextprotocol"
+REPOSITORY = f"{_OWNER}/modelcontextprotocol"
 _SHOWN = 20
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 
@@ -38,8 +42,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 class Origin:
     """The origin of published bytes, as far as it is known; `date` is written YYYY-MM-DD.
 
-    `repository` is for a revision that is pinned for the first time; the default is the official
-    one.
+    `repository` is for what is pinned for the first time; the default is the official one.
     """
 
     spec_path: str | None = None
@@ -51,88 +54,126 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of verifying one revision; without `problems`, all is well."""
+    """The result of verifying one revision or extension; without `problems`, all is well."""
 
-    revision: str
+    name: str
     message: str
     problems: tuple[Problem, ...] = ()
 
 
 def add(
-    revision: str, content: bytes, origin: Origin, place: str, folder: Path | None = None
+    revision: str,
+    content: bytes,
+    origin: Origin,
+    place: str,
+    folder: Path | None = None,
+    kind: Pinnable = REVISION,
 ) -> Pin:
     """Pin `revision` to published bytes, store their snapshot, and return the new pin.
 
-    Another publication that was pinned so far becomes history. Raise `ProblemError` if the bytes
-    are not a valid schema or the name cannot be that of a revision.
+    For an extension, `folder` is that of extensions. Another publication that was pinned so far
+    becomes history. Raise `ProblemError` if the bytes are not a valid schema or the name cannot be
+    that of a revision or extension.
     """
-    raise_errors((*unsafe(revision), *_unreadable_origin(origin)))
+    raise_errors((*unsafe(revision, kind), *_unreadable_origin(origin)))
     published = parse_json(content, place)
     structure = snapshot_of(published, place)
     metacheck.check(structure, place)
-    with changing(folder):
-        before = load_pins(folder).get(revision) if pins_file(folder).exists() else None
+    with changing(folder, kind):
+        before = load_pins(folder, kind).get(revision) if pins_file(folder).exists() else None
         if before is None:
-            pin = _first_pin(revision, published, sha256(content), origin)
+            here = Publication(sha256(content), origin.spec_commit, origin.date, (), origin.note)
+            repository, path = _usual_place(revision, place, kind)
+            pin = Pin(
+                repository=origin.repository or repository,
+                spec_path=origin.spec_path or path,
+                dialect=dialect_of(published),
+                snapshot_sha256="",
+                published=here,
+            )
         else:
             digest = sha256(content)
             again = digest == before.published.sha256
-            changed = before.published.changed if again else _changed(revision, structure, folder)
+            changed = before.published.changed
+            if not again:
+                last = parse_json(read_snapshot(revision, folder, kind=kind), revision)
+                changed = tuple(differences(last, structure))
             publication = _next(before, digest, origin, changed)
             pin = before.superseded_by(publication, "", dialect_of(published))
             pin = pin._replace(spec_path=origin.spec_path or pin.spec_path)
         snapshot = pretty(structure)
         pin = pin._replace(snapshot_sha256=sha256(snapshot))
-        save(revision, pin, snapshot, folder)
+        save(revision, pin, snapshot, folder, kind)
     return pin
 
 
-def _first_pin(revision: str, published: Any, digest: str, origin: Origin) -> Pin:
-    return Pin(
-        repository=origin.repository or REPOSITORY,
-        spec_path=origin.spec_path or f"schema/{revision}/schema.json",
-        dialect=dialect_of(published),
-        snapshot_sha256="",
-        published=Publication(digest, origin.spec_commit, origin.date, (), origin.note),
-    )
+def _usual_place(name: str, place: str, kind: Pinnable) -> tuple[str, str]:
+    """Return the repository of a published file and its path there, where nobody has said it."""
+    if kind is EXTENSION:
+        # Each official extension has a repository, and each of these another layout.
+        return f"{_OWNER}/ext-{name}", place
+    return REPOSITORY, f"schema/{name}/schema.json"
 
 
 def verification(
-    revision: str | None, against: tuple[str, bytes] | None, folder: Path | None = None
+    revision: str | None,
+    against: tuple[str, bytes] | None,
+    folder: Path | None = None,
+    extension: str | None = None,
 ) -> Report:
-    """Return a report on the snapshot of one revision, or of all of them.
+    """Return a report on the snapshot of one revision or extension, or of all of them.
 
-    `against` has the name and the bytes of a published file, and the one revision is verified
-    against it. Raise `ProblemError` for wrong use, an unknown revision, or bytes that are not a
-    schema.
+    `against` has the name and the bytes of a published file, and the one is verified against it.
+    Raise `ProblemError` for wrong use, an unknown name, or bytes that are not a schema.
     """
-    if against and revision is None:
+    if against and revision is None and extension is None:
         message = "a published schema stands for exactly one revision"
         hint = "name that revision"
         raise ProblemError(Problem("ambiguous-schema", message, against[0], hint=hint))
-    names = load_pins(folder) if revision is None else (revision,)
-    verifications = [verify(name, against, folder) for name in names]
-    problems = tuple(problem for verification in verifications for problem in verification.problems)
+    revisions = _verified(revision, extension, against, folder)
+    extensions = _verified(extension, revision, against, extensions_folder(folder), EXTENSION)
+    every = (*revisions, *extensions)
+    problems = tuple(problem for verification in every for problem in verification.problems)
     return Report(
         "schema verify",
         Status.DIFFERS if problems else Status.FINE,
-        tuple(f"{verification.revision}: {verification.message}" for verification in verifications),
-        revisions=tuple({"revision": v.revision, "genuine": not v.problems} for v in verifications),
+        tuple(f"{verification.name}: {verification.message}" for verification in every),
+        revisions=tuple({"revision": v.name, "genuine": not v.problems} for v in revisions),
         problems=problems,
+        extensions=tuple({"extension": v.name, "genuine": not v.problems} for v in extensions)
+        or None,
     )
 
 
+def _verified(
+    name: str | None,
+    other: str | None,
+    against: tuple[str, bytes] | None,
+    folder: Path | None,
+    kind: Pinnable = REVISION,
+) -> tuple[Verification, ...]:
+    """Return the verification of one name, or of all unless something else is named."""
+    if name is not None:
+        return (verify(name, against, folder, kind),)
+    if other is not None or (kind is EXTENSION and not pins_file(folder).exists()):
+        return ()
+    return tuple(verify(one, None, folder, kind) for one in load_pins(folder, kind))
+
+
 def verify(
-    revision: str, against: tuple[str, bytes] | None, folder: Path | None = None
+    revision: str,
+    against: tuple[str, bytes] | None,
+    folder: Path | None = None,
+    kind: Pinnable = REVISION,
 ) -> Verification:
     """Verify the snapshot of `revision`: with its pin alone, or with a published file as well.
 
     Raise `ProblemError` for a revision that is not pinned and for bytes that are not a schema.
     """
-    pins = load_pins(folder)
-    pin = pin_of(revision, pins)
+    pins = load_pins(folder, kind)
+    pin = pin_of(revision, pins, kind)
     try:
-        snapshot = read_snapshot(revision, folder)
+        snapshot = read_snapshot(revision, folder, kind=kind)
     except ProblemError as error:
         return Verification(revision, "the snapshot is not the pinned one", error.problems)
     if against is None:
@@ -181,14 +222,13 @@ def _next(before: Pin, digest: str, origin: Origin, changed: tuple[str, ...]) ->
     )
 
 
-def _changed(revision: str, structure: Any, folder: Path | None) -> tuple[str, ...]:
-    return tuple(differences(parse_json(read_snapshot(revision, folder), revision), structure))
-
-
-def unsafe(revision: str) -> Iterator[Problem]:
-    """Yield a problem if a text cannot be the name of a revision."""
-    if not is_revision(revision):
-        message = f"{revision!r} cannot be the name of a revision"
+def unsafe(name: str, kind: Pinnable = REVISION) -> Iterator[Problem]:
+    """Yield a problem if a text cannot be the name of a revision, or an extension."""
+    if kind is EXTENSION and not is_extension(name):
+        message = f"{name!r:.80} cannot be the name of an extension"
+        yield Problem("unsafe-name", message, hint=EXTENSION_HINT)
+    if kind is REVISION and not is_revision(name):
+        message = f"{name!r} cannot be the name of a revision"
         yield Problem("unsafe-name", message, hint=REVISION_HINT)
 
 

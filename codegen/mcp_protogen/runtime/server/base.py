@@ -69,6 +69,12 @@ class ServerRuntime(HandlerSet):
         """Return what makes tasks of requests of clients of a revision, if anything may be one."""
         return None
 
+    def begin_tasks(self, state: Any) -> None:
+        """Begin to run the tasks of an application, if there may be any; raise `TypeError`.
+
+        `state` is what its connections share.
+        """
+
     async def task_mode(self, params: Mapping[str, Any], session: "SessionBase") -> TaskMode | None:
         """Return how the tool that a call names becomes a task; None if the session has no such.
 

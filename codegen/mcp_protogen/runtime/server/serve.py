@@ -79,6 +79,8 @@ async def serve_views(
         begun(router)
     state.network = getattr(transport, "network", None)
     async with entered(views.handlers):
+        for server in views.handlers:
+            server.__mcp_runtime__.begin_tasks(state)
         writer = asyncio.create_task(queue.run())
         try:
             await _read(router, transport, writer)

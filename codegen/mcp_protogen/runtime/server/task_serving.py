@@ -64,6 +64,10 @@ class TaskRequests(Protocol):
 class Runner(Protocol):
     """What runs the tasks of one application."""
 
+    def sweep(self) -> None:
+        """Look from time to time for tasks whose workers are gone."""
+        ...
+
     async def close(self, within: float, /) -> None: ...
 
 
@@ -72,6 +76,8 @@ class TaskHost:
 
     def __init__(self) -> None:
         self.runner: Runner | None = None
+        self.shared_store: Callable[[], object] | None = None
+        """Returns what workers share to keep tasks, if they share anything."""
 
     async def close(self, within: float) -> None:
         """End all tasks that run: by themselves for `within` seconds, then at once."""

@@ -36,7 +36,7 @@ from .mounts import (
 )
 from .remote_mounts import RemoteMount
 from .revision_models import LISTS, revision_models
-from .task_options import TASK_METHODS, new_task_requests
+from .task_options import TASK_METHODS, tasks_module
 from .threads import Threads
 from .visibility import Selection, Switches, Visibility
 
@@ -461,7 +461,12 @@ class ToolkitRuntime(ServerRuntime):
     def task_requests(self, table: MethodTable) -> TaskRequests | None:
         if not self.has_tasks():
             return None
-        return new_task_requests(self, table)
+        made: TaskRequests = tasks_module(self.owner, "requests").Requests(self, table)
+        return made
+
+    def begin_tasks(self, state: Any) -> None:
+        if self.has_tasks():
+            tasks_module(self.owner, "hosting").begin(state)
 
     async def task_mode(self, params: Mapping[str, Any], session: SessionBase) -> TaskMode | None:
         for kind, key in named_in(_CALL, params):

@@ -5,13 +5,13 @@ That is a part of its own, which a package may be without: it is imported when a
 
 from collections.abc import Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any, Final
 
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared
-from ..messages.method_table import MethodTable
-from ..server.base import ServerRuntime, package_of
-from ..server.task_serving import NO_TASK, TaskMode, TaskRequests
+from ..server.base import package_of
+from ..server.task_serving import NO_TASK, TaskMode
 
 TASK_METHODS: Final = frozenset(
     {"tasks/cancel", "tasks/get", "tasks/list", "tasks/result", "tasks/update"}
@@ -19,7 +19,6 @@ TASK_METHODS: Final = frozenset(
 """The methods of both forms."""
 
 _CHOICES: Final = (False, True, "required", "deferred")
-_REQUESTS: Final = "server.tasks.requests"
 
 
 def task_mode(options: Mapping[str, Any], where: str) -> TaskMode:
@@ -41,11 +40,8 @@ def task_support(mode: TaskMode) -> JSONObject | None:
     return {"taskSupport": "required" if mode.choice == "required" else "optional"}
 
 
-def new_task_requests(runtime: ServerRuntime, table: MethodTable) -> TaskRequests:
-    """Return what makes tasks of requests; raise `ImportError` in a package without tasks."""
-    package = import_module(package_of(type(runtime.owner)))
+def tasks_module(owner: object, name: str) -> ModuleType:
+    """Return a module of what runs tasks; raise `ImportError` in a package without them."""
     # Where the package was made without the part, this says so.
-    _ = package.TaskOptions
-    above = __name__.rpartition(".toolkit.")[0]
-    made: TaskRequests = import_module(f"{above}.{_REQUESTS}").Requests(runtime, table)
-    return made
+    _ = import_module(package_of(type(owner))).TaskOptions
+    return import_module(f"{__name__.rpartition('.toolkit.')[0]}.server.tasks.{name}")

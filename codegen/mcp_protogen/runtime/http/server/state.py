@@ -103,6 +103,8 @@ class HttpState(HttpServers):
     async def begin(self) -> None:
         """Connect to what is shared with other workers; without `shared`, this does nothing."""
         await self.peers.begin()
+        for server in self.views.handlers:
+            server.__mcp_runtime__.begin_tasks(self.shared)
         if self.relay is not None:
             if self.offer.stateless and not self.options.state_keys:
                 _log.warning(

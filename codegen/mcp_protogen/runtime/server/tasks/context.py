@@ -187,8 +187,8 @@ class TaskContext(RequestContext):
         return answered
 
     async def _ask(self, spec: RequestSpec[P, R], params: P | None) -> R:
-        declared = {"client": self.peer_declared(), "server": {}}
-        capabilities.check(spec, "server", params, declared)
+        declared = self.peer_declared()
+        capabilities.check(spec, "server", params, {"client": declared, "server": {}})
         answer = await self._answer_to(self._question(spec, params))
         return self.spoken.read_response(spec, answer)
 

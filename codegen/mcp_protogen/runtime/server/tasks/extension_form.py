@@ -4,7 +4,8 @@ The extension is `io.modelcontextprotocol/tasks` (ext-tasks, tasks.md).
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeVar
+from contextlib import suppress
+from typing import Any, Final
 
 from ...core.errors import InvalidParams
 from ...core.json import JSONObject
@@ -16,8 +17,6 @@ from ..base import SessionBase
 from ..rounds import read_answer
 from .access import board_of, known_task
 from .wire_values import iso, milliseconds
-
-ModelT = TypeVar("ModelT")
 
 _GET: Final = "tasks/get"
 _UPDATE: Final = "tasks/update"
@@ -82,10 +81,9 @@ async def update(session: SessionBase, params: Any) -> Any:
     if faults:
         raise InvalidParams("Invalid answers", faults)
     board = board_of(session)
-    try:
+    # Its questions are gone with a task that has ended.
+    with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.answered(one, answers, board.clock()))
-    except TaskEnded:
-        pass  # its questions are gone with it
     return _result(session, _UPDATE, {})
 
 
@@ -95,10 +93,8 @@ async def cancel(session: SessionBase, params: Any) -> Any:
     Raise `InvalidParams` for an unknown task ("Task Cancellation").
     """
     task, board = await known_task(session, "extension"), board_of(session)
-    try:
+    with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.cancel_asked(one, board.clock()))
-    except TaskEnded:
-        pass  # which is what was wanted
     return _result(session, _CANCEL, {})
 
 

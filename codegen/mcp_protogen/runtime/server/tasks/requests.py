@@ -9,7 +9,6 @@ from asyncio import (
     CancelledError,
     Future,
     create_task,
-    current_task,
     get_running_loop,
     wait,
 )
@@ -19,9 +18,9 @@ from typing import Any, Final
 
 from ...connection import Written
 from ...core.connection_errors import MissingClientCapability
-from ...core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, LocalError, McpError
+from ...core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
 from ...core.extensions import EXTENSIONS
-from ...core.json import is_object, json_text, read_json
+from ...core.json import JSONObject, is_object, json_text
 from ...messages.envelope import client_capabilities
 from ...messages.method_table import MethodTable, Request
 from ...rpc.jobs import Job
@@ -30,14 +29,14 @@ from ...rpc.tasks.task import Form, Task
 from ..base import ServerRuntime
 from ..connection import ServerConnection
 from ..context import RequestContext
-from ..serve import entered
 from ..strategies import in_tasks
 from ..task_serving import TaskMode
 from . import core_form, extension_form
-from .access import runner_of
 from .context import TaskConnection, TaskReply
+from .hosting import begin
 from .notifications import FollowedTask, followed
 from .outcome import Outcome
+from .working import answered, outcome_of
 
 _CALL: Final = "tools/call"
 _CREATED: Final = {"core": core_form.created, "extension": extension_form.created}
@@ -67,7 +66,7 @@ class Requests:
 
     def __init__(self, runtime: ServerRuntime, table: MethodTable) -> None:
         self._runtime = runtime
-        self._form = form_of(table.wire)
+        self._form: Form | None = form_of(table.wire)
         self._identifier = _identifier(table.wire)
         handled = runtime.handled(table.revision)
         handlers = _NONE if self._form is None else _HANDLERS[self._form]
@@ -76,6 +75,7 @@ class Requests:
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         """Return the result of any request, which may be a task in its place."""
         request = job.request
+        form: Form | None = self._form
         if request.spec.method != _CALL:
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
@@ -83,10 +83,10 @@ class Requests:
         wanted = self._is_wanted(request)
         if mode is not None:
             self._check(mode, wanted, request)
-        if mode is None or not mode.choice or not wanted or self._form is None:
+        if mode is None or not mode.choice or not wanted or form is None:
             return await connection.answer_to(job)
-        call = TaskCall(connection, context, request, self._form, mode)
-        if mode.choice == "deferred" and self._form == "extension":
+        call = TaskCall(connection, context, request, form, mode)
+        if mode.choice == "deferred" and form == "extension":
             return await call.begin(job)
         return written(await call.start())
 
@@ -120,7 +120,7 @@ class Requests:
         if wanted or mode.choice != "required":
             return
         if self._form == "extension":
-            needed = {EXTENSIONS: {self._identifier: {}}}
+            needed: JSONObject = {EXTENSIONS: {self._identifier: {}}}
             raise MissingClientCapability(f"{name} can only be run as a task", needed)
         why = "" if self._form == "core" else ", which is not possible in this revision"
         raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
@@ -142,7 +142,7 @@ class TaskCall:
         form: Form,
         mode: TaskMode,
     ) -> None:
-        self._runner = runner_of(origin.state)
+        self._runner = begin(origin.state)
         self._origin = context
         self._request = request
         self._form: Form = form
@@ -188,8 +188,7 @@ class TaskCall:
 
     async def _work(self, task: Task) -> Outcome:
         self._context.began(task)
-        working = answered(self._connection, self._job)
-        return await outcome_of(self._connection, self._job, working)
+        return await outcome_of(self._connection, self._job)
 
     # A request that becomes a task when its handler says so.
 
@@ -220,36 +219,3 @@ class TaskCall:
                 await wait([handling])
             raise
         return written(became.result()) if became.done() else handling.result()
-
-
-async def answered(connection: TaskConnection, job: Job) -> Any:
-    """Return the result of a request on a connection of its own, which ends with it."""
-    try:
-        # The session may end before, and with it the lifespan of a server of its own.
-        async with entered([connection.server]):
-            return await connection.answer_to(job)
-    finally:
-        connection.unregister()
-
-
-async def outcome_of(connection: TaskConnection, job: Job, working: Awaitable[Any]) -> Outcome:
-    """Return what comes of a request, as on the wire."""
-    request, wire, jobs = job.request, connection.endpoint.connection, connection.endpoint.jobs
-    method = request.spec.method
-    try:
-        result = await working
-    except (Exception, CancelledError) as raised:
-        running = current_task()
-        if isinstance(raised, CancelledError) and (running is None or running.cancelling()):
-            raise
-        error = jobs.error_of_handler(raised, method)
-    else:
-        try:
-            data = wire.answer(request, result)
-            assert data is not None
-            return Outcome(result=read_json(data)["result"])
-        except LocalError as unsent:
-            error = jobs.error_of_result(unsent, method)
-    data = wire.reject(request.id, error, method)
-    assert data is not None
-    return Outcome(error=read_json(data)["error"])

@@ -1,11 +1,11 @@
 """What runs the tasks of one application: it outlives the connections that asked for them.
 
 Each task is kept before its work begins, so that whoever hears of it finds it. While the work runs,
-its worker says from time to time that it is still there, and watches for somebody who wants it to
-end.
+its worker holds it, and ends the work when somebody wants that. Tasks whose workers are gone are
+run again if they may be; else they have failed.
 """
 
-from asyncio import CancelledError, create_task, current_task, sleep, wait
+from asyncio import FIRST_COMPLETED, CancelledError, create_task, current_task, sleep, wait
 from asyncio import Task as Running
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -16,7 +16,8 @@ from typing import Final, TypeAlias
 from ...core.tasks import Tasks
 from ...rpc.tasks import lifecycle
 from ...rpc.tasks.board import TaskBoard, UnknownTask
-from ...rpc.tasks.lifecycle import TaskEnded, has_ended
+from ...rpc.tasks.holding import Holding, LeaseLost
+from ...rpc.tasks.lifecycle import TaskEnded
 from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
 from .outcome import Outcome
@@ -26,114 +27,113 @@ Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
 
 _log: Final = getLogger(__name__)
 
-# So that one that is late, or lost, does no harm.
-_BEATS: Final = 3
+_SHUT_DOWN: Final = Outcome.failure("The server was shut down before the task ended")
+_GONE: Final = Outcome.failure("The worker that ran the task is gone")
+
+# How long a handler may take to be cancelled when its worker is shut down, in seconds.
+_GRACE: Final = 1.0
 
 
 class TaskRunner:
-    """Runs the tasks of one application in one worker."""
+    """Runs the tasks of one application in one worker.
 
-    def __init__(self, board: TaskBoard, tasks: Tasks) -> None:
+    `again` returns the work of a task that another worker has begun.
+    """
+
+    def __init__(self, board: TaskBoard, tasks: Tasks, again: Work) -> None:
         self.board: Final = board
         self.worker: Final = token_urlsafe(9)
         """The name of this worker, which no other one has."""
         self._tasks = tasks
-        self._running: dict[Running[None], str] = {}
-        self._closing = False
+        self._again = again
+        self._running = set[Running[None]]()
+        self._sweeping: Running[None] | None = None
 
     async def start(self, task: Task, work: Work) -> Task:
         """Keep a new task, and begin to work on it; raise `TooManyTasks`."""
-        task = await self.board.create(lifecycle.held(task, self.worker, self._due()))
-        self.run(task, work)
-        return task
+        created = await self.board.create(task)
+        self._begin(created, work)
+        return created
 
-    def run(self, task: Task, work: Work) -> None:
-        """Work on a task that this worker holds."""
+    def _begin(self, task: Task, work: Work) -> None:
         running = self._tasks.start(self._run(task, work))
-        self._running[running] = task.id
-        running.add_done_callback(lambda done: self._running.pop(done, None))
-
-    def _due(self) -> float:
-        return self.board.clock() + self.board.options.lease
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
 
     async def _run(self, task: Task, work: Work) -> None:
-        working = create_task(_outcome(work, task))
-        beside = [create_task(self._hold(task)), create_task(self._watch(task, working))]
+        with suppress(TaskEnded, UnknownTask):
+            async with self.board.holding(task.id, self.worker) as holding:
+                await self._work(holding, work)
+
+    async def _work(self, holding: Holding, work: Work) -> None:
+        working = create_task(_outcome(work, holding.task))
+        over = create_task(holding.over.wait())
         try:
-            await wait([working])
+            await wait([working, over], return_when=FIRST_COMPLETED)
+            if not working.done():
+                working.cancel()
+                await wait([working])
         except CancelledError:
             # This worker is shut down.
             working.cancel()
-            await wait([working])
-            if working.cancelled():
-                await self._let_go(task)
+            await wait([working], timeout=_GRACE)
+            if not working.done() or working.cancelled():
+                await self._let_go(holding)
                 raise
         finally:
-            for one in beside:
-                one.cancel()
-        if working.cancelled():
-            await self._end(task, None)
-        else:
-            await self._end(task, working.result())
+            over.cancel()
+        await self._end(holding, None if working.cancelled() else working.result())
 
-    async def _end(self, task: Task, outcome: Outcome | None) -> None:
+    async def _end(self, holding: Holding, outcome: Outcome | None) -> None:
         """Take the last step of a task; without an outcome, its work was cancelled."""
         now = self.board.clock()
 
         def step(task: Task) -> Task:
             return lifecycle.cancelled(task, now) if outcome is None else outcome.of(task, now)
 
-        await self._change(task, step)
-
-    async def _let_go(self, task: Task) -> None:
-        """Leave a task to other workers, if it may be run again; else it has failed."""
-        now = self.board.clock()
-
-        def step(task: Task) -> Task:
-            if task.cancel_asked:
-                return lifecycle.cancelled(task, now)
-            if task.again:
-                return lifecycle.held(task, None, now)
-            return Outcome.failure("The server was shut down before the task ended").of(task, now)
-
-        await self._change(task, step)
-
-    async def _change(self, task: Task, step: Callable[[Task], Task]) -> None:
-        # Somebody else may have ended it, and it may have lapsed.
-        with suppress(TaskEnded, UnknownTask):
+        # Somebody else may have ended it, or may run it by now.
+        with suppress(TaskEnded, UnknownTask, LeaseLost):
             try:
-                await self.board.change(task.id, step)
+                await holding.change(step)
             except EngineUnavailable as error:
                 _log.error("the end of a task was not kept: %s", error)
 
-    async def _hold(self, task: Task) -> None:
-        """Say from time to time that this worker is still there."""
-        while True:
-            await sleep(self.board.options.lease / _BEATS)
-            try:
-                await self.board.change(
-                    task.id, lambda task: lifecycle.held(task, self.worker, self._due())
-                )
-            except EngineUnavailable as error:
-                _log.warning("a worker cannot say that it works on a task: %s", error)
-            except (TaskEnded, UnknownTask):
-                return
+    async def _let_go(self, holding: Holding) -> None:
+        """Leave a task to other workers, if it may be run again; else it has failed."""
+        if holding.task.cancel_asked:
+            await self._end(holding, None)
+        elif not holding.task.again:
+            await self._end(holding, _SHUT_DOWN)
 
-    async def _watch(self, task: Task, working: Running[Outcome]) -> None:
-        """End the work of a task when somebody wants that, or the task is not there any more."""
-        while not (task.cancel_asked or has_ended(task)):
+    # What other workers have left behind.
+
+    def sweep(self) -> None:
+        """Look from time to time for tasks whose workers are gone."""
+        if self._sweeping is None:
+            self._sweeping = self._tasks.start(self._sweep())
+
+    async def _sweep(self) -> None:
+        while True:
             try:
-                task = await self.board.changed(task)
-            except UnknownTask:
-                break
+                async for task in self.board.orphans():
+                    await self.adopt(task)
             except EngineUnavailable as error:
-                _log.warning("a worker does not hear of changes of a task: %s", error)
-                await sleep(1)
-        working.cancel()
+                _log.warning("nobody looks after tasks whose workers are gone: %s", error)
+            await sleep(self.board.options.lease / 2)
+
+    async def adopt(self, task: Task) -> None:
+        """Run a task again whose worker is gone, or end it."""
+        if task.again and not task.cancel_asked:
+            self._begin(task, self._again)
+            return
+        with suppress(TaskEnded, UnknownTask):
+            async with self.board.holding(task.id, self.worker) as holding:
+                await self._end(holding, None if task.cancel_asked else _GONE)
 
     async def close(self, within: float) -> None:
         """Wait for `within` seconds until all work has ended, then end it."""
-        self._closing = True
+        if self._sweeping is not None:
+            self._sweeping.cancel()
         running = list(self._running)
         if running:
             _, left = await wait(running, timeout=within)

@@ -45,7 +45,7 @@ class HttpServers:
         """Whether a session may have a server of its own."""
         self.http = http
         self.options = options
-        views = self._new_views()
+        self.views = views = self._new_views()
         self.offer = views.offer
         self.tasks = Tasks()
         worker = f"s{token_urlsafe(6)}"
@@ -55,6 +55,7 @@ class HttpServers:
         self.shared.network = OVER_HTTP
         self.relay: ChangeRelay | None = None
         if http.shared is not None:
+            self.shared.task_host.shared_store = lambda: self.peers.engine.tasks
             self.relay = self.shared.relay = ChangeRelay(self.peers, http.shared.engine, self.tasks)
         # Without a stateless revision, there may be nothing outside of sessions.
         alone = not self.per_session or views.offer.stateless or not http.sessions

@@ -1,0 +1,138 @@
+"""The choice of the extensions that a run generates, and of their inputs.
+
+It follows the choice of revisions: a package keeps the extensions that it has, unless somebody says
+which ones are to stay; pinned ones are generated anew, and one that came from a user's file is kept
+as it is where that file is not named again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from mcp_protogen.base.names import EXTENSION_HINT, is_extension
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.inputs.pinned_extensions import PinnedExtension, pinned_extensions
+from mcp_protogen.output.lock import Lock
+from mcp_protogen.package import PINNED, ExtensionInputs
+from mcp_protogen.parts import NONE
+
+_Read = Callable[[str], GivenFile]
+
+
+class ExtensionRequest(NamedTuple):
+    """What a run says of extensions; `only` if the package is to have no others.
+
+    `said` is None if it says nothing; else names, each with a file or URL if there is one.
+    """
+
+    said: tuple[str, ...] | None = None
+    only: bool = False
+
+
+def with_extensions(
+    options: GenerationOptions, request: ExtensionRequest, lock: Lock | None, read: _Read
+) -> GenerationOptions:
+    """Return the options of a run, with the extensions of the package whose lock is `lock`.
+
+    `read` reads a file or URL. Raise `ProblemError`: `unknown-extension`, `unbound-extension`,
+    `missing-facts`, `unsafe-name`, `conflicting-options`, `unreadable-source`.
+    """
+    locked: Mapping[str, ExtensionInputs] = lock.inputs.extensions if lock else {}
+    if request.only:
+        locked = {}
+    if not request.said and not locked:
+        return options
+    pinned = {extension.name: extension for extension in pinned_extensions()}
+    named = named_extensions(request.said or ())
+    raise_errors(tuple(refused(named, pinned, options.revisions)))
+    there = {name for name, made in locked.items() if name not in named and made.source != PINNED}
+    kept = {name: locked[name] for name in there if _extended(locked[name], options)}
+    again = (name for name in locked.keys() - named.keys() - there if name in pinned)
+    made: dict[str, GivenFile | None] = {
+        name: None for name in again if {*pinned[name].revisions} & {*options.revisions}
+    }
+    made |= {name: None if source is None else read(source) for name, source in named.items()}
+    return options._replace(
+        extensions=dict(sorted(made.items())), kept_extensions=dict(sorted(kept.items()))
+    )
+
+
+def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
+    """Return the files or URLs of extensions, by name: `tasks,apps`, `tasks=FILE`; or `none`.
+
+    Raise `ProblemError` (`conflicting-options`) for none and some, and for a name with two files.
+    """
+    found: dict[str, str | None] = {}
+    problems: list[Problem] = []
+    for name, source in _split(said):
+        if found.get(name, source) != source:
+            message = f"extension {name!r:.80} is named with two different sources"
+            problems.append(Problem("conflicting-options", message))
+        found[name] = source
+    if NONE in found and found.pop(NONE) is None and found:
+        message = f"none cannot be combined with other extensions: {', '.join(found)}"
+        problems.append(Problem("conflicting-options", message))
+    raise_errors(problems)
+    return found
+
+
+def refused(
+    names: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Iterable[str]
+) -> Iterator[Problem]:
+    """Yield a problem for each name that is none of an extension of one of some revisions."""
+    here = ", ".join(sorted(revisions))
+    for name in names:
+        extension = pinned.get(name)
+        if not is_extension(name):
+            message = f"{name!r:.80} cannot be the name of an extension"
+            yield Problem("unsafe-name", message, hint=EXTENSION_HINT)
+        elif extension is None:
+            hint = did_you_mean(name, pinned)
+            hint += f" or pin it: mcp-gen schema add --extension {name} --from FILE"
+            yield Problem("unknown-extension", f"no extension {name!r} is pinned", hint=hint)
+        elif not extension.has_facts:
+            message = f"nobody has written the facts of extension {name!r}"
+            place = f"schema/extensions/{name}/facts.json"
+            yield Problem("missing-facts", message, place, hint="docs/extensions.md describes them")
+        elif not {*extension.revisions} & {*revisions}:
+            message = f"extension {name!r} extends none of these revisions: {here or 'none'}"
+            hint = f"it extends {', '.join(extension.revisions)}: name one with --revision"
+            yield Problem("unbound-extension", message, hint=hint)
+
+
+def unmakeable(
+    options: GenerationOptions, lock: Lock, now: Mapping[str, object], *, same: bool
+) -> Iterator[Problem]:
+    """Yield a problem for each extension of a package that cannot be made or kept.
+
+    `now` are the inputs of today's revisions, and `same` says whether the rest of the package is
+    as it was.
+    """
+    for name, made in options.kept_extensions.items():
+        if same and all(now.get(one) == lock.inputs.revisions[one] for one in made.revisions):
+            continue
+        message = f"extension {name!r} was made from {made.source}, for what the package was then"
+        hint = f"generate it again: --extension {name}={made.source}"
+        yield Problem("needs-schema", message, hint=hint)
+    if not lock.inputs.extensions:
+        return
+    known = {extension.name for extension in pinned_extensions()}
+    for name, was in lock.inputs.extensions.items():
+        if was.source == PINNED and name not in known:
+            message = f"extension {name!r} of the package is not pinned any more"
+            hint = "remove it: --prune, with the extensions that stay, or --extension none"
+            yield Problem("unknown-extension", message, hint=hint)
+
+
+def _split(said: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    for text in said:
+        name, equals, source = text.partition("=")
+        if equals:  # a file or URL may have commas
+            yield name.strip(), source
+        else:
+            yield from ((one, None) for part in text.split(",") if (one := part.strip()))
+
+
+def _extended(made: ExtensionInputs, options: GenerationOptions) -> bool:
+    return not {*made.revisions}.isdisjoint({*options.revisions, *options.kept})

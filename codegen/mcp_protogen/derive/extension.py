@@ -1,0 +1,203 @@
+"""One extension from its inputs to its IR: what the core revision has beyond itself with it.
+
+The definitions of an extension are merged into the core schema, and its facts into the facts, so
+that one pipeline reads both; what the core has without it is not the extension's.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base.jsonvalue import merge_patch
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.derive import skeleton
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.inputs import patches
+from mcp_protogen.inputs.descriptions import Descriptions
+from mcp_protogen.inputs.extensions import ExtensionSource
+from mcp_protogen.inputs.sources import RevisionSource
+from mcp_protogen.ir import (
+    ROLES,
+    CapabilityIR,
+    ClaimIR,
+    ExtensionIR,
+    MethodIR,
+    RequirementIR,
+    RevisionIR,
+    Role,
+)
+from mcp_protogen.normalise.extension import own_definitions
+from mcp_protogen.normalise.references import to
+
+Json = dict[str, Any]
+
+# Facts of an extension that say the same things as those of a revision.
+_MERGED = ("enums", "errors", "open_strings", "unions")
+# Members of the facts of a method that only extensions have.
+_OF_EXTENSIONS = frozenset({"declared_by", "name"})
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedExtension:
+    """The IR of an extension in one revision, and warnings."""
+
+    ir: ExtensionIR
+    warnings: tuple[Problem, ...]
+
+
+def derive_extension(
+    extension: ExtensionSource, core: RevisionSource, revision: RevisionIR
+) -> DerivedExtension:
+    """Return the IR of an extension in a revision, which is `revision` without it.
+
+    Raise `ProblemError` with everything that is wrong.
+    """
+    mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
+    own = own_definitions(mended, core.schema, extension.place)
+    raise_errors(tuple(_unknown(extension, own, core.schema["$defs"], revision)))
+    merged = _merged(extension, core, own)
+    derived = derive_revision(merged)
+    known = {str(type_.name) for type_ in revision.types}
+    methods = {method.method for method in revision.methods}
+    codes = {error.code for error in revision.errors}
+    found = derived.ir
+    own_methods = [one for one in found.methods if one.method not in methods]
+    beyond = replace(
+        found,
+        types=tuple(one for one in found.types if str(one.name) not in known),
+        methods=tuple(_gated(one, extension) for one in own_methods),
+        capabilities=tuple(_capability(role, extension) for role in ROLES if _binds(role, extension)),
+        errors=tuple(one for one in found.errors if one.code not in codes),
+        meta_keys=(),
+    )
+    facts = extension.facts
+    ir = ExtensionIR(
+        name=extension.name,
+        identifier=extension.identifier,
+        ir=beyond,
+        core=revision,
+        claims=tuple(
+            ClaimIR(one["method"], one["result_type"], names.class_name(one["type"]))
+            for one in facts.get("claims", ())
+        ),
+        names={
+            method: fact["name"]
+            for method, fact in sorted(facts.get("methods", {}).items())
+            if "name" in fact
+        },
+        settings={role: facts["settings"][role] for role in ROLES if role in facts["settings"]},
+    )
+    warnings = tuple(one for one in derived.warnings if one.place == extension.place)
+    return DerivedExtension(ir, warnings)
+
+
+def _binds(role: Role, extension: ExtensionSource) -> bool:
+    return role in extension.facts["settings"]
+
+
+def _unknown(
+    extension: ExtensionSource, own: Json, core: Json, revision: RevisionIR
+) -> Iterator[Problem]:
+    """Yield a problem for each name in the facts that means nothing."""
+    methods = {method.method for method in revision.methods}
+    place = extension.facts_place
+    for method, fact in extension.facts.get("methods", {}).items():
+        here = jsonpointer.join("methods", method)
+        if method in methods:
+            hint = "an extension adds methods; what it adds to others are claims and members"
+            yield Problem("facts-disagree", f"{revision.id} has {method}", place, here, hint)
+        if fact["message"] not in own:
+            message = f"there is no type {fact['message']}"
+            yield Problem("unknown-type", message, place, f"{here}/message")
+    for index, claim in enumerate(extension.facts.get("claims", ())):
+        here = f"/claims/{index}"
+        if claim["method"] not in methods:
+            message = f"{revision.id} has no method {claim['method']}"
+            yield Problem("facts-disagree", message, place, f"{here}/method")
+        if claim["type"] not in own:
+            yield Problem("unknown-type", f"there is no type {claim['type']}", place, f"{here}/type")
+    for index, member in enumerate(extension.facts.get("members", ())):
+        for key, types in (("type", core), ("from", own)):
+            if member[key] not in types:
+                here = f"/members/{index}/{key}"
+                yield Problem("unknown-type", f"there is no type {member[key]}", place, here)
+
+
+def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> RevisionSource:
+    """Return the inputs of the revision with the extension in it."""
+    schema = patches.apply(core.schema, core.ledger, core.ledger_place)
+    definitions: Json = {**schema["$defs"], **copy.deepcopy(own)}
+    methods: Mapping[str, Json] = extension.facts.get("methods", {})
+    for fact in methods.values():
+        for sender in fact["senders"]:
+            _send(fact["message"], sender, fact["kind"], definitions)
+    facts: Json = {name: extension.facts[name] for name in _MERGED if name in extension.facts}
+    facts["methods"] = {
+        method: {
+            "since": core.facts.revision,
+            **{key: value for key, value in fact.items() if key not in _OF_EXTENSIONS},
+        }
+        for method, fact in methods.items()
+    }
+    texts: dict[str, Mapping[str, str]] = dict(core.descriptions.texts)
+    for kind, entries in extension.descriptions.items():
+        texts[kind] = {**texts.get(kind, {}), **entries}
+    return replace(
+        core,
+        schema={**schema, "$defs": definitions},
+        ledger=(),
+        facts=replace(core.facts, document=merge_patch(core.facts.document, facts)),
+        descriptions=Descriptions(texts, core.descriptions.own),
+        place=extension.place,
+        facts_place=extension.facts_place,
+        notes=(),
+    )
+
+
+def _send(message: str, sender: Role, kind: str, definitions: Json) -> None:
+    """Put a message into the union of what its sender sends."""
+    union = next(
+        name for name, role, of in skeleton.MESSAGE_UNIONS if (role, of) == (sender, kind)
+    )
+    schema: Json = definitions.get(union, {"anyOf": []})
+    arms: list[Json] = schema["anyOf"] if "anyOf" in schema else [schema]
+    definitions[union] = {"anyOf": [*arms, to(message)]}
+
+
+def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
+    """Return a method with the sides that have to declare the extension for it."""
+    fact = extension.facts["methods"].get(method.method)
+    if fact is None:
+        message = f"{method.method} has no facts"
+        problem = Problem("derived-facts", message, extension.facts_place, "/methods")
+        raise ProblemError(problem)
+    # The server first: a client need not declare what the server does not have.
+    requires = [
+        RequirementIR(
+            capability=_capability(role, extension).constant,
+            role=role,
+            path=("extensions", extension.identifier),
+            level="MUST",
+            sender=sender,
+            when=(),
+            source=fact["source"],
+        )
+        for role in reversed(ROLES)
+        if role in fact["declared_by"]
+        for sender in method.senders
+    ]
+    return replace(method, requires=(*requires, *method.requires))
+
+
+def _capability(role: Role, extension: ExtensionSource) -> CapabilityIR:
+    return CapabilityIR(
+        constant=names.constant(role, extension.name),
+        role=role,
+        path=("extensions", extension.identifier),
+        flag=False,
+        implied=False,
+        source=extension.facts["source"],
+        doc=f"The {role} has the extension `{extension.identifier}`.",
+    )
