@@ -113,7 +113,7 @@ async def test_a_client_that_listens_hears_of_the_end_and_asks_no_more() -> None
         handle = await client.start_task("slow")
         listening = asyncio.create_task(client.listen_to_tasks(handle))
         # What is sent first says where the task stands.
-        await until(lambda: handle._is_news)
+        await until(lambda: handle.has_news)
         clock.notified = notify
         assert await handle.result(as_=str) == "done"
         listening.cancel()

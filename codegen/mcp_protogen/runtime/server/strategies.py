@@ -131,8 +131,8 @@ async def by_requests(handler: Handler, context: RequestContext, job: Job) -> An
     params = job.request.params
     for number in range(context.endpoint.options.max_rounds):
         result = await handler(context.session(), params)
-        if isinstance(result, own.results[0]):
-            return result
+        if not isinstance(result, own.results[-1]):
+            return result  # it may be text already
         questions: Mapping[str, Any] = result.input_requests or {}
         if not questions:
             await sleep(_PAUSE * number)

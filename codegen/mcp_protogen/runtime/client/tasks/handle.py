@@ -54,7 +54,8 @@ class TaskHandle:
         self._task = task
         self._plain: JSONObject | None = None
         self._changed = Signal()
-        self._is_news = False
+        self.has_news = False
+        """Whether the server has notified of the task since it was looked at."""
         self._answers: dict[str, JSONObject] = {}
         self._answered: set[str] = set()
         self._answering = Lock()
@@ -154,7 +155,7 @@ class TaskHandle:
 
     def heard(self, task: JSONObject) -> None:
         """Take what the server notifies of in place of the next look."""
-        self._task, self._is_news = task, True
+        self._task, self.has_news = task, True
         self._changed.ring()
 
     async def finish(self, due: float, seconds: float) -> Any:
@@ -229,8 +230,8 @@ class TaskHandle:
 
         An answer that is late says nothing about the task, which is as it was `before`.
         """
-        if self._is_news and self._task is not None:
-            self._is_news = False
+        if self.has_news and self._task is not None:
+            self.has_news = False
             return self._task
         try:
             return await self._look()
@@ -244,13 +245,13 @@ class TaskHandle:
         # A task is never cancelled by a notification, so no request about it is given up either.
         asked = create_task(self._wire.ask(GET, taskId=self.id))
         result: WireModel = await shield(asked)
-        self._task, self._is_news = result.to_wire(), False
+        self._task, self.has_news = result.to_wire(), False
         return self._task
 
     async def _pause(self, state: TaskState, due: float) -> None:
         timing = self._wire.timing
         interval = _INTERVAL if state.poll_interval is None else state.poll_interval
-        if not self._is_news:
+        if not self.has_news:
             least = max(min(interval, due - timing.now()), _LEAST)
             await timing.wait(self._changed.heard(), least)
 

@@ -14,8 +14,8 @@ from ...rpc.tasks.lifecycle import has_ended
 from ...rpc.tasks.task import Task
 from ..connection import ServerConnection
 from ..context import RequestContext
-from .access import runner_of
 from .extension_form import detailed
+from .hosting import begin
 
 METHOD: Final = "notifications/tasks"
 
@@ -54,7 +54,7 @@ async def followed(
     connection: ServerConnection, request: Request[Any], ids: Collection[str]
 ) -> list[FollowedTask]:
     """Return those of some tasks that the sender of a listen request may hear of."""
-    board, found = runner_of(connection.state).board, list[FollowedTask]()
+    board, found = begin(connection.state).board, list[FollowedTask]()
     principal = RequestContext(connection, request).principal_id
     for id in sorted(ids):
         try:
