@@ -160,12 +160,12 @@ def as_task(spec: RequestSpec[Any, Any], params: Any, ttl: float | None) -> Any:
 async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
     """Return the result of a task that nobody else can wait for, or cancel it."""
     try:
-        return await handle.finish(due, seconds)
+        return await handle.outcome(due, seconds)
     except (McpError, TaskCancelled):
         raise
     except (CancelledError, Exception):
         # Nobody waits for what the server says to it.
-        wire.connection.endpoint.tasks.start(handle.give_up())
+        wire.connection.endpoint.tasks.start(handle.cancel_somehow())
         raise
 
 

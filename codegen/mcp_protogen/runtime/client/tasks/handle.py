@@ -90,7 +90,7 @@ class TaskHandle:
         spec = self._wire.spec
         read = reader(spec, None, as_, check) if as_ is not None or check else None
         due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
-        result = await self.finish(due, inf if max_timeout is None else max_timeout)
+        result = await self.outcome(due, inf if max_timeout is None else max_timeout)
         await check_result(self._wire.client, self.tool, result)
         return read(result) if read else result
 
@@ -158,7 +158,7 @@ class TaskHandle:
         self._task, self.has_news = task, True
         self._changed.ring()
 
-    async def finish(self, due: float, seconds: float) -> Any:
+    async def outcome(self, due: float, seconds: float) -> Any:
         """Return the result, read by the class of the method; see `result` for what is raised.
 
         `due` is when to give up, `seconds` what is said about it then.
@@ -176,7 +176,7 @@ class TaskHandle:
             raise McpError(code, error["message"], error.get("data"))
         return self._wire.read(task["result"])
 
-    async def give_up(self) -> None:
+    async def cancel_somehow(self) -> None:
         """Tell the server that nobody waits any more; whatever it says to that."""
         try:
             await self._wire.ask(CANCEL, taskId=self.id)
