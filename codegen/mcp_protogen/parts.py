@@ -24,7 +24,6 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
     "telemetry": frozenset(),
-    "tasks": frozenset(),
     "auth": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from mcp_revisions import v2025_11_25, v2026_07_28
 from mcp_revisions._runtime.client.tasks.calls import TaskCaller, TaskCalls
@@ -188,11 +188,12 @@ class Played:
             return
         left: list[Any] = self.answers[method]
         answer: Any = left.pop(0) if len(left) > 1 else left[0]
-        if callable(answer):
+        if not isinstance(answer, dict | None):
             answer = await answer(hand, message)
         if answer is None:
             return
-        member = answer if "error" in answer else {"result": answer}
+        said = cast(JsonObject, answer)
+        member = said if "error" in said else {"result": said}
         await hand.send({"jsonrpc": "2.0", "id": id, **member})
 
     async def notify(self, method: str, **params: Any) -> None:

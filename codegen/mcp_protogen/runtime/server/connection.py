@@ -4,8 +4,8 @@ Some methods the runtime answers itself, unless the server does. The log level a
 of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
 """
 
-from asyncio import Future, current_task, get_running_loop
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from asyncio import Future, Task, current_task, get_running_loop
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -46,7 +46,7 @@ from .base import ServerBase
 from .context import Relay, RequestContext, SessionSwitches
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
-from .task_serving import TaskHost, TaskRequests
+from .task_serving import FollowedTask, TaskHost, TaskRequests
 
 _LIST_TASKS: Final = "tasks/list"
 
@@ -492,23 +492,38 @@ class ListenStreams:
         id, endpoint = request.id, self._connection.endpoint
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
-        wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
-        listeners.add(id, wanted)
+        asked = Filter.of(request.params.notifications.to_wire())
+        wanted = asked.honoured(declared)
+        listeners.add(id, wanted._replace(tasks=asked.tasks))
         end = self._ends[id] = get_running_loop().create_future()
-        meta = {SUBSCRIPTION_ID: id}
+        following = list[Task[None]]()
         try:
+            tasks = await self._followed(request, asked.tasks)
             wanted = await self._watch(wanted)
+            wanted = wanted._replace(tasks=frozenset(one.id for one in tasks))
             listeners.narrow(id, wanted)
-            spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
-            honoured = {"notifications": wanted.to_wire(), "_meta": meta}
-            params = spec.params.model_validate(honoured)
-            await endpoint.notify(spec, params, meta=members(meta))
+            await self._acknowledge(id, wanted)
+            following += [endpoint.tasks.start(one.follow()) for one in tasks]
             await end
         finally:
+            for one in following:
+                one.cancel()
             listeners.remove(id)
             del self._ends[id]
             if self._watched:
                 endpoint.tasks.start(self._unwatch())
+
+    async def _followed(self, request: Request[Any], ids: frozenset[str]) -> Sequence[FollowedTask]:
+        tasks = self._connection.bound_server.tasks
+        if tasks is None or not ids:
+            return ()
+        return await tasks.followed(self._connection, request, ids)
+
+    async def _acknowledge(self, id: RequestId, honoured: Filter) -> None:
+        endpoint, meta = self._connection.endpoint, {SUBSCRIPTION_ID: id}
+        spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
+        said = {"notifications": honoured.to_wire(), "_meta": meta}
+        await endpoint.notify(spec, spec.params.model_validate(said), meta=members(meta))
 
     async def _watch(self, wanted: Filter) -> Filter:
         handled = _SUBSCRIBE in self._connection.handlers

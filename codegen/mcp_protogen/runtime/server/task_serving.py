@@ -4,9 +4,10 @@ them.
 A package without tasks has this module, and none that runs them.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
+from ..messages.method_table import Request
 from ..rpc.jobs import Job
 
 TaskChoice: TypeAlias = bool | Literal["required", "deferred"]
@@ -31,6 +32,17 @@ class TaskMode(NamedTuple):
 NO_TASK: Final = TaskMode()
 
 
+class FollowedTask(Protocol):
+    """A task that a listen stream hears of."""
+
+    @property
+    def id(self) -> str: ...
+
+    async def follow(self) -> None:
+        """Send where the task stands, and again whenever that changes, to its end."""
+        ...
+
+
 class TaskRequests(Protocol):
     """The part of a server in one revision that has to do with tasks."""
 
@@ -41,6 +53,15 @@ class TaskRequests(Protocol):
 
     async def serve(self, connection: Any, job: Job, /) -> Any:
         """Return the result of any request, which may be a task in its place."""
+        ...
+
+    async def followed(
+        self, connection: Any, request: Request[Any], ids: Collection[str], /
+    ) -> Sequence[FollowedTask]:
+        """Return those of some tasks that a listen stream may hear of.
+
+        Raise `MissingClientCapability`.
+        """
         ...
 
 

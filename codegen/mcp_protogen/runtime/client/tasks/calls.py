@@ -13,6 +13,7 @@ from ...core.models.base import declared
 from ...core.options import CallOptions
 from ...core.recent_names import RecentNames
 from ...core.spec import Capability, RequestSpec
+from ...core.subscriptions import Filter
 from ...rpc.peer import all_items
 from ..base import Caller, ClientBase, ClientConnection, ClientRuntime
 from .handle import TaskHandle
@@ -20,6 +21,7 @@ from .state import CALL, NOTIFIED, TaskCancelled, Timing, heard_within
 from .wire import TaskWire
 
 _LIST: Final = "tools/list"
+_LISTEN: Final = "subscriptions/listen"
 _CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
 """What a server declares that has tools as tasks (2025-11-25, basic/utilities/tasks)."""
 
@@ -166,12 +168,12 @@ def as_task(spec: RequestSpec[Any, Any], params: Any, ttl: float | None) -> Any:
 async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
     """Return the result of a task that nobody else can wait for, or cancel it."""
     try:
-        return await handle.finish(due, seconds)
+        return await handle.outcome(due, seconds)
     except (McpError, TaskCancelled):
         raise
     except (CancelledError, Exception):
         # Nobody waits for what the server says to it.
-        wire.connection.endpoint.tasks.start(handle.give_up())
+        wire.connection.endpoint.tasks.start(handle.cancel_somehow())
         raise
 
 
@@ -208,6 +210,19 @@ class TaskCalls(ClientBase):
         given = {} if arguments is None else {"arguments": dict(arguments)}
         params = spec.params(name=name, **given)
         return await _caller(self).start(spec, params, ttl, options)
+
+    async def listen_to_tasks(self, *handles: TaskHandle) -> None:
+        """Let the server notify of changes of tasks, until the stream ends; cancel it to end it.
+
+        Their handles then ask less often. Raise `LocalError` where tasks have no listen streams:
+        servers of 2025-11-25 notify without being asked.
+        """
+        caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
+        if spec is None or caller.wire.form != "extension":
+            raise LocalError("there are no listen streams of tasks here")
+        ids = frozenset(one.id for one in handles if one.id is not None)
+        wanted = spec.params(notifications=Filter(tasks=ids).to_wire())
+        await self.request(spec, wanted)
 
     def task(self, stored: Mapping[str, Any]) -> TaskHandle:
         """Take up a task that `TaskHandle.to_json` has kept; raise `LocalError` for anything else.

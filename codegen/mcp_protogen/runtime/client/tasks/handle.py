@@ -54,7 +54,8 @@ class TaskHandle:
         self._task = task
         self._plain: JSONObject | None = None
         self._changed = Signal()
-        self._is_news = False
+        self.has_news = False
+        """Whether the server has notified of the task since it was looked at."""
         self._answers: dict[str, JSONObject] = {}
         self._answered: set[str] = set()
         self._answering = Lock()
@@ -89,7 +90,7 @@ class TaskHandle:
         spec = self._wire.spec
         read = reader(spec, None, as_, check) if as_ is not None or check else None
         due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
-        result = await self.finish(due, inf if max_timeout is None else max_timeout)
+        result = await self.outcome(due, inf if max_timeout is None else max_timeout)
         await check_result(self._wire.client, self.tool, result)
         return read(result) if read else result
 
@@ -154,10 +155,10 @@ class TaskHandle:
 
     def heard(self, task: JSONObject) -> None:
         """Take what the server notifies of in place of the next look."""
-        self._task, self._is_news = task, True
+        self._task, self.has_news = task, True
         self._changed.ring()
 
-    async def finish(self, due: float, seconds: float) -> Any:
+    async def outcome(self, due: float, seconds: float) -> Any:
         """Return the result, read by the class of the method; see `result` for what is raised.
 
         `due` is when to give up, `seconds` what is said about it then.
@@ -175,7 +176,7 @@ class TaskHandle:
             raise McpError(code, error["message"], error.get("data"))
         return self._wire.read(task["result"])
 
-    async def give_up(self) -> None:
+    async def cancel_somehow(self) -> None:
         """Tell the server that nobody waits any more; whatever it says to that."""
         try:
             await self._wire.ask(CANCEL, taskId=self.id)
@@ -229,8 +230,8 @@ class TaskHandle:
 
         An answer that is late says nothing about the task, which is as it was `before`.
         """
-        if self._is_news and self._task is not None:
-            self._is_news = False
+        if self.has_news and self._task is not None:
+            self.has_news = False
             return self._task
         try:
             return await self._look()
@@ -244,13 +245,13 @@ class TaskHandle:
         # A task is never cancelled by a notification, so no request about it is given up either.
         asked = create_task(self._wire.ask(GET, taskId=self.id))
         result: WireModel = await shield(asked)
-        self._task, self._is_news = result.to_wire(), False
+        self._task, self.has_news = result.to_wire(), False
         return self._task
 
     async def _pause(self, state: TaskState, due: float) -> None:
         timing = self._wire.timing
         interval = _INTERVAL if state.poll_interval is None else state.poll_interval
-        if not self._is_news:
+        if not self.has_news:
             least = max(min(interval, due - timing.now()), _LEAST)
             await timing.wait(self._changed.heard(), least)
 

@@ -12,7 +12,7 @@ from asyncio import (
     get_running_loop,
     wait,
 )
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -35,6 +35,7 @@ from ..task_serving import TaskMode
 from . import core_form, extension_form
 from .context import TaskConnection, TaskReply
 from .hosting import begin
+from .notifications import FollowedTask, followed
 from .outcome import Outcome
 from .working import answered, outcome_of
 
@@ -91,6 +92,20 @@ class Requests:
         if mode.choice == "deferred" and form == "extension":
             return await call.begin(job)
         return written(await call.start(), mode)
+
+    async def followed(
+        self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
+    ) -> Sequence[FollowedTask]:
+        """Return those of some tasks that a listen stream may hear of.
+
+        Raise `MissingClientCapability` for a client without the extension.
+        """
+        if self._form != "extension":
+            return ()
+        if not self._is_wanted(request):
+            needed = {EXTENSIONS: {self._identifier: {}}}
+            raise MissingClientCapability("Tasks are of an extension", needed)
+        return await followed(connection, request, ids)
 
     def _is_wanted(self, request: Request[Any]) -> bool:
         """Return whether the sender of a request can have a task for it."""
