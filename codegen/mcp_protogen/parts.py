@@ -25,6 +25,7 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "testing": frozenset({"client", "server"}),
     "telemetry": frozenset(),
     "auth": frozenset(),
+    "tasks": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
 }
@@ -250,15 +251,6 @@ CONTENTS: Final = (
         frozenset({"bridge"}),
         {"bridge": (), "client": ("listen_stream",)},
         modules=("bridge",),
-    ),
-    Contents(
-        frozenset({"tasks"}),
-        {"rpc": ("tasks",), "sharing": ("engine", "memory_tasks")},
-        (("rpc.tasks.options", ("TaskOptions",)), ("sharing.memory_tasks", ("MemoryTaskStore",))),
-    ),
-    Contents(
-        frozenset({"tasks", "server"}),
-        {"server": ("tasks",)},
     ),
     Contents(
         frozenset({"telemetry"}),

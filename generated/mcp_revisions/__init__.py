@@ -33,6 +33,19 @@ if TYPE_CHECKING:
     from ._runtime.client.targets import (
         Connect as Connect,
     )
+    from ._runtime.client.tasks.calls import (
+        TaskCalls as TaskCalls,
+    )
+    from ._runtime.client.tasks.handle import (
+        TaskHandle as TaskHandle,
+    )
+    from ._runtime.client.tasks.receiver import (
+        TaskReceiver as TaskReceiver,
+    )
+    from ._runtime.client.tasks.state import (
+        TaskCancelled as TaskCancelled,
+        TaskState as TaskState,
+    )
     from ._runtime.client.tool_results import (
         ToolFailed as ToolFailed,
     )
@@ -197,6 +210,9 @@ if TYPE_CHECKING:
     from ._runtime.rpc.peer import (
         WrongCall as WrongCall,
     )
+    from ._runtime.rpc.tasks.options import (
+        TaskOptions as TaskOptions,
+    )
     from ._runtime.rules.client_negotiation import (
         NegotiatedRevision as NegotiatedRevision,
     )
@@ -221,6 +237,9 @@ if TYPE_CHECKING:
         run_stdio as run_stdio,
         serve_stdio as serve_stdio,
     )
+    from ._runtime.server.tasks.requested import (
+        RequestedTask as RequestedTask,
+    )
     from ._runtime.sharing.engine import (
         EngineUnavailable as EngineUnavailable,
         Shared as Shared,
@@ -228,11 +247,17 @@ if TYPE_CHECKING:
     from ._runtime.sharing.memory import (
         MemoryEngine as MemoryEngine,
     )
+    from ._runtime.sharing.memory_tasks import (
+        MemoryTaskStore as MemoryTaskStore,
+    )
     from ._runtime.sharing.postgres.engine import (
         PostgresEngine as PostgresEngine,
     )
     from ._runtime.sharing.redis.engine import (
         RedisEngine as RedisEngine,
+    )
+    from ._runtime.sharing.task_files import (
+        FileTaskStore as FileTaskStore,
     )
     from ._runtime.testing import (
         ConnectInMemory as ConnectInMemory,
@@ -317,6 +342,7 @@ __all__ = [
     "Fetcher",
     "File",
     "FileStorage",
+    "FileTaskStore",
     "Form",
     "HttpApp",
     "HttpError",
@@ -341,6 +367,7 @@ __all__ = [
     "MemoryEngine",
     "MemoryReplays",
     "MemoryStorage",
+    "MemoryTaskStore",
     "MetadataApp",
     "MethodCall",
     "MethodNotFound",
@@ -366,6 +393,7 @@ __all__ = [
     "RedisEngine",
     "RemoteError",
     "RequestTimeout",
+    "RequestedTask",
     "ResourceNotFound",
     "ResultCache",
     "Route",
@@ -377,6 +405,12 @@ __all__ = [
     "SharedReplays",
     "StaticKeys",
     "StatusError",
+    "TaskCalls",
+    "TaskCancelled",
+    "TaskHandle",
+    "TaskOptions",
+    "TaskReceiver",
+    "TaskState",
     "Telemetry",
     "Timing",
     "TokenCache",
@@ -473,6 +507,11 @@ _MODULES = {
     "ConnectConfig": "client.config",
     "Servers": "client.config",
     "Connect": "client.targets",
+    "TaskCalls": "client.tasks.calls",
+    "TaskHandle": "client.tasks.handle",
+    "TaskReceiver": "client.tasks.receiver",
+    "TaskCancelled": "client.tasks.state",
+    "TaskState": "client.tasks.state",
     "ToolFailed": "client.tool_results",
     "Disconnected": "core.connection_errors",
     "HttpError": "core.connection_errors",
@@ -553,6 +592,7 @@ _MODULES = {
     "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
     "WrongCall": "rpc.peer",
+    "TaskOptions": "rpc.tasks.options",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
     "LifespanError": "server.lifespan",
@@ -565,11 +605,14 @@ _MODULES = {
     "serve": "server.serve",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
+    "RequestedTask": "server.tasks.requested",
     "EngineUnavailable": "sharing.engine",
     "Shared": "sharing.engine",
     "MemoryEngine": "sharing.memory",
+    "MemoryTaskStore": "sharing.memory_tasks",
     "PostgresEngine": "sharing.postgres.engine",
     "RedisEngine": "sharing.redis.engine",
+    "FileTaskStore": "sharing.task_files",
     "ConnectInMemory": "testing",
     "in_memory": "testing",
     "prompt": "toolkit.decorators",

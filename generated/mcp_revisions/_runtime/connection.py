@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from pydantic_core import from_json, to_json
 
+from .core.connection_errors import MissingClientCapability
 from .core.errors import (
     InvalidAnswer,
     InvalidParams,
@@ -29,8 +30,9 @@ from .core.errors import (
     RemoteError,
     RequestId,
 )
+from .core.extensions import EXTENSIONS
 from .core.options import FOREVER, CallOptions, Patience
-from .core.spec import NotificationSpec, RequestSpec, Role
+from .core.spec import NotificationSpec, RequestSpec, Requirement, Role
 from .messages import jsonrpc
 from .messages.envelope import PROGRESS_TOKEN, client_capabilities
 from .messages.jsonrpc import Batch, Call, Malformed, Parsed
@@ -45,6 +47,7 @@ CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
 INITIALIZED: Final = "notifications/initialized"
 
+_NO_REQUESTS: Final = frozenset[RequestId]()
 _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 
 
@@ -192,6 +195,7 @@ class Connection:
         "_declared_by_request",
         "_everything_passes",
         "_open",
+        "_reported",
         "declared",
         "envelope",
         "identity",
@@ -237,6 +241,7 @@ class Connection:
         """The ids of the requests that are still to be sent."""
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
+        self._reported: frozenset[RequestId] = _NO_REQUESTS
         self.latest_due = inf
         """The time at which the answer to the request made last is overdue."""
 
@@ -318,6 +323,10 @@ class Connection:
     def forget(self, id: RequestId) -> None:
         self._asked.pop(id, None)
 
+    def report_on(self, ids: frozenset[RequestId]) -> None:
+        """Take in what is reported of requests that are answered, but still worked on."""
+        self._reported = ids
+
     def awaits_answer_to(self, id: object) -> bool:
         return id in self._asked
 
@@ -356,6 +365,8 @@ class Connection:
         open, id = self._open, request.id
         if open.get(id) is not request and not self.shared:
             return None
+        if self.table.extensions:
+            self._check_claimed(request, result)
         signature = self.signature
         if type(result) is Written:
             body = result if signature is None else b'"_meta":{%b},%b' % (signature, result)
@@ -364,6 +375,21 @@ class Connection:
             data = self.table.serialise_result(request.spec, id, result, meta=signature)
         open.pop(id, None)
         return data
+
+    def _check_claimed(self, request: Request[Any], result: Any) -> None:
+        declared = self._declared(request)["client"]
+        extension = self.table.undeclared(result, declared)
+        if extension is not None:
+            method, name = request.spec.method, type(result).__name__
+            raise LocalError(f"{name} cannot answer this {method}, which declares no {extension}")
+
+    def _declared(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
+        """Return what both sides have declared, for one request."""
+        if not self._declared_by_request:
+            return self.declared
+        # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
+        given = dict(client_capabilities(request.meta))
+        return {**self.declared, "client": self.table.inward("ClientCapabilities", given)}
 
     def refuse(self, request: Request[Any], error: ProtocolError) -> bytes | None:
         """Return the error that answers a request that came, as `answer` does a result.
@@ -443,24 +469,29 @@ class Connection:
             return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
         requires = spec.requires if self.needs is None else self.needs[spec]
         if requires:
-            # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
-            declared: Mapping[Role, Mapping[str, Any]] = self.declared
-            if self._declared_by_request:
-                given = dict(client_capabilities(request.meta))
-                given = self.table.inward("ClientCapabilities", given)
-                declared = {**self.declared, "client": given}
+            declared = self._declared(request)
             need = capabilities.unmet(requires, self.peer, request.params, declared)
             if need is not None:
-                # A missing feature hides the whole method; a missing mode of it makes the params
-                # wrong (client/elicitation, "Error Handling"; client/roots, "Error Handling").
-                why = f"{spec.method} needs {need.capability.name} here, which is not declared"
-                return Refusal(
-                    id,
-                    InvalidParams(why, id=id) if need.when else MethodNotFound(spec.method, id=id),
-                )
+                return Refusal(id, self._unmet(need, request))
         if not self.shared:
             self._open[id] = request
         return request
+
+    def _unmet(self, need: Requirement, request: Request[Any]) -> RemoteError:
+        """Return the error for a request whose sender may not send it."""
+        id, method = request.id, request.spec.method
+        why = f"{method} needs {need.capability.name} here, which is not declared"
+        role, path = need.capability.role, need.capability.path
+        if (
+            path[0] == EXTENSIONS
+            and role == self.peer == "client"
+            and self.table.era.names_missing_capabilities
+        ):
+            required = capabilities.declare([need.capability])
+            return MissingClientCapability(why, required, id=id)
+        # A missing feature hides the whole method; a missing mode of it makes the params
+        # wrong (client/elicitation, "Error Handling"; client/roots, "Error Handling").
+        return InvalidParams(why, id=id) if need.when else MethodNotFound(method, id=id)
 
     def _notified(self, notification: Notification[Any], now: float) -> Event:
         spec, params, _ = notification
@@ -468,6 +499,8 @@ class Connection:
             return self._given_up(notification)
         if spec.method == PROGRESS:
             pending = self._asked.get(params.progress_token)
+            if params.progress_token in self._reported:
+                return Progressed(params.progress_token, notification)
             if pending is None or not pending.progress:
                 return Ignored(InvalidRequest("progress of a request that is not open"))
             pending.renew(now)

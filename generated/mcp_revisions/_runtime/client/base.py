@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 
 from ..connection import Connection
 from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, RemoteError
@@ -29,7 +29,7 @@ from ..core.tasks import Tasks, together
 from ..messages import jsonrpc
 from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint
-from ..rpc.jobs import Job
+from ..rpc.jobs import Job, Serve
 from ..rpc.peer import Peer
 from ..rpc.send_queue import MessageSink
 from ..rules import capabilities
@@ -79,6 +79,7 @@ class ClientConnection:
         self.mark: Final = object()
         """What stands for this connection in a cache, and does not keep it alive."""
         self._middleware = view.handlers.__mcp_runtime__.middleware()
+        self._served = view.handlers.__mcp_runtime__.served(self)
 
     async def open(self) -> None:
         """Say what holds for the whole connection."""
@@ -157,6 +158,11 @@ class ClientConnection:
             raise unfit_question(key, f"needs {need.capability.name}, which is not declared")
 
     async def _serve(self, job: Job) -> Any:
+        serve = self._served.get(job.request.spec.method)
+        return await (self.handle(job) if serve is None else serve(job))
+
+    async def handle(self, job: Job) -> Any:
+        """Return what the handler of a request does."""
         request = job.request
         method = request.spec.method
         handler = self.handlers.get(method)
@@ -179,8 +185,7 @@ class ClientConnection:
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        if is_change(method):
-            self.view.handlers.__mcp_runtime__.changed(method, params)
+        self.view.handlers.__mcp_runtime__.notified(method, params)
         handler = self.handlers.get(method)
         return None if handler is None else handler(params)
 
@@ -203,6 +208,22 @@ def unfit_question(key: str, problem: str) -> InvalidAnswer:
     return InvalidAnswer("Invalid question", [(f"/result/inputRequests/{escaped(key)}", problem)])
 
 
+class Caller(Protocol):
+    """What may stand between the calls of a client and its connection."""
+
+    def adopt(self, connection: ClientConnection) -> None:
+        """Begin to call over a connection."""
+
+    def notified(self, method: str, params: Any) -> None:
+        """Take note of a notification."""
+
+    def note_tools(self, tools: Sequence[Any]) -> None:
+        """Take note of tools as a server of another revision lists them."""
+
+    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+        """Make a call, by `ClientRuntime.send`, and return its result."""
+
+
 class ClientRuntime(HandlerSet):
     """The runtime's part of a client, with its connection."""
 
@@ -215,9 +236,13 @@ class ClientRuntime(HandlerSet):
         """How often the server has notified of that."""
         self._request: Callable[..., Awaitable[Any]] = self._unconnected
         self._notify: Callable[..., Awaitable[None]] = self._unconnected
+        made = type(owner).__mcp_caller__
+        self.caller: Final[Caller | None] = None if made is None else made(self)
 
     def adopt(self, connection: ClientConnection) -> None:
         self._connection = connection
+        if self.caller is not None:
+            self.caller.adopt(connection)
         self._request, self._notify = connection.request, connection.endpoint.notify
         if middleware := self.middleware():
             self._request = partial(self._through, middleware, connection.request)
@@ -269,6 +294,10 @@ class ClientRuntime(HandlerSet):
 
         return {method: handled(method, handler) for method, handler in handlers.items()}
 
+    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
+        """Return what goes before the handlers of some methods of a connection."""
+        return {}
+
     @property
     def connection(self) -> ClientConnection:
         """The connection to the server; raises `LocalError` before there is one."""
@@ -290,6 +319,13 @@ class ClientRuntime(HandlerSet):
         return self.connection.network
 
     async def request(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        if self.caller is None:
+            return await self.send(spec, params, options)
+        called: R = await self.caller.request(spec, params, options)
+        return called
+
+    async def send(self, spec: RequestSpec[P, R], params: P | None, options: CallOptions) -> R:
+        """Send one request, and return its result, which may have been kept."""
         if self.cache is None:
             result: R = await self._request(spec, params, options)
         else:
@@ -298,11 +334,20 @@ class ClientRuntime(HandlerSet):
             result = await self.cache.request(self.connection.mark, spec, params, request)
         return result
 
-    def changed(self, notification: str, params: Any) -> None:
+    def notified(self, method: str, params: Any) -> None:
         """Take note of a change at the server, whether or not there is a handler for it."""
-        self.tool_lists_changed += notification == _TOOLS_CHANGED
-        if self.cache is not None:
-            self.cache.changed(notification, declared(params, "uri"))
+        self.tool_lists_changed += method == _TOOLS_CHANGED
+        if self.cache is not None and is_change(method):
+            self.cache.changed(method, declared(params, "uri"))
+        if self.caller is not None:
+            self.caller.notified(method, params)
+
+    def has_tasks(self) -> bool:
+        return self.caller is not None
+
+    def note_tools(self, tools: Sequence[Any]) -> None:
+        if self.caller is not None:
+            self.caller.note_tools(tools)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self._notify(spec, params)
@@ -340,6 +385,8 @@ class ClientBase(Peer, Handlers):
     """Base of the generated client."""
 
     ROLE: ClassVar[Role] = "client"
+    __mcp_caller__: ClassVar[Callable[[ClientRuntime], Caller] | None] = None
+    """Makes what stands between calls and the connection, if something does."""
 
     @property
     def __mcp_runtime__(self) -> ClientRuntime:

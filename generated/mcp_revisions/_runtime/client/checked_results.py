@@ -132,6 +132,25 @@ class CheckedResults:
         return result
 
 
+async def check_result(client: ClientBase, name: str, result: Any) -> None:
+    """Raise `InvalidAnswer` for a result of a tool that does not fit, if the client checks them.
+
+    It is for results that come otherwise than as the answer to the call.
+    """
+    if isinstance(client, CheckedResults):
+        call, patience = client.TABLE.requests[_CALL], CallOptions()
+        runtime = client.__mcp_runtime__
+        known: _KnownTools = client.__dict__.setdefault(_KNOWN, _KnownTools(client))
+        known.keep_up(runtime.tool_lists_changed)
+        waiting = Pending(
+            call, runtime.endpoint.options.patience(call, patience), progress=False, now=_now()
+        )
+        new = name not in known.checks
+        if new:
+            await known.is_listed(name, waiting)
+        await known.hold(name, result, None if new else waiting)
+
+
 def _now() -> float:
     return get_running_loop().time()
 

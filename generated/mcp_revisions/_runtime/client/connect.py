@@ -32,6 +32,7 @@ from ..translation.revision_view import RevisionView, RevisionViews
 from ..transports.base import (
     ExchangingTransport,
     Held,
+    NamingTransport,
     Opener,
     Received,
     Transport,
@@ -83,6 +84,8 @@ async def connected(
         queue = SendQueue(negotiator.transport, options.max_outgoing)
         connection = _connection(view, adopted, negotiator.ids, queue, options)
         connection.network = getattr(negotiator.transport, "network", None)
+        if view.table.extensions and isinstance(negotiator.transport, NamingTransport):
+            negotiator.transport.repeat(view.table.names)
         async with _running(connection, negotiator, queue):
             await connection.open()
             yield view.handlers
@@ -244,7 +247,7 @@ def _connection(
     connection = Connection(
         table,
         "client",
-        {"client": client.declaration(), "server": declared},
+        {"client": view.declaration(), "server": declared},
         state=State.OPEN_PENDING,
     )
     connection.ids = ids

@@ -133,8 +133,7 @@ class ToHandshake(ClientConnection):
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        if is_change(method):
-            self.view.handlers.__mcp_runtime__.changed(method, params)
+        self.view.handlers.__mcp_runtime__.notified(method, params)
         handler = self.handlers.get(method)
         if handler is None:
             return None
@@ -195,17 +194,21 @@ class ToStateless(ClientConnection):
             return spec.results[0]()
         result = await super().request(spec, params, options)
         plain: type[WireModel] = spec.results[0]
-        if isinstance(result, plain):
+        table, endpoint = self._table, self.endpoint
+        claims = table.claims(method)
+        native = table.wire.requests[method]
+        asks = "may_require_input" in native.traits
+        if not asks or isinstance(result, (plain, *claims)):
             return result
         # The server asks back, in its own revision.
-        table, endpoint = self._table, self.endpoint
-        native = table.wire.requests[method]
         given = table.carry_out(method, "params", {} if params is None else params.to_wire())
 
         async def again(answered: Any) -> Any:
             return await endpoint.request(native, answered, options)
 
         result = await self.complete(native, native.params.from_wire(given), result, again)
+        if isinstance(result, claims):
+            return result
         return plain.from_wire(table.carry_in(method, "result", result.to_wire()))
 
     def prepare(self, key: str, question: Any) -> Work:

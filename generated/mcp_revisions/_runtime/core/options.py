@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple, Protocol, TypedDict
 
 from .json import is_array, is_object, json_text
 from .losses import Loss
@@ -48,6 +48,21 @@ class Patience(NamedTuple):
     timeout: float
     max_timeout: float
     renewed_by_progress: bool = False
+
+
+class TaskLimits(Protocol):
+    """The limits of tasks, and what keeps them: `TaskOptions`. Times are in seconds."""
+
+    @property
+    def ttl(self) -> float: ...
+    @property
+    def max_ttl(self) -> float: ...
+    @property
+    def poll_interval(self) -> float: ...
+    @property
+    def max_tasks(self) -> int: ...
+    @property
+    def lease(self) -> float: ...
 
 
 class SizeLimit(NamedTuple):
@@ -147,6 +162,8 @@ class Options:
     """
     state_lifetime: float = 3600.0
     """Lifetime of that state, in which the client has to come back."""
+    tasks: TaskLimits | None = None
+    """Limits of tasks, and what keeps them: `TaskOptions`."""
     on_loss: Callable[[Loss], object] | None = None
     """Callback for what a translation between revisions could not keep, once for each kind."""
 

@@ -33,6 +33,7 @@ _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
     for feature in ("tools", "prompts", "resources")
 }
 _RESOURCES: Final = "resourceSubscriptions"
+_TASKS: Final = "taskIds"  # extension io.modelcontextprotocol/tasks, "Task Status Notifications"
 _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=True)
 
 
@@ -70,21 +71,28 @@ def passes(level: str, threshold: str) -> bool:
     return LEVELS.index(level) >= LEVELS.index(threshold)
 
 
+_NONE: Final[frozenset[str]] = frozenset()
+
+
 class Filter(NamedTuple):
-    """The content of a listen stream: changes of lists, by method, and of resources, by URI."""
+    """The content of a listen stream: changes of lists, by method, of resources, and of tasks."""
 
     lists: frozenset[str] = frozenset()
     uris: frozenset[str] = frozenset()
+    tasks: frozenset[str] = frozenset()
 
     @staticmethod
     def of(wanted: Mapping[str, Any]) -> "Filter":
         """Return the filter that the `notifications` of a listen request describe."""
         lists = {method for member, (method, _) in _LISTS.items() if wanted.get(member) is True}
-        uris = wanted.get(_RESOURCES)
-        return Filter(frozenset(lists), frozenset(uris if is_array(uris) else ()))
+        uris, tasks = (_strings(wanted.get(member)) for member in (_RESOURCES, _TASKS))
+        return Filter(frozenset(lists), uris, tasks)
 
     def honoured(self, declared: Mapping[str, Any]) -> "Filter":
-        """Return the part of the filter that a server with these capabilities fulfils."""
+        """Return the part of the filter that a server with these capabilities fulfils.
+
+        Of which tasks a client may hear, capabilities do not say.
+        """
         offered = {method for method, need in _LISTS.values() if need.declared_in(declared)}
         uris = self.uris if _RESOURCES_NEED.declared_in(declared) else frozenset[str]()
         return Filter(self.lists & offered, uris)
@@ -95,6 +103,8 @@ class Filter(NamedTuple):
         }
         if self.uris:
             wire[_RESOURCES] = sorted(self.uris)
+        if self.tasks:
+            wire[_TASKS] = sorted(self.tasks)
         return wire
 
     def wants(self, method: str, uri: str | None) -> bool:
@@ -113,7 +123,8 @@ class Listeners:
 
     def add(self, id: RequestId, wanted: Filter) -> None:
         """Register a listen stream; raise the error if there are too many, or it is too large."""
-        number = max(len(self._streams) + 1, len(self.uris | wanted.uris))
+        tasks = sum(len(one.tasks) for one in self._streams.values()) + len(wanted.tasks)
+        number = max(len(self._streams) + 1, len(self.uris | wanted.uris), tasks)
         self._check(number, wanted.uris, f"/params/notifications/{_RESOURCES}")
         self.narrow(id, wanted)
 
@@ -164,6 +175,10 @@ class Listeners:
     def wants(self, uri: str | None) -> bool:
         """Return whether a client of the handshake era gets a notification, as it does of lists."""
         return uri is None or uri in self._uris
+
+
+def _strings(value: object) -> frozenset[str]:
+    return frozenset(one for one in value if isinstance(one, str)) if is_array(value) else _NONE
 
 
 def _size(uri: str) -> int:

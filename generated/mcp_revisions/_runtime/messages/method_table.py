@@ -21,6 +21,7 @@ from ..core.errors import (
     RequestId,
     Untranslatable,
 )
+from ..core.extensions import Extension
 from ..core.json import JSONObject
 from ..core.models.base import Validate, validator_of
 from ..core.models.validation_errors import Problem, problems
@@ -154,6 +155,9 @@ class MethodTable:
         self.input_requests = input_requests or {}
         self.rules = rules
         self.era = ERAS[rules.era]
+        self.core: MethodTable = self
+        """The table without extensions."""
+        self.extensions: tuple[Extension, ...] = ()
         self._find_readers()
 
     def _find_readers(self) -> None:
@@ -168,6 +172,26 @@ class MethodTable:
     def wire(self) -> "MethodTable":
         """The table of the revision on the wire: this one, unless it translates."""
         return self
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The members of params that `Mcp-Name` repeats, by the methods of extensions."""
+        return {method: name for one in self.extensions for method, name in one.names.items()}
+
+    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+        """Return the extension of a result whose request has not `declared` it, if there is one.
+
+        `declared` are the capabilities of who sent the request.
+        """
+        return None
+
+    def claimed(self, method: str, result_type: str) -> type[Any] | None:
+        """Return the class that an extension has for a `resultType` of a method; None without."""
+        return None
+
+    def claims(self, method: str) -> tuple[type[Any], ...]:
+        """Return the classes that extensions have for results of a method."""
+        return ()
 
     def request(self, method: str, sender: Role) -> RequestSpec[Any, Any] | None:
         return _allowed(self.requests.get(method), sender)

@@ -272,12 +272,12 @@ class Jobs:
                 if job.open:
                     data = connection.answer(request, result)
             except LocalError as unsent:
-                error = self._error_of_result(unsent, method)
+                error = self.error_of_result(unsent, method)
         except (Exception, CancelledError) as raised:
             # Where nobody has cancelled the task, it was something that the handler waited for.
             if isinstance(raised, CancelledError) and (job.task is None or job.task.cancelling()):
                 raise
-            error = self._error_of_handler(raised, method)
+            error = self.error_of_handler(raised, method)
         if not job.open:
             # Whoever closed it has seen to its answer.
             return
@@ -286,7 +286,8 @@ class Jobs:
             data = connection.refuse(request, error)
         await self._give(job, data, error)
 
-    def _error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
+    def error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
+        """Return the error that answers a request whose handler raised `error`."""
         if isinstance(error, CHOSEN):
             # Its traceback holds on to a frame that holds it.
             return error.with_traceback(None)
@@ -304,7 +305,8 @@ class Jobs:
             _log.error("the handler of %.100r failed", method, exc_info=error)
         return _fault("Internal error")
 
-    def _error_of_result(self, error: LocalError, method: str) -> ProtocolError:
+    def error_of_result(self, error: LocalError, method: str) -> ProtocolError:
+        """Return the error that answers a request whose result cannot be sent."""
         if isinstance(error, Untranslatable):
             self._log.warning("the answer to %.100r cannot be sent: %s", method, error)
             return _fault(str(error))

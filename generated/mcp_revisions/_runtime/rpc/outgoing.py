@@ -5,12 +5,13 @@ set; later ones are found when it fires.
 """
 
 from asyncio import CancelledError, Future, TimerHandle, get_running_loop
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from inspect import isawaitable
 from logging import getLogger
 from math import inf
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ..connection import Connection, Ended, Failure, Progressed
 from ..core.connection_errors import Disconnected, RequestTimeout
@@ -31,10 +32,16 @@ _log: Final = getLogger(__name__)
 _GRACE: Final = 1.0
 
 
+# For how many tasks progress is heard of at the same time.
+_MOST_TASKS: Final = 100
+
+OnProgress: TypeAlias = Callable[[Progress], object]
+
+
 @dataclass(eq=False, repr=False, slots=True)
 class _Call:
     answer: Future[Any]
-    on_progress: Callable[[Progress], object] | None
+    on_progress: OnProgress | None
     sink: MessageSink
     sent: bool = False
 
@@ -51,6 +58,7 @@ class PendingCalls:
         "_connection",
         "_loop",
         "_options",
+        "_reports",
         "_tasks",
         "_timer",
         "_timer_at",
@@ -63,6 +71,7 @@ class PendingCalls:
         self._tasks = tasks
         self._loop = get_running_loop()
         self._calls: dict[RequestId, _Call] = {}
+        self._reports: OrderedDict[RequestId, OnProgress] | None = None
         self.broken: Disconnected | None = None
         """The reason why no answers will come any more."""
         self._timer: TimerHandle | None = None
@@ -116,11 +125,24 @@ class PendingCalls:
         if call is None or call.answer.done():
             return
         if isinstance(event, Result):
+            if call.on_progress is not None and declared(event.value, "task") is not None:
+                self._report_on(event.id, call.on_progress)
             call.answer.set_result(event.value)
         elif isinstance(event, Error):
             call.fail(McpError(event.code, event.message, event.data))
         else:
             call.fail(event.error)
+
+    def _report_on(self, id: RequestId, on_progress: OnProgress) -> None:
+        """Hear of progress as long as the task lives (2025-11-25, basic/utilities/tasks)."""
+        if self._reports is None:
+            self._reports = OrderedDict()
+        reports = self._reports
+        reports[id] = on_progress
+        # When tasks end is known to others.
+        while len(reports) > _MOST_TASKS:
+            reports.popitem(last=False)
+        self._connection.report_on(frozenset(reports))
 
     def fail(self, id: RequestId, error: Exception) -> None:
         self._connection.forget(id)
@@ -133,14 +155,17 @@ class PendingCalls:
         self._watch(self._connection.deadline())
 
     def progressed(self, event: Progressed) -> None:
-        call = self._calls.get(event.id)
-        if call is None or call.on_progress is None:
+        call, reports = self._calls.get(event.id), self._reports
+        on_progress = None if call is None else call.on_progress
+        if call is None and reports is not None:
+            on_progress = reports.get(event.id)
+        if on_progress is None:
             return
         params = event.notification.params
         # Progress has no message in the first revision.
         progress = Progress(params.progress, params.total, declared(params, "message"))
         try:
-            work = call.on_progress(progress)
+            work = on_progress(progress)
         except Exception:
             _log.exception("the progress callback failed")
             return

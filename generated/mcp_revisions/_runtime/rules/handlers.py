@@ -4,13 +4,17 @@ A generated base class has one method per message, and tables that say which is 
 handles what it overrides, and from that follows what it has to declare.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
+from ..core.extensions import EXTENSIONS, Extension
 from ..core.json import JSONObject, is_object
 from ..core.middleware import CallNext, MethodCall, Middleware, check
 from ..core.models.base import WireModel
 from ..core.spec import NotificationSpec, RequestSpec, Role
+from ..messages.extended_table import ExtendedTable
 from ..messages.method_table import MethodTable
 from . import capabilities
 
@@ -57,11 +61,37 @@ class HandlerSet:
         ]
         for method in self.sends():
             needs += owner.TABLE.notifications[method].requires
-        return merged(capabilities.declare(capabilities.needed(needs, owner.ROLE)), owner.DECLARES)
+        declared = capabilities.declare(capabilities.needed(needs, owner.ROLE))
+        return merged(merged(declared, self._extensions(handled)), owner.DECLARES)
+
+    def _extensions(self, handled: frozenset[str]) -> JSONObject:
+        """Return the declaration of the extensions that the object has something to answer for."""
+        role = self.owner.ROLE
+        found = {
+            one.identifier: dict(one.settings.get(role, {}))
+            for one in self.owner.TABLE.extensions
+            if role in one.settings
+            and (not (answers := list(_answered_by(role, one))) or not handled.isdisjoint(answers))
+        }
+        return {EXTENSIONS: found} if found else {}
 
     def declaration_in(self, revision: str) -> JSONObject:
         """Return the part of the declaration for peers of another revision."""
         return self.declaration()
+
+    def has_tasks(self) -> bool:
+        """Return whether tool calls may become tasks: at this server, or made by this client."""
+        return False
+
+    def task_support(self, tool: str) -> str | None:
+        """Return how a tool stands to tasks, in the words of 2025-11-25; None for "forbidden".
+
+        (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation")
+        """
+        return None
+
+    def note_tools(self, tools: Sequence[Any]) -> None:
+        """Take note of what a server of another revision lists, as it came."""
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """Return the handlers of what comes from a peer of `revision`, by wire name."""
@@ -102,6 +132,8 @@ class Handlers:
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = {}
     INPUT_REQUESTS: ClassVar[RequestHandlers] = {}
     """Questions that a server puts into a result (2026-07-28, basic/patterns/mrtr)."""
+    EXTENSION: ClassVar[Extension | None] = None
+    """The extension that a generated base brings along; a subclass has those of all its bases."""
     SENDS: ClassVar[frozenset[str]] = frozenset()
     """Wire names of the notifications that a subclass sends; they may need a capability."""
     DECLARES: ClassVar[Mapping[str, Any]] = {}
@@ -114,8 +146,13 @@ class Handlers:
     """Whether a marked function of the class needs scopes."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Raise `TypeError` for marked functions that nothing would ever call."""
+        """Bind the extensions of the bases.
+
+        Raise `TypeError` for marked functions that nothing would ever call, and for an extension of
+        another revision.
+        """
         super().__init_subclass__(**options)
+        _extend(cls)
         check(cls.__name__, cls.middleware)
         if not cls.__mcp_reads_marks__:
             _refuse_marked(cls)
@@ -154,10 +191,52 @@ def _names(cls: type[Handlers], revision: str | None) -> dict[str, str]:
     return usual | _special(cls, revision)
 
 
+def generated_class(cls: type[Any]) -> type[Any]:
+    """Return the generated class of a revision that a class is made with."""
+    # It is the first to bring a table along, and heads the user's classes.
+    return next(base for base in reversed(cls.__mro__) if "TABLE" in base.__dict__)
+
+
+def extended_by(cls: type[Any]) -> list[type[Any]]:
+    """Return the generated classes of extensions among the bases of a class."""
+    return [base for base in cls.__mro__ if base.__dict__.get("EXTENSION") is not None]
+
+
 def _overrides(cls: type[Handlers], name: str) -> bool:
-    # The generated class is the first to bring a table along; it heads the user's classes.
-    generated = next(base for base in reversed(cls.__mro__) if "TABLE" in base.__dict__)
-    return getattr(cls, name) is not getattr(generated, name, None)
+    generated = (generated_class(cls), *extended_by(cls))
+    return all(getattr(cls, name) is not getattr(one, name, None) for one in generated)
+
+
+def _extend(cls: type[Handlers]) -> None:
+    """Give a class the table and the handlers of the extensions among its bases."""
+    bases = extended_by(cls)
+    if not bases or not hasattr(cls, "TABLE"):
+        return
+    core: type[Handlers] = generated_class(cls)
+    # The order of bases makes no other table.
+    extensions = {one.EXTENSION.identifier: one.EXTENSION for one in bases}
+    in_order = tuple(extensions[identifier] for identifier in sorted(extensions))
+    try:
+        cls.TABLE = _extended_table(core.TABLE, in_order)
+    except ValueError as error:
+        raise TypeError(f"{cls.__name__}: {error}") from None
+    for tables in ("REQUESTS", "NOTIFICATIONS", "INPUT_REQUESTS"):
+        both: dict[str, Any] = {}
+        for base in (*bases, core):
+            both |= base.__dict__.get(tables, {})
+        setattr(cls, tables, MappingProxyType(both))
+
+
+@cache
+def _extended_table(core: MethodTable, extensions: tuple[Extension, ...]) -> ExtendedTable:
+    return ExtendedTable(core, extensions)
+
+
+def _answered_by(role: Role, extension: Extension) -> Iterator[str]:
+    """Yield the requests of an extension that a role answers."""
+    for method, spec in (*extension.requests.items(), *extension.input_requests.items()):
+        if spec.senders - {role}:
+            yield method
 
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])

@@ -3,7 +3,7 @@
 from asyncio import gather
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext, suppress
-from functools import partial
+from functools import cache, partial
 from logging import getLogger
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast, overload
 
@@ -15,12 +15,14 @@ from ..core.revision import Revision
 from ..core.spec import Role
 from ..core.subscriptions import Level, PublishedChange
 from ..core.tasks import call_in
+from ..messages.method_table import MethodTable
 from ..rpc.peer import Peer
-from ..rules.handlers import Handlers, HandlerSet, runtime_of
+from ..rules.handlers import Handlers, HandlerSet, extended_by, generated_class, runtime_of
 from .asked_forms import check_forms
 from .context import OpenConnection, Relay, RequestContext, SessionSwitches
 from .lifespan import Lifespan
 from .rounds import Inputs
+from .task_serving import TaskMode, TaskRequests
 
 T = TypeVar("T")
 SessionT = TypeVar("SessionT")
@@ -62,6 +64,23 @@ class ServerRuntime(HandlerSet):
             name = self.identity()["name"]
             raise LocalError(f"session.state: {name} has no lifespan, whose value it would be")
         return self.lifespan.state
+
+    def task_requests(self, table: MethodTable) -> TaskRequests | None:
+        """Return what makes tasks of requests of clients of a revision, if anything may be one."""
+        return None
+
+    def begin_tasks(self, state: Any) -> None:
+        """Begin to run the tasks of an application, if there may be any; raise `TypeError`.
+
+        `state` is what its connections share.
+        """
+
+    async def task_mode(self, params: Mapping[str, Any], session: "SessionBase") -> TaskMode | None:
+        """Return how the tool that a call names becomes a task; None if the session has no such.
+
+        `params` are as they came.
+        """
+        return None
 
     def parts(self) -> Iterator["ServerBase[Any]"]:
         """Yield the server, and all that is mounted in it."""
@@ -155,6 +174,15 @@ async def _publish(connection: OpenConnection, method: str, uri: str | None) -> 
         await connection.publish(method, uri)
 
 
+@cache
+def _extended_session(
+    session: "type[SessionBase]", extended: "tuple[type[SessionBase], ...]", table: MethodTable
+) -> "type[SessionBase]":
+    """Return the class of the sessions of a server with extensions, which sends their messages."""
+    bases = (*(one for one in extended if not issubclass(session, one)), session)
+    return type(session.__name__, bases, {"TABLE": table, "__module__": session.__module__})
+
+
 class ServerBase(Handlers, Generic[SessionT]):
     """Base of the generated server.
 
@@ -167,12 +195,19 @@ class ServerBase(Handlers, Generic[SessionT]):
 
     ROLE: ClassVar[Role] = "server"
     SESSION: ClassVar[type[Any]]
+    EXTENDED_SESSION: ClassVar[type[Any]]
+    """The class of sessions that the generated base of an extension brings along."""
     REVISIONS: ClassVar[Sequence[Revision] | None] = None
     """The revisions that are spoken where nobody says which; its own alone if this is None."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Raise `TypeError` for a question in a method that no form can ask."""
         super().__init_subclass__(**options)
+        if (extended := extended_by(cls)) and hasattr(cls, "SESSION"):
+            sessions = tuple(dict.fromkeys(one.EXTENDED_SESSION for one in extended))
+            own: Any = cls.SESSION
+            session = _extended_session(own, sessions, cls.TABLE)
+            setattr(cls, "SESSION", session)  # noqa: B010 (a constant of the class, once made)
         for member in vars(cls).values():
             check_forms(member)
 
@@ -216,8 +251,7 @@ class ServerBase(Handlers, Generic[SessionT]):
 
 def package_of(server: type[Any]) -> str:
     """Return the name of the generated package that the class of a server is made with."""
-    generated = next(base for base in server.__mro__ if "REQUESTS" in base.__dict__)
-    return generated.__module__.rsplit(".", 2)[0]
+    return generated_class(server).__module__.rsplit(".", 2)[0]
 
 
 class SessionBase(Peer):
@@ -317,6 +351,14 @@ class SessionBase(Peer):
         nothing (2025-11-25, basic/transports, "Sending Messages to the Server").
         """
         await self._context.close_stream()
+
+    async def become_task(self) -> None:
+        """Go on as a task, if the client can have one; what follows does not hold it up.
+
+        That is for a tool with `task="deferred"`: what it asks before is asked without a task.
+        Elsewhere, and in a task, this does nothing.
+        """
+        await self._context.become_task()
 
     # With a union alone, mypy finds no T for a lambda that returns a coroutine.
     @overload

@@ -4,10 +4,11 @@ Some methods the runtime answers itself, unless the server does. The log level a
 of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
 """
 
-from asyncio import Future, current_task, get_running_loop
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from asyncio import Future, Task, current_task, get_running_loop
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from time import monotonic
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from typing import Any, Final
 from ..connection import INITIALIZED, Connection, Refusal
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidParams, InvalidRequest, McpError, MethodNotFound, RequestId
-from ..core.json import JSONObject, json_text
+from ..core.json import JSONObject, is_object, json_text
 from ..core.middleware import (
     MethodCall,
     Middleware,
@@ -36,7 +37,7 @@ from ..messages.envelope import SERVER_INFO, SUBSCRIPTION_ID, client_envelope, m
 from ..messages.jsonrpc import Call
 from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint, OnNotification
-from ..rpc.jobs import Job, Serve
+from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
 from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
@@ -45,6 +46,9 @@ from .base import ServerBase
 from .context import Relay, RequestContext, SessionSwitches
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
+from .task_serving import FollowedTask, TaskHost, TaskRequests
+
+_LIST_TASKS: Final = "tasks/list"
 
 
 class BoundServer:
@@ -52,10 +56,10 @@ class BoundServer:
 
     __slots__ = (
         *("audience", "changes", "declared", "handlers", "middleware", "needs"),
-        *("runtime", "server", "session_hooks", "signature", "strategies", "view"),
+        *("runtime", "server", "session_hooks", "signature", "strategies", "tasks", "view"),
     )
 
-    def __init__(self, view: RevisionView[ServerBase[Any]]) -> None:
+    def __init__(self, view: RevisionView[ServerBase[Any]], *, tells_apart: bool = True) -> None:
         server = view.handlers
         own, revision = server.__mcp_runtime__, view.table.revision
         self.view = view
@@ -63,6 +67,19 @@ class BoundServer:
         self.runtime: Final = own
         self.handlers: Mapping[str, Callable[..., Awaitable[Any]]] = own.bound(revision)
         """By wire name."""
+        self.tasks: TaskRequests | None = own.task_requests(view.table)
+        """What makes tasks of requests, if something on the server may be one."""
+        if self.tasks is not None:
+            self.handlers = {**self.handlers, **self.tasks.handlers}
+        declaration = view.declaration()
+        if not tells_apart:
+            # Who cannot be told from others is not shown what there is (2025-11-25,
+            # basic/utilities/tasks, "Task Isolation and Access Control").
+            self.handlers = {
+                name: one for name, one in self.handlers.items() if name != _LIST_TASKS
+            }
+            self.view = replace(view, declared=_without_list(view.declared))
+            declaration = _without_list(declaration)
         self.middleware = own.middleware()
         self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
@@ -70,7 +87,7 @@ class BoundServer:
         """How the handlers of some methods are run."""
         self.audience = f"{type(server).__module__}.{type(server).__qualname__} {revision}"
         self.declared: Mapping[Role, Mapping[str, Any]] = {
-            "server": own.declaration(),
+            "server": declaration,
             "client": {},
         }
         self.needs = OpenNeeds("server", self.declared["server"])
@@ -122,12 +139,19 @@ class BoundServer:
             )
 
 
+def _without_list(declared: JSONObject) -> JSONObject:
+    tasks = declared.get("tasks")
+    if not is_object(tasks):
+        return declared
+    return {**declared, "tasks": {name: one for name, one in tasks.items() if name != "list"}}
+
+
 class ServerState:
     """The servers in all revisions that are spoken, and what all their connections use."""
 
     __slots__ = (
         *("_bound_servers", "_views", "ids", "network", "offer", "options"),
-        *("relay", "seal", "tasks"),
+        *("relay", "seal", "task_host", "tasks", "tells_apart"),
     )
 
     def __init__(
@@ -141,6 +165,9 @@ class ServerState:
         """What connections go over, if their transport says."""
         self.relay: Relay | None = None
         """What carries changes to connections, if other processes have some of them."""
+        self.task_host = TaskHost()
+        self.tells_apart = True
+        """Whether requests come from one client, or say who sends them."""
         self.seal = StateSeal(options.state_keys, lifetime=options.state_lifetime)
         self._views = views
         self._bound_servers: dict[str, BoundServer] = {}
@@ -148,7 +175,9 @@ class ServerState:
     def bound_server(self, revision: str) -> BoundServer:
         """Return the server of a revision, which is made when it is first needed."""
         if revision not in self._bound_servers:
-            self._bound_servers[revision] = BoundServer(self._views[revision])
+            self._bound_servers[revision] = BoundServer(
+                self._views[revision], tells_apart=self.tells_apart
+            )
         return self._bound_servers[revision]
 
     @property
@@ -163,6 +192,7 @@ class ServerConnection:
         "_begun",
         "_listeners",
         "_streams",
+        "answer_to",
         "audience",
         "bound_server",
         "endpoint",
@@ -173,6 +203,7 @@ class ServerConnection:
         "server",
         "settle",
         "state",
+        "strategies",
     )
 
     def __init__(
@@ -188,15 +219,19 @@ class ServerConnection:
         self.seal = state.seal
         self.audience = bound_server.audience
         connection.ids = state.ids
-        serve: Serve = self.serve
+        self.strategies = bound_server.strategies
+        self.answer_to: Serve = self.serve
+        """Gives the result of a request that is no task."""
         notified: OnNotification = self._on_notification
         if bound_server.middleware:
-            serve, notified = self._serve_through, self._notify_through
+            self.answer_to, notified = self._serve_through, self._notify_through
             connection.ids = noted(state.ids)
         # Only a session begins with a handshake.
         measured = bound_server.session_hooks and connection.state is State.OPEN_PENDING
         self._begun = monotonic() if measured else None
-        self.endpoint = Endpoint(connection, sink, state.tasks, state.options, serve, notified)
+        self.endpoint = Endpoint(
+            connection, sink, state.tasks, state.options, self.outermost(), notified
+        )
         self.level: str = "debug"
         self.is_owner = True
         self.settle: Callable[[], Awaitable[None]] | None = None
@@ -205,6 +240,14 @@ class ServerConnection:
         # Most connections, of which there may be many, need neither.
         self._listeners: Listeners | None = None
         self._streams: ListenStreams | None = None
+
+    def outermost(self) -> Serve:
+        """Return what gives the result of any request."""
+        tasks = self.bound_server.tasks
+        return self.answer_to if tasks is None else partial(tasks.serve, self)
+
+    def context(self, request: Request[Any], reply: Reply) -> RequestContext:
+        return RequestContext(self, request, reply)
 
     def register(self) -> None:
         """Hear of what the server publishes."""
@@ -257,7 +300,7 @@ class ServerConnection:
     async def _serve_through(self, job: Job) -> Any:
         """Serve a request through the middleware."""
         request = job.request
-        context = RequestContext(self, request, job.reply)
+        context = self.context(request, job.reply)
 
         async def answer(call: MethodCall) -> Any:
             changed = request
@@ -294,8 +337,8 @@ class ServerConnection:
         handler = self.handlers.get(method)
         if handler is not None:
             if context is None:
-                context = RequestContext(self, request, job.reply)
-            strategy = self.bound_server.strategies.get(method)
+                context = self.context(request, job.reply)
+            strategy = self.strategies.get(method)
             try:
                 if strategy is None:
                     result = await handler(self.server.SESSION(context), request.params)
@@ -449,23 +492,38 @@ class ListenStreams:
         id, endpoint = request.id, self._connection.endpoint
         listeners = self._connection.listeners
         declared = endpoint.connection.declared["server"]
-        wanted = Filter.of(request.params.notifications.to_wire()).honoured(declared)
-        listeners.add(id, wanted)
+        asked = Filter.of(request.params.notifications.to_wire())
+        wanted = asked.honoured(declared)
+        listeners.add(id, wanted._replace(tasks=asked.tasks))
         end = self._ends[id] = get_running_loop().create_future()
-        meta = {SUBSCRIPTION_ID: id}
+        following = list[Task[None]]()
         try:
+            tasks = await self._followed(request, asked.tasks)
             wanted = await self._watch(wanted)
+            wanted = wanted._replace(tasks=frozenset(one.id for one in tasks))
             listeners.narrow(id, wanted)
-            spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
-            honoured = {"notifications": wanted.to_wire(), "_meta": meta}
-            params = spec.params.model_validate(honoured)
-            await endpoint.notify(spec, params, meta=members(meta))
+            await self._acknowledge(id, wanted)
+            following += [endpoint.tasks.start(one.follow()) for one in tasks]
             await end
         finally:
+            for one in following:
+                one.cancel()
             listeners.remove(id)
             del self._ends[id]
             if self._watched:
                 endpoint.tasks.start(self._unwatch())
+
+    async def _followed(self, request: Request[Any], ids: frozenset[str]) -> Sequence[FollowedTask]:
+        tasks = self._connection.bound_server.tasks
+        if tasks is None or not ids:
+            return ()
+        return await tasks.followed(self._connection, request, ids)
+
+    async def _acknowledge(self, id: RequestId, honoured: Filter) -> None:
+        endpoint, meta = self._connection.endpoint, {SUBSCRIPTION_ID: id}
+        spec = endpoint.connection.table.notifications[_ACKNOWLEDGED]
+        said = {"notifications": honoured.to_wire(), "_meta": meta}
+        await endpoint.notify(spec, spec.params.model_validate(said), meta=members(meta))
 
     async def _watch(self, wanted: Filter) -> Filter:
         handled = _SUBSCRIBE in self._connection.handlers

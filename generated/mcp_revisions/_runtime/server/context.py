@@ -333,16 +333,19 @@ class RequestContext:
             self.endpoint.log.warning("a log entry was not sent: %s", error)
 
     @property
-    def _beside(self) -> MessageSink | None:
+    def beside(self) -> MessageSink | None:
         """The sink of what belongs to the request (2025-11-25, basic/transports)."""
         return None if self._reply is None else self._reply.beside
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        await self.endpoint.notify(spec, params, via=self._beside)
+        await self.endpoint.notify(spec, params, via=self.beside)
 
     async def close_stream(self) -> None:
         if self._reply is not None and self.spoken.rules.polling:
             await self._reply.release()
+
+    async def become_task(self) -> None:
+        """Go on as a task, where that is possible."""
 
     # What a function waits for that runs in a thread.
 
@@ -415,7 +418,7 @@ class RequestContext:
         """Ask the client, and do not check the answer to a form."""
         spoken = self.spoken
         if spoken.rules.server_requests:
-            middleware, via = self.connection.middleware, self._beside
+            middleware, via = self.connection.middleware, self.beside
             if not middleware:
                 return await self.endpoint.request(spec, params, options, via)
 

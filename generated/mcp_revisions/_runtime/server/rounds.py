@@ -143,15 +143,16 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
     for key, noted in sealed["asked"].items():
         kind = asked[key] = asking.specs[noted["method"]].results[0]
         if key in given:
-            answers[key] = _answer(given[key], kind, noted, f"{_AT}/{escaped(key)}", faults)
+            answers[key] = read_answer(given[key], kind, noted, f"{_AT}/{escaped(key)}", faults)
     if faults:
         raise InvalidParams("Invalid answers", faults)
     return Inputs(sealed["state"], asked, answers), sealed["memo"]
 
 
-def _answer(
+def read_answer(
     value: Any, kind: type[WireModel], noted: JSONObject, at: str, faults: list[Problem]
 ) -> WireModel | None:
+    """Return the answer to a question; None for one that does not fit, which adds to `faults`."""
     try:
         answer: WireModel = validator_of(kind)(value)
     except ValidationError as error:
@@ -217,6 +218,22 @@ class Once:
             task.cancel()
 
 
+class QuestionKeys:
+    """The keys of the questions of one run of a handler, which are the same in each of its runs."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def key(self, question: JSONObject) -> str:
+        """Return the key of a question that is asked now."""
+        text = dumps(question, sort_keys=True, separators=(",", ":"))
+        digest = sha256(text.encode()).hexdigest()[:16]
+        number = self._counts[digest] = self._counts.get(digest, 0) + 1
+        return f"{question['method']} {digest} {number}"
+
+
 class Rounds:
     """The questions of a request, whose handler runs in `task`, over all its rounds.
 
@@ -225,12 +242,12 @@ class Rounds:
 
     def __init__(self, task: Task[Any], limit: int, tasks: Tasks) -> None:
         self._number = 0
-        self._answers: dict[str, JSONObject] = {}
+        self.answers: dict[str, JSONObject] = {}
         self.once = Once(tasks)
         self._before = task.cancelling()
         self._task = task
         self._limit = limit
-        self._counts: dict[str, int] = {}
+        self.keys = QuestionKeys()
         self._asked: dict[str, JSONObject] = {}
         self._waiting: list[Future[JSONObject]] = []
         self._over = False
@@ -240,16 +257,16 @@ class Rounds:
     def remember(self, memo: JSONObject, inputs: Inputs | None) -> None:
         """Take in what is known of earlier rounds, and what the client answered to the last one."""
         self._number = memo["round"]
-        self._answers = dict(memo["answers"])
+        self.answers = dict(memo["answers"])
         self.once.done.update(memo["done"])
         if memo["own"] and inputs is not None:
-            self._answers |= {key: answer.to_wire() for key, answer in inputs.given.items()}
+            self.answers |= {key: answer.to_wire() for key, answer in inputs.given.items()}
 
     async def answer_to(self, question: JSONObject) -> JSONObject:
         """Return the client's answer to a question; end the round if there is none yet."""
-        key = self._key(question)
-        if key in self._answers:
-            return self._answers[key]
+        key = self.keys.key(question)
+        if key in self.answers:
+            return self.answers[key]
         if self.suspended:
             # The round is over: whoever asks now is being stopped, too.
             raise CancelledError
@@ -262,12 +279,6 @@ class Rounds:
             self._later(_TURNS)
         return await answer
 
-    def _key(self, question: JSONObject) -> str:
-        text = dumps(question, sort_keys=True, separators=(",", ":"))
-        digest = sha256(text.encode()).hexdigest()[:16]
-        number = self._counts[digest] = self._counts.get(digest, 0) + 1
-        return f"{question['method']} {digest} {number}"
-
     def _later(self, turns: int) -> None:
         if turns:
             get_running_loop().call_soon(self._later, turns - 1)
@@ -277,8 +288,8 @@ class Rounds:
 
     def ask(self, question: JSONObject) -> bool:
         """Ask what no handler awaits; return false if it is answered already."""
-        key = self._key(question)
-        if key not in self._answers:
+        key = self.keys.key(question)
+        if key not in self.answers:
             self._asked[key] = question
         return key in self._asked
 
@@ -315,5 +326,5 @@ class Rounds:
 
     def memo(self, *, own: bool) -> JSONObject:
         """Return what the next round has to know; with `own`, questions are asked by awaiting."""
-        known = {"answers": self._answers, "done": self.once.done}
+        known = {"answers": self.answers, "done": self.once.done}
         return {"round": self._number + 1, **known, "own": own}

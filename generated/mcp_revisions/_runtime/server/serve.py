@@ -79,6 +79,8 @@ async def serve_views(
         begun(router)
     state.network = getattr(transport, "network", None)
     async with entered(views.handlers):
+        for server in views.handlers:
+            server.__mcp_runtime__.begin_tasks(state)
         writer = asyncio.create_task(queue.run())
         try:
             await _read(router, transport, writer)
@@ -157,7 +159,10 @@ async def _close(
         for connection in router.connections:
             connection.abort(gone)
         drain = state.options.drain
-        await together(connection.endpoint.close(drain) for connection in router.connections)
+        await together(
+            [connection.endpoint.close(drain) for connection in router.connections]
+            + [state.task_host.close(drain)]
+        )
         within = drain
     finally:
         await state.tasks.cancel()

@@ -7,7 +7,7 @@ with the answers. Where they have none, a question ends the round (see `rounds`)
 
 from asyncio import current_task, sleep
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, RemoteError
@@ -34,6 +34,11 @@ def strategies(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
     """Return how handlers of a server of `own` are run, by method; most need none."""
     if not table.rules.server_requests:
         return dict.fromkeys(_asking(table), in_rounds)
+    return in_tasks(own, table)
+
+
+def in_tasks(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
+    """Return how handlers are run whose questions can be waited for, also in a task."""
     found = dict.fromkeys(_asking(own), by_requests)
     if _URLS_FIRST in own.errors and _URLS_FIRST not in table.wire.errors:
         found.setdefault(_TOOL, in_text)
@@ -123,10 +128,10 @@ def _urls_first(error: BaseException) -> list[JSONObject]:
 async def by_requests(handler: Handler, context: RequestContext, job: Job) -> Any:
     """Return the plain result of a handler that asks in its result, and ask for it."""
     own = context.table.requests[job.request.spec.method]
-    params = job.request.params
+    params, asks = job.request.params, cast(type[Any], own.results[-1])
     for number in range(context.endpoint.options.max_rounds):
         result = await handler(context.session(), params)
-        if isinstance(result, own.results[0]):
+        if not isinstance(result, asks):
             return result
         questions: Mapping[str, Any] = result.input_requests or {}
         if not questions:

@@ -8,7 +8,7 @@ All methods raise `EngineUnavailable` while the engine is away, or does not answ
 is unknown whether a write was made: each can be made again, and finds out.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import Enum
@@ -155,6 +155,75 @@ class EventStore(Protocol):
     async def unfollow(self, key: str, stream: str, worker: str) -> None: ...
 
 
+# Tasks.
+
+
+class StoredTask(NamedTuple):
+    """A task as a store knows it: its key, and how often its record was written."""
+
+    key: str
+    record: bytes
+    version: int
+    at: float
+    """The time at which it was read, by the clock of the store: seconds since the epoch."""
+
+
+class TaskStore(Protocol):
+    """Records by key, each with an owner and, while somebody works on it, a lease.
+
+    `owner` is a digest of who may see a task. A record lapses at `ends_at`; None is for never. It
+    is overdue `lease` seconds after it was written or renewed last, unless it was written without
+    a lease. The clock of the store alone decides about both: those of workers may be wrong.
+    """
+
+    async def create(
+        self,
+        key: str,
+        record: bytes,
+        *,
+        owner: str,
+        ends_at: float | None,
+        lease: float | None,
+        most: int,
+    ) -> bool:
+        """Keep a new record, of version 1; return False if the owner has `most` already.
+
+        When this returns, every worker finds it. To create the same record again changes nothing.
+        """
+        ...
+
+    async def get(self, key: str) -> StoredTask | None:
+        """Return a record; None if there is none, or it has lapsed."""
+        ...
+
+    async def versions(self, keys: Collection[str]) -> Mapping[str, int]:
+        """Return how often each record was written, of those that are there."""
+        ...
+
+    async def replace(
+        self, key: str, record: bytes, *, version: int, ends_at: float | None, lease: float | None
+    ) -> bool:
+        """Write a record in the place of that of `version`; return False if it is not there."""
+        ...
+
+    async def renew(self, keys: Collection[str], lease: float) -> None:
+        """Let records that have a lease be overdue so many seconds from now; versions stay."""
+        ...
+
+    async def delete(self, key: str) -> None: ...
+
+    async def page(self, owner: str, after: str, size: int) -> Sequence[StoredTask]:
+        """Return the records of an owner whose keys follow `after`, in the order of the keys."""
+        ...
+
+    async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
+        """Return some of the records that are overdue, those of all owners.
+
+        They have a new lease from now on, so that nobody else gets them meanwhile.
+        """
+        ...
+
+
 # From worker to worker.
 
 
@@ -211,6 +280,8 @@ class EngineConnection(Protocol):
     def sessions(self) -> SessionStore: ...
     @property
     def events(self) -> EventStore: ...
+    @property
+    def tasks(self) -> TaskStore: ...
     @property
     def mail(self) -> Mail: ...
     @property

@@ -21,6 +21,7 @@ from .engine import (
     Saved,
     StoredSession,
 )
+from .memory_tasks import MemoryTaskStore
 
 # What an event takes besides its message.
 _FRAME: Final = 200
@@ -35,6 +36,7 @@ class MemoryEngine:
     def __init__(self, max_events: int = 1000, max_bytes: int = 64 * 1024 * 1024) -> None:
         self.sessions: Final = MemorySessions(self)
         self.events: Final = MemoryEvents(max_events, max_bytes)
+        self.tasks: Final = MemoryTaskStore()
         self.workers: Final = dict[str, Receive]()
         self.loops: Final = dict[str, AbstractEventLoop]()
 
@@ -61,6 +63,7 @@ class MemoryConnection:
         self._workers, self._loops = engine.workers, engine.loops
         self.sessions: Final = engine.sessions
         self.events: Final = engine.events
+        self.tasks: Final = engine.tasks
         self.mail: Final = self
         self.bus: Final = self
 

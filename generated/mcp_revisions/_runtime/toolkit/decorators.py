@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
 from ..core.models.base import WireModel
 from ..rules.handlers import MARKS
+from ..server.task_serving import TaskChoice
 from .visibility import Enabled
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -44,6 +45,16 @@ class ToolOptions(DecoratorOptions, total=False):
     input_schema: Mapping[str, Any]
     """A handwritten schema; the function then takes all arguments as one mapping."""
     output_schema: Mapping[str, Any]
+    task: TaskChoice
+    """Whether a call may be worked on as a task: always if the client can have one, only then
+    ("required"), or from where the function awaits `session.become_task()` on ("deferred")."""
+    idempotent: bool
+    """Whether a task may be run again from its beginning if the worker that runs it is gone.
+
+    The default is what `annotations` say (`idempotentHint`).
+    """
+    immediate_response: str
+    """What a model may be told while a task works (2025-11-25, basic/utilities/tasks)."""
     structured: bool
     """Whether results are structured, if the function's return annotation allows it."""
 

@@ -42,6 +42,7 @@ from .functions import (
 from .media import Media
 from .results import UnfitResult, output_of
 from .revision_models import RevisionModels, fields_of, models_in, several, text_block
+from .task_options import task_mode, task_support
 from .uri_templates import UriTemplate
 
 _log: Final = getLogger(__name__)
@@ -89,6 +90,7 @@ class Item(ABC):
         if not isinstance(self.enabled, bool) and not callable(self.enabled):
             raise TypeError(f"{where}: enabled is True, False or a function of the session")
         self.tags = frozenset(tags)
+        self.task = task_mode(self.options, where)
         self.scopes = checked_scopes(self.options.get("scopes", ()), where)
         # Where arguments have no descriptions of their own, the docstring is left as it is.
         is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
@@ -186,7 +188,10 @@ class Tool(Item):
             # Over HTTP, clients would have to leave such a tool out of the list.
             raise ValueError(f"{self.signature.where}: the input schema at {error}") from error
         output = self._output.schema
-        self.listed = self.entry(name=self.key, inputSchema=schema, outputSchema=output)
+        support = task_support(self.task)
+        self.listed = self.entry(
+            name=self.key, inputSchema=schema, outputSchema=output, execution=support
+        )
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result of a call, which may be `Written`.

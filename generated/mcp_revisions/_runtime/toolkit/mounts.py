@@ -20,6 +20,7 @@ from ..server.connection import subscription
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.serve import has_lifespan
 from ..server.strategies import Strategy, strategies
+from ..server.task_serving import NO_TASK, TaskMode
 from ..translation.revision_view import adapters_of
 from .items import COMPLETE, Item
 from .links import Link, MountedConnection, MountedContext
@@ -143,6 +144,7 @@ class Offered:
     tags: Collection[str] = ()
     enabled: bool = True
     scopes: frozenset[str] = NO_SCOPES
+    task: TaskMode = NO_TASK
 
     async def answer(self, _: object, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result of a request that is about it."""
@@ -196,6 +198,10 @@ class Mount(ABC):
 
     def tags(self, field: str, own: str) -> Collection[str]:
         return ()
+
+    def has_tasks(self) -> bool:
+        """Return whether a call of one of its tools may be worked on as a task."""
+        return False
 
     # Its connections.
 
@@ -344,6 +350,9 @@ class LocalMount(Mount):
     def owns(self, uri: str) -> bool:
         return bool(self.runtime.owns(uri))
 
+    def has_tasks(self) -> bool:
+        return bool(self.runtime.has_tasks())
+
     def tags(self, field: str, own: str) -> Collection[str]:
         return cast(Collection[str], self.runtime.tags(field, own))
 
@@ -438,7 +447,7 @@ class LocalMount(Mount):
         if found is None:
             return Offered(self, key) if kind in self._open else None
         key = self.prefix.key(kind, found.key)
-        return Offered(self, key, found.tags, scopes=found.scopes)
+        return Offered(self, key, found.tags, scopes=found.scopes, task=found.task)
 
     async def keys(self, field: str, session: SessionBase) -> list[str]:
         inner = self._inner(session.__mcp_runtime__).session()

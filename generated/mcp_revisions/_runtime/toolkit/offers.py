@@ -14,9 +14,11 @@ from ..core.http_request import id_of
 from ..core.json import JSONObject
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import page
-from ..rules.handlers import Handlers
+from ..messages.method_table import MethodTable
+from ..rules.handlers import Handlers, merged
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
+from ..server.task_serving import TaskMode, TaskRequests
 from ..translation.revision_view import RevisionViews
 from .decorators import Marked, marks_of, new_mark
 from .functions import closest
@@ -34,6 +36,7 @@ from .mounts import (
 )
 from .remote_mounts import RemoteMount
 from .revision_models import LISTS, revision_models
+from .task_options import TASK_METHODS, task_support, tasks_module
 from .threads import Threads
 from .visibility import Selection, Switches, Visibility
 
@@ -446,6 +449,46 @@ class ToolkitRuntime(ServerRuntime):
             for mount in self.mounts:
                 stack.enter_context(mount.listening(context))
             yield
+
+    # Tasks.
+
+    def has_tasks(self) -> bool:
+        """Return whether a call of a tool may be worked on as a task."""
+        return any(tool.task.choice for tool in self.registered["tools"].values()) or any(
+            mount.has_tasks() for mount in self.mounts
+        )
+
+    def task_support(self, tool: str) -> str | None:
+        found = self.lists["tools"].get(tool)
+        support = None if found is None else task_support(found.task)
+        return None if support is None else cast(str, support["taskSupport"])
+
+    def task_requests(self, table: MethodTable) -> TaskRequests | None:
+        if not self.has_tasks():
+            return None
+        made: TaskRequests = tasks_module(self.owner, "requests").Requests(self, table)
+        return made
+
+    def begin_tasks(self, state: Any) -> None:
+        if self.has_tasks():
+            tasks_module(self.owner, "hosting").begin(state)
+
+    async def task_mode(self, params: Mapping[str, Any], session: SessionBase) -> TaskMode | None:
+        for kind, key in named_in(_CALL, params):
+            found = self.lists[kind].get(key) or await self.find(_CALL, kind, key, session)
+            return None if found is None else found.task
+        return None
+
+    def declaration(self) -> JSONObject:
+        declared = super().declaration()
+        if self.has_tasks() and "tasks/result" in self.owner.TABLE.requests:
+            # What the tools say counts only then (2025-11-25, basic/utilities/tasks).
+            return merged({"tasks": {"requests": {"tools": {"call": {}}}}}, declared)
+        return declared
+
+    def answered(self, revision: str | None = None) -> frozenset[str]:
+        found = super().answered(revision)
+        return found | TASK_METHODS if self.has_tasks() else found
 
     def offers(self, field: str) -> bool:
         return bool(self.registered[field]) or any(mount.offers(field) for mount in self.mounts)

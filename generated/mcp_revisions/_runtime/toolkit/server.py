@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, overload
 
 from ..connection import Written
 from ..core.json import JSONObject
-from ..rules.handlers import Handlers, runtime_of
+from ..rules.handlers import Handlers, extended_by, generated_class, runtime_of
 from ..server.base import ServerBase, SessionBase
 from ..transports.base import Target
 from .decorators import PromptOptions, ResourceOptions, ToolOptions
@@ -43,8 +43,8 @@ class Toolkit:
         """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""
         super().__init_subclass__(**options)
         order = cls.__mro__
-        servers = [base for base in order if "REQUESTS" in base.__dict__]
-        if issubclass(cls, Handlers) and servers and order.index(servers[0]) < order.index(Toolkit):
+        servers = [generated_class(cls), *extended_by(cls)] if hasattr(cls, "TABLE") else []
+        if servers and order.index(servers[0]) < order.index(Toolkit):
             after = servers[0].__name__
             raise TypeError(f"class {cls.__name__}: Toolkit has to come before {after}")
         cls.__mcp_wants_scopes__ = False

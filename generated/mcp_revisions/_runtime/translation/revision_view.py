@@ -6,7 +6,6 @@ the tables that translate to it, loaded.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +18,8 @@ from ..messages.method_table import MethodTable
 from ..rules import capabilities
 from ..rules.handlers import Handlers, merged
 from ..rules.server_negotiation import Offer
+from ..rules.task_forms import TASK_MEMBERS, task_form, tasks_declared, without_tasks
+from .task_wires import optional_module, untranslated_tasks, wire_of
 
 HandlersT = TypeVar("HandlersT", bound=Handlers)
 
@@ -38,6 +39,14 @@ class RevisionView(Generic[HandlersT]):
     declared: JSONObject
     identity: JSONObject
     adapters: ModuleType | None = None
+
+    def declaration(self) -> JSONObject:
+        """Return its capabilities in its own words, and those for which only the wire has some."""
+        runtime = self.handlers.__mcp_runtime__
+        if not runtime.has_tasks():
+            return runtime.declaration()
+        tasks = {name: self.declared[name] for name in TASK_MEMBERS if name in self.declared}
+        return merged(tasks, runtime.declaration())
 
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:
         """Return those members of a result that hold the capabilities and the name."""
@@ -92,12 +101,13 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
             return RevisionView(handlers, handlers.TABLE, declared, identity)
         newer = [one for one in self._handlers if one > revision]
         handlers = self._handlers[min(newer) if newer else max(self._handlers)]
-        wire, own = self._revisions[revision], handlers.TABLE
-        package = wire.module.rpartition(".")[0]
+        spoken, own = self._revisions[revision], handlers.TABLE
+        package = spoken.module.rpartition(".")[0]
         adapters = adapters_of(package, own.revision, revision)
         losses = LossReport(own.revision, revision, self._on_loss)
+        wire = wire_of(spoken, handlers)
         table: MethodTable = adapters.TranslatingTable(
-            own, wire.load().methods.TABLE, package, losses
+            own, wire, package, losses, untranslated_tasks(handlers, wire)
         )
         identity = table.outward("Implementation", handlers.__mcp_runtime__.identity())
         return RevisionView(handlers, table, _declared(handlers, table), identity, adapters)
@@ -108,13 +118,10 @@ def adapters_of(package: str, own: str, wire: str) -> ModuleType:
 
     Raises `LookupError` for a package of one revision, which has no such module.
     """
-    name = f"{package}.translate.adapters"
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if not f"{name}.".startswith(f"{error.name}."):
-            raise
-        raise LookupError(f"{package} has no table between {own} and {wire}") from None
+    adapters = optional_module(f"{package}.translate.adapters")
+    if adapters is None:
+        raise LookupError(f"{package} has no table between {own} and {wire}")
+    return adapters
 
 
 def _declared(handlers: Handlers, table: MethodTable) -> JSONObject:
@@ -128,7 +135,11 @@ def _declared(handlers: Handlers, table: MethodTable) -> JSONObject:
         spec = wire.notifications.get(method)
         needs += () if spec is None else spec.requires
     own = handlers.__mcp_runtime__.declaration_in(table.revision)
+    form = task_form(wire) if handlers.__mcp_runtime__.has_tasks() else None
+    if form is not None:
+        own = without_tasks(own, role)
     name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
     # A translation adds members that the wire requires; here, absent means not declared.
     kept = {key: value for key, value in table.outward(name, own).items() if key in own}
-    return merged(capabilities.declare(capabilities.needed(needs, role)), kept)
+    declared = merged(capabilities.declare(capabilities.needed(needs, role)), kept)
+    return declared if form is None else merged(declared, tasks_declared(form, role))

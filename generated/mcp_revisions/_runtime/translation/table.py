@@ -5,17 +5,18 @@ what the peer wrote, and is then translated. An outgoing message is translated l
 the same in both revisions is not translated.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic_core import PydanticSerializationError
 
 from ..core.errors import METHOD_NOT_FOUND, LocalError, RequestId, Untranslatable
-from ..core.json import JSONObject, json_text
-from ..core.losses import Loss, LossReport, Report
+from ..core.extensions import EXTENSIONS
+from ..core.json import JSONObject, is_object, json_text
+from ..core.losses import Loss, LossReport, Place, Report
 from ..core.models.base import Validate, validator_of
 from ..core.spec import CallSpec, NotificationSpec, RequestSpec, Role
 from ..messages.jsonrpc import write_result
@@ -23,6 +24,7 @@ from ..messages.method_table import MethodTable, Part, SpecT
 from ..messages.results import forgiver
 from ..messages.writing import body_text, params_text, spliced
 from .translator import Run, translator
+from .untranslated import NOTHING, Untranslated
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -31,24 +33,43 @@ T = TypeVar("T")
 # The runtime negotiates with the peer in the revision of the wire.
 _LIFECYCLE = frozenset({"initialize", "notifications/initialized"})
 
+_CAPABILITIES: Final = ("ClientCapabilities", "ServerCapabilities")
+
 
 class TranslatingTable(MethodTable):
     """The method table of `own`, over a wire that carries the revision of `wire`.
 
-    Raises `LookupError` if `package` has no translations between the two. Losses go to `losses`.
+    What belongs to an extension, of either, is not translated: a method of the wire's extensions
+    keeps its types, even if `own` has one of the same name. Losses go to `losses`.
+
+    Raises `LookupError` if `package` has no translations between the two.
     """
 
     def __init__(
-        self, own: MethodTable, wire: MethodTable, package: str, losses: LossReport
+        self,
+        own: MethodTable,
+        wire: MethodTable,
+        package: str,
+        losses: LossReport,
+        untranslated: Untranslated = NOTHING,
     ) -> None:
+        known = own.core
         super().__init__(
             wire.revision,
             requests={
-                name: _ours(spec, own.requests.get(name) or own.input_requests.get(name))
+                name: (
+                    _ours(spec, known.requests.get(name) or known.input_requests.get(name))
+                    if name in wire.core.requests
+                    else spec
+                )
                 for name, spec in wire.requests.items()
             },
             notifications={
-                name: _ours(spec, own.notifications.get(name))
+                name: (
+                    _ours(spec, known.notifications.get(name))
+                    if name in wire.core.notifications
+                    else spec
+                )
                 for name, spec in wire.notifications.items()
             },
             errors=wire.errors,
@@ -57,6 +78,8 @@ class TranslatingTable(MethodTable):
         )
         self.own = own
         self._wire = wire
+        self.extensions = wire.extensions
+        self._untranslated = untranslated
         self._inward = translator(package, wire.revision, own.revision)
         self._outward = translator(package, own.revision, wire.revision)
         self._losses = losses
@@ -75,13 +98,26 @@ class TranslatingTable(MethodTable):
     def wire(self) -> MethodTable:
         return self._wire
 
+    def claimed(self, method: str, result_type: str) -> type[Any] | None:
+        return self._wire.claimed(method, result_type)
+
+    def claims(self, method: str) -> tuple[type[Any], ...]:
+        return self._wire.claims(method)
+
+    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+        return self._wire.undeclared(result, declared)
+
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:
         if translate is None:
             return value
         report = Report([], thorough=False)
         out: T = translate(value, (None, part), report)
         if report.losses:
-            self._losses.take(name, report.losses)
+            unlost = self._untranslated.unlost
+            members = ((one, one.pointer.rpartition("/")[2]) for one in report.losses)
+            self._losses.take(
+                name, [one for one, member in members if (name, member) not in unlost]
+            )
         return out
 
     # Reading.
@@ -123,9 +159,10 @@ class TranslatingTable(MethodTable):
         method, check = spec.method, self._wire.result_reader(native)
         read = validator_of(spec.results[0])
         translate = self._inward.message(method, "result")
-        forgive = forgiver(native, self._wire.rules)
-        if translate is None and forgive is None and len(native.results) == 1:
+        forgive, claims = forgiver(native, self._wire.rules), self._wire.claims(method)
+        if translate is None and forgive is None and len(native.results) == 1 and not claims:
             return read
+        show = self._untranslated.read.get(method)
         kinds = {one: self._kind(spec, one) for one in native.results[1:]}
 
         def translated(value: Any) -> Any:
@@ -134,8 +171,10 @@ class TranslatingTable(MethodTable):
             if kind is not None:
                 run, as_ours = kind
                 return as_ours(self._run(run, value, method, "result"))
-            if type(checked) in kinds:
+            if type(checked) in kinds or isinstance(checked, claims):
                 return checked  # an input request, or a task: a kind that `own` does not have
+            if show is not None:
+                show(value)
             kept = value if forgive is None else forgive(value)
             return read(self._run(translate, kept, method, "result"))
 
@@ -163,12 +202,18 @@ class TranslatingTable(MethodTable):
         if spec is self._native(spec.method):
             return params_text(spec, params, meta)
         ours = known[spec.method]
+        if ours is self._native(spec.method) and spec.method not in _LIFECYCLE:
+            # What an extension calls so is something else.
+            raise self._unknown(f"{spec.method} of {self.own.revision}")
         translate = self._outward.message(spec.method, "params")
         if translate is None:
             return params_text(ours, params, meta)
         if params is None and not ours.params_required and meta is None:
             return None
         given: JSONObject = {} if params is None else params.to_wire()
+        kept = self._untranslated.kept.get(spec.method)
+        if kept is not None:
+            translate = _keeping(translate, kept)
         return self._text(translate, given, spec.method, "params", meta)
 
     def _text(
@@ -197,17 +242,33 @@ class TranslatingTable(MethodTable):
 
         Raises `LocalError` for a class that is not one of the method's results.
         """
-        if issubclass(cls, self._wire.requests[spec.method].results):
+        native = self._wire.requests[spec.method]
+        if issubclass(cls, native.results) or issubclass(cls, self._wire.claims(spec.method)):
             return None
         plain, *others = spec.results
         kinds = (plain, *others) if cls is plain else (*others, plain)
         kind = next((one for one in kinds if issubclass(cls, one)), None)
         with suppress(LookupError):
             if kind is plain:
-                return self._outward.message(spec.method, "result")
+                return self._completed(spec.method)
             if kind is not None:
                 return self._outward.of_type(kind.__name__)
         raise LocalError(f"{cls.__name__} is not a result of {spec.method}")
+
+    def _completed(self, method: str) -> Run | None:
+        """Return the translation of plain results, with what the runtime has to add."""
+        translate, complete = (
+            self._outward.message(method, "result"),
+            self._untranslated.written.get(method),
+        )
+        if complete is None:
+            return translate
+
+        def completed(value: Any, at: Place, report: Report) -> Any:
+            out = value if translate is None else translate(value, at, report)
+            return complete(out)
+
+        return completed
 
     def write_question(self, spec: RequestSpec[P, Any], params: P | None) -> JSONObject:
         question = super().write_question(spec, params)
@@ -230,7 +291,16 @@ class TranslatingTable(MethodTable):
         return self._run(self._outward.of_type(name), value, name, name)
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:
-        return self._run(self._inward.of_type(name), value, name, name)
+        run = self._inward.of_type(name)
+        if name in _CAPABILITIES and self.extensions:
+            # The wire's extensions are spoken here, so it has to be known who declares them.
+            given, kept = _divided(value, {one.identifier for one in self.extensions})
+            out = self._run(run, given, name, name)
+            return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
+        members = self._untranslated.kept.get(name)
+        if members is not None and run is not None:
+            run = _keeping(run, members)
+        return self._run(run, value, name, name)
 
     def admit(self, method: str, sender: Role) -> None:
         spec = self._wire.requests.get(method) or self._wire.notifications.get(method)
@@ -248,6 +318,25 @@ class TranslatingTable(MethodTable):
 
     def code_that_came(self, method: str, code: int) -> int:
         return self._inward.code(method, code)
+
+
+def _keeping(translate: Run, members: frozenset[str]) -> Run:
+    def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
+        kept = {member: one for member, one in value.items() if member in members}
+        others = {member: one for member, one in value.items() if member not in members}
+        return {**translate(others, at, report), **kept}
+
+    return run
+
+
+def _divided(value: JSONObject, known: Collection[str]) -> tuple[JSONObject, JSONObject]:
+    """Return capabilities without the `known` extensions, and those."""
+    given: object = value.get(EXTENSIONS)
+    declared: JSONObject = given if is_object(given) else {}
+    others = {id: one for id, one in declared.items() if id not in known}
+    rest = {name: one for name, one in value.items() if name != EXTENSIONS}
+    kept = {id: one for id, one in declared.items() if id in known}
+    return {**rest, EXTENSIONS: others} if others else rest, kept
 
 
 def _ours(native: SpecT, spec: SpecT | None) -> SpecT:

@@ -6,7 +6,7 @@ Transports"; 2026-07-28, basic/transports, "Custom Transports").
 """
 
 from asyncio import sleep
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from os import PathLike
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
@@ -77,6 +77,15 @@ class EagerTransport(Protocol):
 
         `receive` returns the messages after that. None takes the callback away.
         """
+        ...
+
+
+@runtime_checkable
+class NamingTransport(Protocol):
+    """A transport that repeats members of params beside a message, for those who route it."""
+
+    def repeat(self, names: Mapping[str, str]) -> None:
+        """Repeat further members of params, by the methods of extensions."""
         ...
 
 

@@ -84,9 +84,14 @@ def answer_in(value: object, id: RequestId) -> JSONObject | None:
 class ProtocolState:
     """What the messages so far have settled, for later header fields."""
 
-    __slots__ = ("_log", "_mirrors", "_stateless", "agreed", "opening", "session_id", "sessions")
+    __slots__ = (
+        *("_log", "_mirrors", "_stateless"),
+        *("agreed", "names", "opening", "session_id", "sessions"),
+    )
 
     def __init__(self) -> None:
+        self.names: Mapping[str, str] = fields.NAMED
+        """The members of params that `Mcp-Name` repeats, by method."""
         self.opening: Message | None = None
         """The `initialize` request, which is sent again if the session is lost."""
         self.agreed: str | None = None
@@ -119,7 +124,7 @@ class ProtocolState:
             fields.PROTOCOL_VERSION: message.revision,
             fields.METHOD: message.method,
         }
-        member = fields.NAMED.get(message.method)
+        member = self.names.get(message.method)
         name = None if member is None else message.params.get(member)
         if isinstance(name, str):
             headers[fields.NAME] = fields.encoded(name)

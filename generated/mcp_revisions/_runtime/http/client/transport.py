@@ -7,7 +7,7 @@ or the transport of the first revision is used from then on.
 
 import asyncio
 from asyncio import Task, sleep
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from logging import getLogger
 from typing import Final
 
@@ -282,6 +282,10 @@ class HttpTransport:
                 await self._cancel(message)
             else:
                 await self._post(message)
+
+    def repeat(self, names: Mapping[str, str]) -> None:
+        """Repeat further members of params in `Mcp-Name`, by the methods of extensions."""
+        self._state.protocol.names = {**names, **fields.NAMED}
 
     def hold(self, id: RequestId | None, held: bool) -> None:
         """Take note that a request is held, or that it is no more; see `Held`."""

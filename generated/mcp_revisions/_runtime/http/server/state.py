@@ -103,6 +103,8 @@ class HttpState(HttpServers):
     async def begin(self) -> None:
         """Connect to what is shared with other workers; without `shared`, this does nothing."""
         await self.peers.begin()
+        for server in self.views.handlers:
+            server.__mcp_runtime__.begin_tasks(self.shared)
         if self.relay is not None:
             if self.offer.stateless and not self.options.state_keys:
                 _log.warning(
@@ -122,6 +124,7 @@ class HttpState(HttpServers):
             async with timeout(self.options.drain):
                 while self.working:
                     await self.ended.heard()
+        await self.shared.task_host.close(self.options.drain)
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
         await self.keep_alive.close(self.options.drain)

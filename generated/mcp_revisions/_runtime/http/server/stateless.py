@@ -107,7 +107,7 @@ class StatelessHttp:
                 raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
             if named[1] == method.encode():
                 self._known[named] = connection
-        member = headers.NAMED.get(method)
+        member = headers.NAMED.get(method) or connection.endpoint.connection.table.names.get(method)
         if member is not None:
             name, value = call.params.get(member), exchange.field(_NAME)
             if value is None or (isinstance(name, str) and _decoded(value) != name):

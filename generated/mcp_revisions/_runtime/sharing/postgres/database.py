@@ -55,15 +55,17 @@ class Database:
         schema, path = self._schema.name, self._schema.quoted
         values = {"path": path, "timeout": str(max(int(self.timeout * 1000), 1))}
         try:
-            rows = await self.ask(connection, PREPARE, {**values, "table": f"{path}.sessions"})
-            if rows[0][-1] is None:
+            rows = await self.ask(connection, PREPARE, values)
+            *_, has_tasks, layout = rows[0]
+            # Tables of before there were tasks lack nothing else.
+            if layout is None or (layout == LAYOUT and not has_tasks):
                 await self._make_tables(connection)
         except self._psycopg.errors.InsufficientPrivilege:
             raise EngineUnavailable(
                 f"this role may not use, or not make, the tables in the schema {schema}: "
                 "run what PostgresEngine.schema_sql() returns as one that may"
             ) from None
-        if rows[0][-1] not in (LAYOUT, None):
+        if layout not in (LAYOUT, None):
             message = f"the tables in the schema {schema} are of another version"
             raise EngineUnavailable(message)
 

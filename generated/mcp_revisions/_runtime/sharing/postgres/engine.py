@@ -17,6 +17,7 @@ from .database import Database, is_text
 from .listener import Listener
 from .statements import Schema
 from .stores import PostgresEvents, PostgresSessions
+from .tasks import PostgresTasks
 
 _CLEANED_AT_ONCE: Final = 100
 """The number of sessions, of streams, and of changes that are deleted at once."""
@@ -100,6 +101,7 @@ class PostgresConnection:
         self._channel: Final = self._database.channel
         self.sessions: Final = PostgresSessions(self._calls.run)
         self.events: Final = PostgresEvents(self._calls.run, engine.max_events)
+        self.tasks: Final = PostgresTasks(self._calls.run)
         self.mail: Final = self
         self.bus: Final = self
 

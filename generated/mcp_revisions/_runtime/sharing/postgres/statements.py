@@ -57,6 +57,17 @@ create unlogged table if not exists {schema}.changes (
     content bytea not null,
     published_at timestamptz not null
 );
+create table if not exists {schema}.tasks (
+    key text collate "C" primary key,
+    owner text not null,
+    record bytea not null,
+    version bigint not null,
+    ends_at timestamptz,            -- null: never
+    due timestamptz                 -- null: nobody works on it
+);
+create index if not exists tasks_owner on {schema}.tasks (owner, key);
+create index if not exists tasks_due on {schema}.tasks (due) where due is not null;
+create index if not exists tasks_ends_at on {schema}.tasks (ends_at) where ends_at is not null;
 comment on table {schema}.sessions is '{layout}';
 """
 # Of several that begin at once, the others wait here, and then find it all made.
@@ -92,7 +103,8 @@ PREPARE: Final = """
 select set_config('search_path', %(path)s, false),
     set_config('statement_timeout', %(timeout)s, false),
     set_config('default_transaction_isolation', 'read committed', false),
-    obj_description(to_regclass(%(table)s), 'pg_class')"""
+    to_regclass(%(path)s || '.tasks') is not null,
+    obj_description(to_regclass(%(path)s || '.sessions'), 'pg_class')"""
 
 # Sessions. One that has lapsed is as good as gone, whether or not it was deleted already.
 
@@ -226,6 +238,53 @@ with tail as (
 )
 select from tail, pg_notify(%(channel)s, '')"""
 
+# Tasks.
+
+_KEPT: Final = "(t.ends_at is null or t.ends_at > clock_timestamp())"
+_ENDS: Final = "to_timestamp(%(ends_at)s::float8)"
+_DUE: Final = "clock_timestamp() + %(lease)s::float8 * interval '1 second'"
+_TASK: Final = "t.key, t.record, t.version, extract(epoch from clock_timestamp())::float8"
+
+# Of some that are created at the same moment, a few may be more than the most.
+CREATE_TASK: Final = f"""
+with known as (
+    select version = 1 and record = %(record)s::bytea from tasks as t
+    where key = %(key)s and {_KEPT}
+), made as (
+    insert into tasks as t (key, owner, record, version, ends_at, due)
+    select %(key)s, %(owner)s, %(record)s::bytea, 1, {_ENDS}, {_DUE}
+    where not exists (select from known) and %(most)s::bigint >
+        (select count(*) from tasks as t where owner = %(owner)s and {_KEPT})
+    on conflict (key) do update set owner = excluded.owner, record = excluded.record, version = 1,
+        ends_at = excluded.ends_at, due = excluded.due
+    where not {_KEPT} or (t.version = 1 and t.record = excluded.record)
+    returning true
+)
+select * from known union all select * from made"""
+GET_TASK: Final = f"select {_TASK} from tasks as t where key = %(key)s and {_KEPT}"
+VERSIONS: Final = f"""
+select key, version from tasks as t where key = any(%(keys)s::text[]) and {_KEPT}"""
+REPLACE_TASK: Final = f"""
+update tasks as t set record = %(record)s::bytea, version = version + 1, ends_at = {_ENDS},
+    due = {_DUE}
+where key = %(key)s and version = %(version)s::bigint and {_KEPT} returning true"""
+# Locked in one order, so that no two workers wait for each other.
+RENEW_TASKS: Final = f"""
+update tasks set due = {_DUE} where key in (
+    select key from tasks where key = any(%(keys)s::text[]) and due is not null
+    order by key for no key update
+)"""
+DELETE_TASK: Final = "delete from tasks where key = %(key)s"
+TASKS_OF: Final = f"""
+select {_TASK} from tasks as t where owner = %(owner)s and key > %(after)s and {_KEPT}
+order by key limit %(size)s"""
+TAKE_OVERDUE: Final = f"""
+with overdue as (
+    select key from tasks as t where due <= clock_timestamp() and {_KEPT}
+    order by due limit %(most)s for no key update skip locked
+)
+update tasks as t set due = {_DUE} from overdue where t.key = overdue.key returning {_TASK}"""
+
 _LEASED: Final = "clock_timestamp() + %(lease)s::float8 * interval '1 second'"
 INSERT_WORKER: Final = f"""
 insert into workers values (%(worker)s, {_LEASED})
@@ -257,6 +316,11 @@ with lapsed as (
         select session, name from streams where lapses_at <= clock_timestamp()
         order by lapses_at limit %(limit)s for update skip locked
     ) returning true
+), lapsed_tasks as (
+    delete from tasks where key in (
+        select key from tasks where ends_at <= clock_timestamp()
+        order by ends_at limit %(limit)s for update skip locked
+    ) returning true
 ), gone as (
     delete from workers where lapses_at < clock_timestamp() - interval '1 minute'
 ), old as (
@@ -266,4 +330,4 @@ with lapsed as (
     returning true
 )
 select greatest((select count(*) from ended), (select count(*) from over),
-    (select count(*) from old))"""
+    (select count(*) from lapsed_tasks), (select count(*) from old))"""

@@ -7,7 +7,8 @@ from ..engine import Appended, EngineUnavailable, Event, Events, Saved, StoredSe
 from . import statements
 from .database import Row, is_text
 
-_MAX_LIFETIME: Final = 1e9
+MAX_LIFETIME: Final = 1e9
+"""The most seconds that anything is kept, or that a lease is good."""
 _MAX_NUMBER: Final = 1 << 62
 # Streams may be written and followed before their session is known.
 _STUB_LIFETIME: Final = 3600.0
@@ -34,7 +35,7 @@ class PostgresSessions:
     async def save(
         self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
     ) -> Saved | None:
-        values = {"record": record, "lifetime": min(lifetime, _MAX_LIFETIME)}
+        values = {"record": record, "lifetime": min(lifetime, MAX_LIFETIME)}
         statement, before = (statements.SAVE, version) if version else (statements.CREATE, 1)
         rows = await self._call(statement, key=key, worker=worker, version=before, **values)
         return Saved(rows[0][0], frozenset(rows[0][1]) - {worker}) if rows else None
@@ -42,14 +43,14 @@ class PostgresSessions:
     async def refresh(self, keys: Collection[str], lifetime: float) -> None:
         if keys:
             await self._call(
-                statements.REFRESH, keys=list(keys), lifetime=min(lifetime, _MAX_LIFETIME)
+                statements.REFRESH, keys=list(keys), lifetime=min(lifetime, MAX_LIFETIME)
             )
 
     async def leave(self, key: str, worker: str) -> None:
         await self._call(statements.LEAVE, key=key, worker=worker)
 
     async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
-        lifetime = min(lifetime, _MAX_LIFETIME)
+        lifetime = min(lifetime, MAX_LIFETIME)
         rows = await self._call(statements.END, key=key, lifetime=lifetime, again=again)
         return frozenset(rows[0][0]) if rows else None
 
@@ -84,7 +85,7 @@ class PostgresEvents:
             "number": number,
             "last": last if messages else -1,
             "end": end,
-            "lifetime": min(lifetime, _MAX_LIFETIME),
+            "lifetime": min(lifetime, MAX_LIFETIME),
             "messages": list(messages),
             "max_events": self._max_events,
         }
@@ -130,6 +131,4 @@ class PostgresEvents:
     async def _prepare(self, key: str, lifetime: float) -> None:
         """Make the row that streams of an unknown session need."""
         values = {"record": b"", "worker": None, "version": 0}
-        await self._call(
-            statements.CREATE, key=key, lifetime=min(lifetime, _MAX_LIFETIME), **values
-        )
+        await self._call(statements.CREATE, key=key, lifetime=min(lifetime, MAX_LIFETIME), **values)

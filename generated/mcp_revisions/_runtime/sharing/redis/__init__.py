@@ -4,12 +4,15 @@ A worker has two connections, however many sessions it has: one for calls, of wh
 made in one turn of the event loop go out together, and one on which a task waits for letters and
 changes and renews the lease. So a lease that is good says that this worker hears.
 
-Keys of one session have one hash tag, and so do all keys of workers:
+Keys of one session have one hash tag, and so do all keys of workers, and all of tasks:
 
     mcp:{SESSION}            its record, packed with who has a copy, its owner, and so on; or `-`
                              and who had a copy of a session that was ended
     mcp:{SESSION}:s          sorted set: the names of its streams, by the time when each lapses
     mcp:{SESSION}:e:STREAM   list: what is known of the stream, packed, and then its events
+    mcp:{tasks}              sorted set: the tasks with a lease, by the time when they are overdue
+    mcp:{tasks}:TASK         hash: a task: its record, version and owner
+    mcp:{tasks}:of:OWNER     sorted set: the tasks of an owner
     mcp:{workers}:lease:W    there is one while worker W counts as alive
     mcp:{workers}:box:W      stream: letters to W
     mcp:{workers}:bus        stream: changes

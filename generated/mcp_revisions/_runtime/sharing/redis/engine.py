@@ -12,6 +12,7 @@ from ..lease import Lease
 from .connection import Calls, Connection, RawConnection, redis_module
 from .listener import Listener
 from .stores import RedisEvents, RedisSessions, RedisWorkers
+from .tasks import RedisTasks
 
 
 class RedisEngine:
@@ -77,6 +78,7 @@ class RedisConnection:
         self.bus: Final = self.mail
         self.sessions: Final = RedisSessions(self._calls, self.mail, engine.namespace)
         self.events: Final = RedisEvents(self._calls, engine.namespace, engine.max_events)
+        self.tasks: Final = RedisTasks(self._calls, engine.namespace)
 
     @property
     def current(self) -> bool:

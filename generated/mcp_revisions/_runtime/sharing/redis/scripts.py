@@ -309,6 +309,120 @@ redis.call('XTRIM', KEYS[2], 'MINID', ARGV[4])
 return read
 """)
 
+# Tasks: the first key is the set of those with a lease, and the others begin with its name.
+_TASKS: Final = """
+local function task(key) return KEYS[1] .. ':' .. key end
+local function owned(owner) return KEYS[1] .. ':of:' .. owner end
+local function clock() return math.floor(now() / 1000) end
+local function lapses(name, ends)
+  if ends == '' then redis.call('PERSIST', name) else redis.call('PEXPIREAT', name, ends) end
+end
+-- A set is kept as long as the last one in it.
+local function put_into(set, score, key, ends)
+  redis.call('ZADD', set, score, key)
+  local left = redis.call('PTTL', set)
+  local longer = left >= 0 and (ends == '' or clock() + left < tonumber(ends))
+  if longer or redis.call('ZCARD', set) == 1 then lapses(set, ends) end
+end
+local function write(key, record, version, owner, ends, lease)
+  redis.call('HSET', task(key), 'r', record, 'v', string.format('%.0f', version), 'o', owner)
+  lapses(task(key), ends)
+  put_into(owned(owner), 0, key, ends)
+  if lease == '' then
+    redis.call('ZREM', KEYS[1], key)
+  else
+    put_into(KEYS[1], clock() + lease, key, ends)
+  end
+end
+local function stored(key)
+  local kept = redis.call('HMGET', task(key), 'r', 'v')
+  return kept[1] and {key, kept[1], kept[2], string.format('%.6f', now() / 1000000)}
+end
+"""
+
+# ARGV: key, record, owner, milliseconds at which it ends, those of the lease, the most tasks
+CREATE_TASK: Final = _script(_TASKS + """
+local key, set, most = ARGV[1], owned(ARGV[3]), tonumber(ARGV[6])
+local kept = redis.call('HMGET', task(key), 'r', 'v')
+if kept[1] then return kept[1] == ARGV[2] and kept[2] == '1' and 1 or 0 end
+if redis.call('ZCARD', set) >= most then
+  for _, one in ipairs(redis.call('ZRANGE', set, 0, -1)) do
+    if redis.call('EXISTS', task(one)) == 0 then redis.call('ZREM', set, one) end
+  end
+  if redis.call('ZCARD', set) >= most then return 0 end
+end
+write(key, ARGV[2], 1, ARGV[3], ARGV[4], ARGV[5])
+return 1
+""")
+
+# ARGV: key
+GET_TASK: Final = _script(_TASKS + "return stored(ARGV[1])")
+
+# ARGV: keys
+VERSIONS: Final = _script(_TASKS + """
+local found = {}
+for i, key in ipairs(ARGV) do found[i] = redis.call('HGET', task(key), 'v') end
+return found
+""")
+
+# ARGV: key, record, version, milliseconds at which it ends, those of the lease
+REPLACE_TASK: Final = _script(_TASKS + """
+local kept = redis.call('HMGET', task(ARGV[1]), 'v', 'o')
+if kept[1] ~= ARGV[3] then return 0 end
+write(ARGV[1], ARGV[2], ARGV[3] + 1, kept[2], ARGV[4], ARGV[5])
+return 1
+""")
+
+# ARGV: milliseconds of the lease, keys
+RENEW_TASKS: Final = _script(_TASKS + """
+local due = clock() + ARGV[1]
+for i = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', due, ARGV[i]) end
+return true
+""")
+
+# ARGV: key
+DELETE_TASK: Final = _script(_TASKS + """
+local owner = redis.call('HGET', task(ARGV[1]), 'o')
+redis.call('UNLINK', task(ARGV[1]))
+redis.call('ZREM', KEYS[1], ARGV[1])
+if owner then redis.call('ZREM', owned(owner), ARGV[1]) end
+return true
+""")
+
+# ARGV: owner, key that they follow, the most
+TASKS_OF: Final = _script(_TASKS + """
+local set, found, most = owned(ARGV[1]), {}, tonumber(ARGV[3])
+local from = ARGV[2] == '' and '-' or '(' .. ARGV[2]
+while #found < most do
+  local keys = redis.call('ZRANGEBYLEX', set, from, '+', 'LIMIT', 0, most - #found)
+  if #keys == 0 then break end
+  for _, key in ipairs(keys) do
+    local one = stored(key)
+    if one then table.insert(found, one) else redis.call('ZREM', set, key) end
+    from = '(' .. key
+  end
+end
+return found
+""")
+
+# ARGV: milliseconds of the lease, the most
+TAKE_OVERDUE: Final = _script(_TASKS + """
+local found, time = {}, clock()
+repeat
+  local keys = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', time, 'LIMIT', 0, ARGV[2])
+  for _, key in ipairs(keys) do
+    local one = stored(key)
+    if one then
+      redis.call('ZADD', KEYS[1], time + ARGV[1], key)
+      table.insert(found, one)
+    else
+      redis.call('ZREM', KEYS[1], key)
+    end
+  end
+until #keys == 0 or #found > 0
+return found
+""")
+
 
 LOAD: Final = [("SCRIPT", "LOAD", script.text) for script in _scripts]
 """The commands that make all scripts known to a server."""

@@ -6,22 +6,16 @@ Theft").
 
 import asyncio
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
 from importlib import import_module
 from json import JSONDecodeError, dumps, loads
 from logging import getLogger
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Any, Final, Protocol
 
+from ....core.files import FILE_MODE, FOLDER_MODE, locked, replace_file
 from ....core.json import is_object
 
 _log: Final = getLogger(__name__)
-
-# For the user alone.
-_FILE: Final = 0o600
-_FOLDER: Final = 0o700
 
 
 class TokenStorage(Protocol):
@@ -83,22 +77,22 @@ class FileStorage:
         await asyncio.to_thread(self._change, key, None)
 
     def _change(self, key: str, value: str | None) -> None:
-        self._path.parent.mkdir(mode=_FOLDER, parents=True, exist_ok=True)
-        with _locked(self._path.with_name(f"{self._path.name}.lock")):
+        self._path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        with locked(self._path.with_name(f"{self._path.name}.lock")):
             kept = self._read()
             if kept.get(key) == value:
                 return
             kept.pop(key, None)
             if value is not None:
                 kept[key] = value
-            self._write(dumps(kept, indent=1))
+            replace_file(self._path, dumps(kept, indent=1).encode())
 
     def _read(self) -> dict[str, str]:
         try:
             with self._path.open(encoding="utf-8") as file:
                 if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
                     _log.warning("others could read %s; that is changed now", self._path)
-                    os.fchmod(file.fileno(), _FILE)
+                    os.fchmod(file.fileno(), FILE_MODE)
                 text = file.read()
         except FileNotFoundError:
             return {}
@@ -110,36 +104,6 @@ class FileStorage:
             # Whatever it is, it is not ours to replace.
             raise ValueError(f"{self._path} is not a file of tokens")
         return kept
-
-    def _write(self, text: str) -> None:
-        # A new file has the mode 0600.
-        descriptor, name = mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
-        try:
-            with open(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, self._path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-
-
-@contextmanager
-def _locked(path: Path) -> Generator[None, None, None]:
-    """Hold a lock that is of one thread of all processes."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, _FILE)
-    try:
-        if os.name == "posix":
-            # It ends when the file is closed, or the process is gone.
-            fcntl = import_module("fcntl")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        else:
-            msvcrt = import_module("msvcrt")
-            msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 class KeyringStorage:

@@ -45,7 +45,7 @@ class HttpServers:
         """Whether a session may have a server of its own."""
         self.http = http
         self.options = options
-        views = self._new_views()
+        self.views = views = self._new_views()
         self.offer = views.offer
         self.tasks = Tasks()
         worker = f"s{token_urlsafe(6)}"
@@ -53,8 +53,10 @@ class HttpServers:
         self.shared = ServerState(views, self.tasks, options)
         self.shared.ids = own_ids(worker)
         self.shared.network = OVER_HTTP
+        self.shared.tells_apart = http.authentication is not None
         self.relay: ChangeRelay | None = None
         if http.shared is not None:
+            self.shared.task_host.shared_store = lambda: self.peers.engine.tasks
             self.relay = self.shared.relay = ChangeRelay(self.peers, http.shared.engine, self.tasks)
         # Without a stateless revision, there may be nothing outside of sessions.
         alone = not self.per_session or views.offer.stateless or not http.sessions
@@ -66,7 +68,8 @@ class HttpServers:
     def bound_server(self, revision: str, *, own: bool = False) -> BoundServer:
         """Return the server of a revision; with `own`, that of one session alone."""
         if own and self.per_session:
-            return BoundServer(self._new_views()[revision])
+            view = self._new_views()[revision]
+            return BoundServer(view, tells_apart=self.shared.tells_apart)
         return self.shared.bound_server(revision)
 
     async def held(self, bound_server: BoundServer) -> AsyncExitStack | None:

@@ -1,0 +1,54 @@
+"""What an extension of the protocol adds to a revision, as data.
+
+Generated tables are made of this (2026-07-28, basic/versioning, "Extension Negotiation").
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from .spec import Capability, ErrorSpec, NotificationSpec, RequestSpec, Role
+
+EXTENSIONS: Final = "extensions"
+"""The capability below which a side declares its extensions, by identifier."""
+
+
+def _nothing() -> Mapping[Any, Any]:
+    # Before Python 3.12, a proxy of a mapping cannot be a default itself.
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClaimedResult:
+    """A result that a method of the revision may have besides its own, by its `resultType`.
+
+    `load` returns its class; it is called at the first use.
+    """
+
+    method: str
+    result_type: str
+    load: Callable[[], type[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Extension:
+    """One extension in one revision: further methods, and what it adds to those that there are.
+
+    `names` has the member of the params that the header field `Mcp-Name` repeats, by method.
+    `settings` is what a role declares, unless a class says something else.
+    """
+
+    identifier: str
+    revision: str
+    requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=_nothing)
+    notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=_nothing)
+    input_requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=_nothing)
+    errors: Mapping[int, ErrorSpec] = field(default_factory=_nothing)
+    claims: tuple[ClaimedResult, ...] = ()
+    names: Mapping[str, str] = field(default_factory=_nothing)
+    settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_nothing)
+
+    def declared_by(self, role: Role) -> Capability:
+        """Return the capability that says that a role has the extension."""
+        return Capability(role, (EXTENSIONS, self.identifier))

@@ -1,0 +1,98 @@
+"""The method table of a revision with extensions: further methods, and claimed results.
+
+A claimed result is known by its `resultType` (2026-07-28, basic, "resultType"). What the revision
+itself has is the same object as without extensions.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final, TypeVar
+
+from ..core.errors import RequestId
+from ..core.extensions import ClaimedResult, Extension
+from ..core.json import is_object
+from ..core.models.base import Validate, validator_of
+from ..core.spec import RequestSpec
+from .jsonrpc import write_result
+from .method_table import MethodTable
+from .writing import body_text
+
+R = TypeVar("R")
+
+_RESULT_TYPE: Final = "resultType"
+
+
+class ExtendedTable(MethodTable):
+    """A method table with what `extensions` add; raise `ValueError` for one of another revision."""
+
+    def __init__(self, core: MethodTable, extensions: tuple[Extension, ...]) -> None:
+        for extension in extensions:
+            if extension.revision != core.revision:
+                raise ValueError(
+                    f"{extension.identifier} is for {extension.revision}, not {core.revision}"
+                )
+        super().__init__(
+            core.revision,
+            requests=_with(core.requests, [one.requests for one in extensions]),
+            notifications=_with(core.notifications, [one.notifications for one in extensions]),
+            errors=_with(core.errors, [one.errors for one in extensions]),
+            input_requests=_with(core.input_requests, [one.input_requests for one in extensions]),
+            rules=core.rules,
+        )
+        self.core = core
+        self.extensions = extensions
+        self._claims: dict[str, dict[str, ClaimedResult]] = {}
+        for extension in extensions:
+            for claim in extension.claims:
+                self._claims.setdefault(claim.method, {})[claim.result_type] = claim
+
+    def claimed(self, method: str, result_type: str) -> type[Any] | None:
+        claim = self._claims.get(method, {}).get(result_type)
+        return None if claim is None else claim.load()
+
+    def claims(self, method: str) -> tuple[type[Any], ...]:
+        return tuple(one.load() for one in self._claims.get(method, {}).values())
+
+    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+        kind = getattr(result, "result_type", None)
+        for extension in self.extensions:
+            for claim in extension.claims:
+                if claim.result_type == kind and isinstance(result, claim.load()):
+                    here = extension.declared_by("client").declared_in(declared)
+                    return None if here else extension.identifier
+        return None
+
+    def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
+        read, claims = super().result_reader(spec), self._claims.get(spec.method)
+        return read if claims is None else _reader(read, tuple(claims.values()))
+
+    def serialise_result(
+        self, spec: RequestSpec[Any, R], id: RequestId, result: R, *, meta: bytes | None = None
+    ) -> bytes:
+        if isinstance(result, self.claims(spec.method)):
+            return write_result(id, body_text(spec.method, result, meta))
+        return super().serialise_result(spec, id, result, meta=meta)
+
+
+SpecT = TypeVar("SpecT")
+KeyT = TypeVar("KeyT")
+
+
+def _with(core: Mapping[KeyT, SpecT], added: list[Mapping[KeyT, SpecT]]) -> Mapping[KeyT, SpecT]:
+    """Return both; what the revision has already is not replaced."""
+    found = {key: spec for one in added for key, spec in one.items()}
+    return {**found, **core}
+
+
+@cache
+def _reader(read: Validate, claims: tuple[ClaimedResult, ...]) -> Validate:
+    claimed: Mapping[str, Callable[[], type[Any]]] = {one.result_type: one.load for one in claims}
+
+    def reading(value: Any) -> Any:
+        kind = value.get(_RESULT_TYPE) if is_object(value) else None
+        if isinstance(kind, str) and kind in claimed:
+            cls: Any = claimed[kind]()
+            return validator_of(cls)(value)
+        return read(value)
+
+    return reading

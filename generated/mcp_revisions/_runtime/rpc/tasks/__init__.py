@@ -1,0 +1,1 @@
+"""Tasks: requests that are worked on after they are answered."""

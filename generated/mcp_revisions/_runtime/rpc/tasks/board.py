@@ -1,0 +1,295 @@
+"""The tasks of a server or client: created, found, changed one step at a time, and waited for.
+
+Every change reads a task, takes one step of its lifecycle, and writes it if nobody else did
+meanwhile; else it begins again. When a task lapses is judged by the clock of the store.
+"""
+
+from asyncio import create_task, sleep, timeout
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from hashlib import sha256
+from logging import getLogger
+from re import compile
+from secrets import token_urlsafe
+from time import time
+from typing import Final, NamedTuple
+
+from ...core.base64url import base64url
+from ...core.errors import InvalidParams
+from ...sharing.engine import EngineUnavailable, StoredTask, TaskStore
+from .holding import Holding, LeaseLost, Leases, Step
+from .lifecycle import TaskEnded, has_ended, held, lapsed
+from .options import TaskOptions
+from .task import Form, Task, from_record, to_record
+from .watch import Watch
+
+_log: Final = getLogger(__name__)
+
+_ORPHANS_AT_ONCE: Final = 20
+# So that whoever waits for an end that is near does not look all the time.
+_SHORTEST_WAIT: Final = 0.01
+
+
+class UnknownTask(Exception):
+    """There is no such task, it has lapsed, or it is somebody else's."""
+
+
+class TooManyTasks(Exception):
+    """The principal has as many tasks as it may have."""
+
+
+class TaskPage(NamedTuple):
+    """Some tasks, and where the next page begins; None for the last one."""
+
+    tasks: list[Task]
+    cursor: str | None
+
+
+class _Read(NamedTuple):
+    """A task, and the time at which it was read, by the clock of the store."""
+
+    task: Task
+    at: float
+
+    @property
+    def wait(self) -> float | None:
+        """The seconds until time alone changes it; None for never."""
+        task = self.task
+        end = task.kept_until if has_ended(task) else task.ends_at
+        return None if end is None else max(end - self.at, _SHORTEST_WAIT)
+
+
+def new_task_id() -> str:
+    """Return an id that nobody can guess: 192 random bits."""
+    return token_urlsafe(24)
+
+
+class TaskBoard:
+    """The tasks in a store, as one worker has them; an application has one board.
+
+    Whoever waits for a change in this process is told at once. What another worker changes is found
+    within `poll` seconds: the longest pause between two looks at a task, which are many at first.
+    """
+
+    def __init__(
+        self,
+        store: TaskStore,
+        options: TaskOptions,
+        *,
+        clock: Callable[[], float] = time,
+        poll: float = 0.5,
+    ) -> None:
+        self.options: Final = options
+        self.clock: Final = clock
+        self._store = store
+        self._poll = poll
+        self._watch: Final = Watch(store.versions, poll)
+        self._leases: Final = Leases(store.renew, options.lease)
+
+    async def create(self, task: Task) -> Task:
+        """Keep a new task; when this returns, every worker finds it. Raise `TooManyTasks`.
+
+        Whoever runs it has to hold it before a lease is over.
+        """
+        record = to_record(task)
+        created = await self._store.create(
+            _key(task.id),
+            record,
+            owner=_owner(task.principal_id),
+            ends_at=task.kept_until,
+            lease=self._lease(task),
+            most=self.options.max_tasks,
+        )
+        if not created:
+            raise TooManyTasks
+        return from_record(record, 1)
+
+    async def get(self, id: str, form: Form, principal_id: str | None) -> Task:
+        """Return a task for who asks; raise `UnknownTask`."""
+        task = await self.find(id)
+        if task.form != form or task.principal_id != principal_id:
+            raise UnknownTask
+        return task
+
+    async def find(self, id: str) -> Task:
+        """Return a task, whoever may see it; raise `UnknownTask`.
+
+        One that has lapsed is gone, or failed in the form that has that.
+        """
+        return (await self._read(id)).task
+
+    async def change(self, id: str, step: Step) -> Task:
+        """Take a step of a task and return it changed; raise `UnknownTask`, and what `step` does.
+
+        A step that changes nothing writes nothing.
+        """
+        while True:
+            task = await self.find(id)
+            changed = step(task)
+            if changed == task:
+                return task
+            if (written := await self._replace(task, changed)) is not None:
+                return written
+
+    async def changed(self, task: Task) -> Task:
+        """Wait until a task is not as `task` any more, and return it; raise `UnknownTask`.
+
+        Who runs it, and for how long, is no change.
+        """
+        before = _shown(task)
+        return await self._until(task.id, lambda found: _shown(found) != before)
+
+    async def ended(self, task: Task) -> Task:
+        """Wait until a task has ended, and return it; raise `UnknownTask`."""
+        return task if has_ended(task) else await self._until(task.id, has_ended)
+
+    def heard(self, id: str) -> None:
+        """Tell those in this process who wait for a task that it may have changed."""
+        self._watch.ring(_key(id))
+
+    async def page(self, principal_id: str | None, cursor: str | None, size: int) -> TaskPage:
+        """Return a page of the tasks of a principal, those of the form that can be listed.
+
+        Raise `InvalidParams` for a bad cursor.
+        """
+        if cursor is not None and not _KEY.fullmatch(cursor):
+            raise InvalidParams("Unknown cursor")
+        after, tasks = cursor or "", dict[str, Task]()
+        while len(tasks) <= size:
+            found = await self._store.page(_owner(principal_id), after, size + 1)
+            listed = [(one.key, _task(one)) for one in found]
+            tasks |= {key: task for key, task in listed if task and task.form == "core"}
+            if len(found) <= size:
+                break
+            after = found[-1].key
+        keys = list(tasks)
+        more = keys[size - 1] if len(keys) > size else None
+        return TaskPage([tasks[key] for key in keys[:size]], more)
+
+    @asynccontextmanager
+    async def holding(self, id: str, worker: str) -> "AsyncGenerator[Holding, None]":
+        """Hold a task that `worker` runs, whoever had it before; raise `UnknownTask`, `TaskEnded`.
+
+        The lease is renewed until this ends. A task that has not ended then is given back: it is an
+        orphan at once.
+        """
+        due = self.clock() + self.options.lease
+        task = await self.change(id, lambda found: held(found, worker, due))
+        holding = Holding(task, worker, self.change)
+        key = _key(id)
+        self._leases.add(key, holding)
+        watching = create_task(self._watch_over(holding))
+        try:
+            yield holding
+        finally:
+            watching.cancel()
+            self._leases.remove(key, holding)
+            await self._give_back(holding)
+
+    async def orphans(self) -> "AsyncGenerator[Task, None]":
+        """Yield the tasks whose workers are gone, each to one worker: within a lease nobody else.
+
+        Whoever gets one has to hold or to end it in that time.
+        """
+        while found := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
+            for stored in found:
+                if (task := _task(stored)) is None:
+                    continue
+                with suppress(UnknownTask):
+                    # It may have lapsed meanwhile, or ended.
+                    if not has_ended(task := await self.find(task.id)):
+                        yield task
+
+    async def _watch_over(self, holding: Holding) -> None:
+        while True:
+            try:
+                holding.see(await self._until(holding.task.id, holding.stops))
+                return
+            except UnknownTask:
+                holding.lose()
+                return
+            except EngineUnavailable:
+                await sleep(self._poll)
+
+    async def _give_back(self, holding: Holding) -> None:
+        def given(task: Task) -> Task:
+            holding.check(task)
+            return held(task, None, None)
+
+        # Who is away, or has it, needs nothing of it.
+        with suppress(TaskEnded, LeaseLost, UnknownTask, EngineUnavailable):
+            while True:
+                task = await self.find(holding.task.id)
+                if await self._replace(task, given(task), lease=0.0) is not None:
+                    return
+
+    async def _until(self, id: str, true: Callable[[Task], bool]) -> Task:
+        with self._watch.waiting(_key(id)) as waiter:
+            while True:
+                waiter.rung.clear()
+                read = await self._read(id)
+                if true(read.task):
+                    return read.task
+                waiter.version = read.task.version
+                with suppress(TimeoutError):
+                    async with timeout(read.wait):
+                        await waiter.rung.wait()
+
+    async def _read(self, id: str) -> _Read:
+        while True:
+            stored = await self._store.get(_key(id))
+            task = None if stored is None else _task(stored)
+            if stored is None or task is None:
+                raise UnknownTask
+            now = lapsed(task, stored.at)
+            if now is task:
+                return _Read(task, stored.at)
+            if (written := await self._replace(task, now)) is not None:
+                return _Read(written, stored.at)
+
+    async def _replace(
+        self, task: Task, changed: Task, *, lease: float | None = None
+    ) -> Task | None:
+        """Write a task in the place of what was read; None if that is not there any more."""
+        record = to_record(changed)
+        if not await self._store.replace(
+            _key(task.id),
+            record,
+            version=task.version,
+            ends_at=changed.kept_until,
+            lease=self._lease(changed) if lease is None else lease,
+        ):
+            return None
+        self.heard(task.id)
+        return from_record(record, task.version + 1)
+
+    def _lease(self, task: Task) -> float | None:
+        # Whoever writes a task that goes on knows of nobody who is gone.
+        return None if has_ended(task) else self.options.lease
+
+
+def _key(id: str) -> str:
+    return base64url(sha256(id.encode(errors="surrogatepass")).digest())
+
+
+_KEY: Final = compile(r"[A-Za-z0-9_-]{43}")
+
+
+def _owner(principal_id: str | None) -> str:
+    # Nobody is no principal, whatever principals are called.
+    return "" if principal_id is None else _key(principal_id)
+
+
+def _shown(task: Task) -> Task:
+    return replace(task, worker=None, due=None, version=0)
+
+
+def _task(stored: StoredTask) -> Task | None:
+    """Return the task of a record; log it and return None if it makes no sense."""
+    try:
+        return from_record(stored.record, stored.version)
+    except (ValueError, TypeError, KeyError):
+        # What it holds may be private.
+        _log.error("the record %s is not a task", stored.key)
+        return None

@@ -1,0 +1,123 @@
+"""A task in the hands of the worker that runs it, and the lease that says so to others."""
+
+from asyncio import Event, get_running_loop
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Final, Protocol
+
+from ...sharing.engine import EngineUnavailable
+from .lifecycle import has_ended
+from .rounds import Rounds
+from .task import Task
+
+Step = Callable[[Task], Task]
+"""One step of a lifecycle; it may raise `TaskEnded` or `ValueError`."""
+
+
+class LeaseLost(Exception):
+    """Another worker runs the task by now, or may do so: it has not heard of this one in time."""
+
+
+class Changes(Protocol):
+    """Takes a step of a task; see `TaskBoard.change`."""
+
+    async def __call__(self, id: str, step: Step) -> Task: ...
+
+
+class Holding:
+    """A task that a worker runs.
+
+    `over` is set once the worker has to stop: the task was ended or deleted by somebody else, is to
+    be cancelled, or the lease is lost. `task` is as it was seen last.
+    """
+
+    def __init__(self, task: Task, worker: str, change: Changes) -> None:
+        self.task = task
+        self.worker: Final = worker
+        self.over: Final = Event()
+        self.lost = False
+        """Whether another worker may run the task by now."""
+        self.renewed = get_running_loop().time()
+        """When the lease was renewed last, by the clock of the event loop."""
+        self._change = change
+
+    async def change(self, step: Step) -> Task:
+        """Take a step, as `TaskBoard.change` does; raise `LeaseLost` if others may run the task."""
+
+        def ours(task: Task) -> Task:
+            self.check(task)
+            return step(task)
+
+        self.task = await self._change(self.task.id, ours)
+        return self.task
+
+    def check(self, task: Task) -> None:
+        """Raise `LeaseLost` if this is not the worker of a task."""
+        if self.lost or not (has_ended(task) or task.worker == self.worker):
+            raise LeaseLost
+
+    def stops(self, task: Task) -> bool:
+        """Return whether the worker has to stop."""
+        return has_ended(task) or task.cancel_asked or task.worker != self.worker
+
+    def see(self, task: Task) -> None:
+        """Note that the worker has to stop, as a task says."""
+        self.task = task
+        if not has_ended(task) and task.worker != self.worker:
+            self.lost = True
+        self.over.set()
+
+    def lose(self) -> None:
+        """Note that another worker may run the task."""
+        self.lost = True
+        self.over.set()
+
+
+Renew = Callable[[Collection[str], float], Awaitable[None]]
+
+
+class Leases:
+    """Renews the leases of what a process holds, at a third of their time, many in one call."""
+
+    def __init__(self, renew: Renew, seconds: float) -> None:
+        self._renew = renew
+        self._seconds = seconds
+        self._held: dict[str, Holding] = {}
+        self._rounds = Rounds(self._come)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def add(self, key: str, holding: Holding) -> None:
+        """Renew the lease of what is held from now on."""
+        self._held[key] = holding
+        self._rounds.later(key, self._seconds / 3)
+
+    def remove(self, key: str, holding: Holding) -> None:
+        """Renew it no longer."""
+        # The same process may have taken over what it had lost.
+        if self._held.get(key) is holding:
+            del self._held[key]
+            self._rounds.forget(key)
+
+    async def _come(self, keys: Sequence[str]) -> None:
+        asked = get_running_loop().time()
+        try:
+            await self._renew(keys, self._seconds)
+        except EngineUnavailable:
+            self._missed(keys)
+            return
+        for key in keys:
+            if (holding := self._held.get(key)) is not None:
+                holding.renewed = asked
+                self._rounds.later(key, self._seconds / 3)
+
+    def _missed(self, keys: Sequence[str]) -> None:
+        now = get_running_loop().time()
+        for key in keys:
+            if (holding := self._held.get(key)) is None:
+                continue
+            if now - holding.renewed >= self._seconds:
+                self.remove(key, holding)
+                holding.lose()
+            else:
+                self._rounds.later(key, self._seconds / 12)

@@ -1,0 +1,141 @@
+"""How tasks change: from which status to which, and what each change writes.
+
+Functions return the changed task and do nothing else; who keeps tasks writes them, if nobody else
+did meanwhile. A task that has ended never changes again (2025-11-25, basic/utilities/tasks, "Task
+Status Lifecycle").
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from ...core.errors import INTERNAL_ERROR
+from ...core.json import JSONObject
+from .task import Status, Task
+
+_LIVE: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+
+TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
+    {
+        Status.WORKING: _LIVE | {Status.INPUT_REQUIRED},
+        Status.INPUT_REQUIRED: _LIVE | {Status.WORKING},
+        Status.COMPLETED: frozenset(),
+        Status.FAILED: frozenset(),
+        Status.CANCELLED: frozenset(),
+    }
+)
+"""The statuses that may follow each one."""
+
+
+LAPSED: Final = "The task was not done within its ttl"
+"""What is said of a task that has lapsed before it ended."""
+
+
+class TaskEnded(Exception):
+    """The task has ended, so that it cannot change any more."""
+
+
+def has_ended(task: Task) -> bool:
+    """Return whether nothing can follow."""
+    return not TRANSITIONS[task.status]
+
+
+def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
+    """Return a task that waits for answers, also to `questions`, by key.
+
+    Raise `ValueError` for a key that was used before, and `TaskEnded`.
+    """
+    used = questions.keys() & (task.questions.keys() | task.answers.keys())
+    if used:
+        raise ValueError(f"the key {min(used)!r} was used before")
+    both = {**task.questions, **questions}
+    return _to(task, Status.INPUT_REQUIRED, now, questions=both)
+
+
+def answered(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
+    """Return a task with answers; those to what is not asked, or was answered, change nothing.
+
+    It works again once nothing is left to answer. Raise `TaskEnded`.
+    """
+    new = {key: answer for key, answer in answers.items() if key in task.questions}
+    if not new:
+        _check(task)
+        return task
+    left = {key: one for key, one in task.questions.items() if key not in new}
+    status = Status.INPUT_REQUIRED if left else Status.WORKING
+    return _to(task, status, now, questions=left, answers={**task.answers, **new})
+
+
+def said(task: Task, message: str | None, now: float) -> Task:
+    """Return a task with another status message; raise `TaskEnded`."""
+    return _to(task, task.status, now, status_message=message)
+
+
+def completed(task: Task, result: JSONObject, now: float) -> Task:
+    """Return a task with the result of its request; raise `TaskEnded`."""
+    return _ended(task, Status.COMPLETED, now, result=result)
+
+
+def failed(
+    task: Task,
+    now: float,
+    *,
+    error: JSONObject | None = None,
+    result: JSONObject | None = None,
+    message: str | None = None,
+) -> Task:
+    """Return a task that failed: by a JSON-RPC error, or by a result, in the form that has that.
+
+    Raise `TaskEnded`.
+    """
+    return _ended(task, Status.FAILED, now, error=error, result=result, status_message=message)
+
+
+def cancelled(task: Task, now: float, message: str | None = None) -> Task:
+    """Return a task that was cancelled; raise `TaskEnded`."""
+    return _ended(task, Status.CANCELLED, now, status_message=message)
+
+
+def cancel_asked(task: Task, now: float) -> Task:
+    """Return a task whose work is to end, or is to already; raise `TaskEnded`."""
+    if task.cancel_asked:
+        _check(task)
+        return task
+    return _to(task, task.status, now, cancel_asked=True)
+
+
+def lapsed(task: Task, now: float) -> Task:
+    """Return a task that failed because its time was over; one that has ended, or has time, as is.
+
+    See the extension's tasks page, "Response" of tasks/get, on `ttlMs`.
+    """
+    if task.ends_at is None or now < task.ends_at or has_ended(task):
+        return task
+    return failed(task, now, error={"code": INTERNAL_ERROR, "message": LAPSED}, message=LAPSED)
+
+
+def held(task: Task, worker: str | None, due: float | None) -> Task:
+    """Return a task that `worker` runs, and that lapses to others when `due`.
+
+    Raise `TaskEnded`.
+    """
+    _check(task)
+    return replace(task, worker=worker, due=due)
+
+
+def _ended(task: Task, status: Status, now: float, **members: Any) -> Task:
+    return _to(task, status, now, questions={}, worker=None, due=None, **members)
+
+
+def _to(task: Task, status: Status, now: float, **members: Any) -> Task:
+    _check(task)
+    if status != task.status and status not in TRANSITIONS[task.status]:
+        raise ValueError(f"{status} cannot follow {task.status}")
+    # Clocks may be set back; what clients see goes forward.
+    return replace(task, status=status, updated_at=max(now, task.updated_at), **members)
+
+
+def _check(task: Task) -> None:
+    if has_ended(task):
+        raise TaskEnded(task.id)

@@ -1,0 +1,97 @@
+"""One task as a value, and the bytes that it is kept as.
+
+It is the same in both forms of the protocol: that of 2025-11-25 (basic/utilities/tasks) and that of
+the extension `io.modelcontextprotocol/tasks`. Times are seconds since the epoch.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any, Final, Literal, TypeAlias
+
+from ...core.json import JSONObject, json_text, read_json
+
+Form: TypeAlias = Literal["core", "extension"]
+"""The form in which a task was asked for: only requests of that form find it."""
+
+LAPSED_FOR: Final = 60.0
+"""The seconds for which a task of the extension is kept after it has lapsed."""
+
+
+class Status(StrEnum):
+    """Where a task stands, by the words of the protocol."""
+
+    WORKING = "working"
+    INPUT_REQUIRED = "input_required"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A request that is worked on, with what it has asked, and what came of it.
+
+    `params` are those of the request, and `declared` the capabilities of who asked, as they came.
+    `principal_id` is who may see it; None where nobody is known. `questions` are the requests that
+    wait for an answer, and `answers` all that came, by key: no key is ever used again. `result` is
+    that of the request, in the words of `revision`, and `error` a JSON-RPC error. `worker` is who
+    runs it, and `due` when that one counted as gone, had it not been heard of since.
+    """
+
+    id: str
+    form: Form
+    revision: str
+    method: str
+    params: JSONObject
+    declared: JSONObject = field(default_factory=dict[str, Any])
+    principal_id: str | None = None
+    scopes: Sequence[str] = ()
+    """What the token of the request allowed."""
+    status: Status = Status.WORKING
+    status_message: str | None = None
+    created_at: float
+    updated_at: float
+    ttl: float | None
+    """The seconds after its creation for which it is kept; None for no end."""
+    poll_interval: float
+    questions: Mapping[str, JSONObject] = field(default_factory=dict[str, Any])
+    answers: Mapping[str, JSONObject] = field(default_factory=dict[str, Any])
+    result: JSONObject | None = None
+    error: JSONObject | None = None
+    cancel_asked: bool = False
+    """Whether whoever asked for it wants it to end; the work may still come to another end."""
+    again: bool = False
+    """Whether the request may be run again if its worker is gone."""
+    worker: str | None = None
+    due: float | None = None
+    version: int = 0
+    """How often it has been written; the store counts."""
+
+    @property
+    def ends_at(self) -> float | None:
+        """The time at which it lapses; None for never."""
+        return None if self.ttl is None else self.created_at + self.ttl
+
+    @property
+    def kept_until(self) -> float | None:
+        """The time at which it is deleted; None for never.
+
+        What the extension still works on becomes failed when it lapses, which clients see for a
+        while (the extension's tasks page, "Response" of tasks/get, on `ttlMs`).
+        """
+        end = self.ends_at
+        return end if end is None or self.form == "core" else end + LAPSED_FOR
+
+
+def to_record(task: Task) -> bytes:
+    """Return a task as bytes to keep; its version is kept beside them."""
+    members = {name: value for name, value in asdict(task).items() if name != "version"}
+    return json_text(members)
+
+
+def from_record(record: bytes, version: int) -> Task:
+    """Return the task that was kept; raise `ValueError` or `TypeError` for what is none."""
+    members: JSONObject = read_json(record)
+    members["status"] = Status(members["status"])
+    return Task(**members, version=version)

@@ -1,0 +1,97 @@
+"""Who waits in one process for tasks to change, and how they hear of it.
+
+What this process changes rings them at once. What others change is found by asking the store for
+versions, one call for all tasks that are due: soon at first, and less and less often while nothing
+happens. Whoever waits marks itself before it reads: so no change is missed between both.
+"""
+
+from asyncio import Event
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from ...sharing.engine import EngineUnavailable
+from .rounds import Rounds
+
+_FIRST: Final = 0.05
+"""The seconds after which the store is asked for the first time."""
+_GROWTH: Final = 1.5
+
+Versions = Callable[[Collection[str]], Awaitable[Mapping[str, int]]]
+
+
+class Waiter:
+    """Somebody who waits for a record to change, and the version that it has read."""
+
+    __slots__ = ("rung", "version")
+
+    def __init__(self) -> None:
+        self.rung: Final = Event()
+        self.version: int | None = None
+
+
+class _Watched:
+    """A record that somebody waits for, and the seconds until it is looked at again."""
+
+    __slots__ = ("interval", "waiters")
+
+    def __init__(self) -> None:
+        self.interval = _FIRST
+        self.waiters = set[Waiter]()
+
+
+class Watch:
+    """The waiters of one process, by key; `longest` is the most seconds between two looks."""
+
+    def __init__(self, versions: Versions, longest: float) -> None:
+        self._versions = versions
+        self._longest = longest
+        self._watched: dict[str, _Watched] = {}
+        self._rounds = Rounds(self._look)
+
+    def __len__(self) -> int:
+        return len(self._watched)
+
+    @contextmanager
+    def waiting(self, key: str) -> Generator[Waiter, None, None]:
+        """Be rung from now on whenever a record may have changed."""
+        watched = self._watched.get(key)
+        if watched is None:
+            watched = self._watched[key] = _Watched()
+            self._rounds.later(key, min(watched.interval, self._longest))
+        waiter = Waiter()
+        watched.waiters.add(waiter)
+        try:
+            yield waiter
+        finally:
+            watched.waiters.discard(waiter)
+            if not watched.waiters:
+                del self._watched[key]
+                self._rounds.forget(key)
+
+    def ring(self, key: str) -> None:
+        """Tell all who wait for a record that it may have changed."""
+        if (watched := self._watched.get(key)) is not None:
+            for waiter in watched.waiters:
+                waiter.rung.set()
+
+    async def _look(self, keys: Sequence[str]) -> None:
+        try:
+            versions = await self._versions(keys)
+        except EngineUnavailable:
+            versions = None
+        for key in keys:
+            if (watched := self._watched.get(key)) is not None:
+                changed = versions is not None and _told(watched, versions.get(key))
+                watched.interval = _FIRST if changed else watched.interval * _GROWTH
+                watched.interval = min(watched.interval, self._longest)
+                self._rounds.later(key, watched.interval)
+
+
+def _told(watched: _Watched, version: int | None) -> bool:
+    """Ring those who have read another version than there is; return whether there are any."""
+    # Who has not read yet will see it.
+    behind = [one for one in watched.waiters if one.version not in (None, version)]
+    for waiter in behind:
+        waiter.rung.set()
+    return bool(behind)

@@ -1,0 +1,61 @@
+"""The two forms of tasks: which one a peer can have, and how each is declared.
+
+2025-11-25 has its own, asked for by `params.task` (basic/utilities/tasks), 2026-07-28 that of an
+extension. Which one counts follows from the revision on the wire alone: neither switches on the
+other (SEP-2663, "Backward Compatibility").
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
+
+from ..core.extensions import EXTENSIONS
+from ..core.json import JSONObject, is_object
+from ..core.spec import Role
+from ..messages.method_table import MethodTable
+
+TaskForm: TypeAlias = Literal["core", "extension"]
+
+TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+
+_CORE: Final = "tasks"
+
+TASK_MEMBERS: Final = (_CORE, EXTENSIONS)
+"""The members of capabilities that have either form."""
+
+_DECLARED: Final[Mapping[tuple[TaskForm, Role], JSONObject]] = MappingProxyType(
+    {
+        # 2025-11-25, basic/utilities/tasks, "Capabilities"; `list` is the server's to decide.
+        ("core", "server"): {_CORE: {"requests": {"tools": {"call": {}}}, "cancel": {}}},
+        # To ask for a task, a client declares nothing (the same, "Client Capabilities").
+        ("core", "client"): {},
+        ("extension", "server"): {EXTENSIONS: {TASKS_EXTENSION: {}}},
+        ("extension", "client"): {EXTENSIONS: {TASKS_EXTENSION: {}}},
+    }
+)
+
+
+def task_form(wire: MethodTable) -> TaskForm | None:
+    """Return the form of tasks that tool calls may have on the wire; None for none."""
+    if "tasks/result" in wire.requests:
+        return "core"
+    has = any(one.identifier == TASKS_EXTENSION for one in wire.extensions)
+    return "extension" if has else None
+
+
+def tasks_declared(form: TaskForm, role: Role) -> JSONObject:
+    """Return the capabilities by which a role says that tool calls may become tasks."""
+    return _DECLARED[form, role]
+
+
+def without_tasks(declared: Mapping[str, Any], role: Role) -> JSONObject:
+    """Return capabilities without those that say, in either form, that tool calls may be tasks.
+
+    Tasks of a client are something else: it works on them itself.
+    """
+    kept = {name: one for name, one in declared.items() if role == "client" or name != _CORE}
+    extensions = kept.pop(EXTENSIONS, None)
+    if is_object(extensions):
+        others = {name: one for name, one in extensions.items() if name != TASKS_EXTENSION}
+        kept |= {EXTENSIONS: others} if others else {}
+    return kept

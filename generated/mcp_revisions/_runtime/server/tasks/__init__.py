@@ -1,0 +1,1 @@
+"""Requests of clients that are worked on as tasks."""

@@ -1,0 +1,83 @@
+"""The one runner of an application, what it keeps tasks in, and how it runs one again."""
+
+from typing import cast
+
+from ...core.http_request import Principal
+from ...core.json import JSONObject
+from ...messages.envelope import meta_in
+from ...messages.jsonrpc import Call
+from ...messages.method_table import Request
+from ...rpc.jobs import Job
+from ...rpc.tasks.board import TaskBoard
+from ...rpc.tasks.options import TaskOptions
+from ...rpc.tasks.task import Task
+from ...sharing.engine import TaskStore
+from ...sharing.memory_tasks import MemoryTaskStore
+from ..connection import ServerState
+from ..strategies import in_tasks
+from .context import TaskConnection, TaskReply
+from .outcome import Outcome
+from .runner import TaskRunner
+from .working import outcome_of
+
+
+def begin(state: ServerState) -> TaskRunner:
+    """Return the runner of an application, which is made when it is first asked for.
+
+    Raise `TypeError` for options of tasks that are none.
+    """
+    runner = state.task_host.runner
+    if runner is not None:
+        assert isinstance(runner, TaskRunner)
+        return runner
+    options = _options(state)
+    store = _shared_store(state, options)
+
+    board = TaskBoard(MemoryTaskStore() if store is None else store, options)
+
+    async def again(task: Task) -> Outcome:
+        return await run_again(state, board, task)
+
+    runner = state.task_host.runner = TaskRunner(board, state.tasks, again)
+    if store is not None:
+        # What is in the memory of this process ends with it.
+        runner.sweep()
+    return runner
+
+
+def _options(state: ServerState) -> TaskOptions:
+    given = state.options.tasks
+    if given is None:
+        return TaskOptions()
+    if not isinstance(given, TaskOptions):
+        raise TypeError(f"Options(tasks=…) are TaskOptions, and no {type(given).__name__}")
+    return given
+
+
+def _shared_store(state: ServerState, options: TaskOptions) -> TaskStore | None:
+    if options.store is not None or state.task_host.shared_store is None:
+        return options.store
+    return cast(TaskStore, state.task_host.shared_store())
+
+
+async def run_again(state: ServerState, board: TaskBoard, task: Task) -> Outcome:
+    """Run the request of a task from its beginning; what it has asked before is answered."""
+    bound_server = state.bound_server(task.revision)
+    connection = TaskConnection(bound_server, state, declared=dict(task.declared))
+    connection.strategies = in_tasks(connection.server.TABLE, bound_server.view.table)
+    principal = None
+    if task.principal_id is not None:
+        principal = Principal(task.principal_id, frozenset(task.scopes))
+    request, reply = _request(connection, task), TaskReply(principal)
+    connection.for_request(request, reply, board).began(task)
+    return await outcome_of(connection, Job(request, reply))
+
+
+def _request(connection: TaskConnection, task: Task) -> Request[object]:
+    message: JSONObject = {"jsonrpc": "2.0", "id": task.id, "method": task.method}
+    message["params"] = task.params
+    call = Call(task.id, task.method, task.params, meta_in(task.params), message)
+    found = connection.endpoint.connection.table.interpret(call, "client", lambda _: None)
+    if not isinstance(found, Request):
+        raise ValueError(f"{task.method} of {task.revision} is not understood any more")
+    return found

@@ -1,0 +1,233 @@
+"""Requests that become tasks: which do, and how they are answered.
+
+Which form of tasks a client can have follows from its revision. In that of 2025-11-25 a request
+asks to be a task, in the extension it says that its sender can deal with one.
+"""
+
+from asyncio import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    create_task,
+    get_running_loop,
+    wait,
+)
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from ...connection import Written
+from ...core.connection_errors import MissingClientCapability
+from ...core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
+from ...core.extensions import EXTENSIONS
+from ...core.json import JSONObject, is_object, json_text
+from ...messages.envelope import client_capabilities
+from ...messages.method_table import MethodTable, Request
+from ...rpc.jobs import Job
+from ...rpc.tasks.board import TooManyTasks, new_task_id
+from ...rpc.tasks.core_form import ttl_asked
+from ...rpc.tasks.task import Form, Task
+from ..base import ServerRuntime
+from ..connection import ServerConnection
+from ..context import RequestContext
+from ..strategies import in_tasks
+from ..task_serving import TaskMode
+from . import core_form, extension_form
+from .context import TaskConnection, TaskReply
+from .hosting import begin
+from .notifications import FollowedTask, followed
+from .outcome import Outcome
+from .working import answered, outcome_of
+
+_CALL: Final = "tools/call"
+_HANDLERS: Final = {"core": core_form.HANDLERS, "extension": extension_form.HANDLERS}
+_NONE: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {}
+
+
+def form_of(wire: MethodTable) -> Form | None:
+    """Return the form of tasks that a revision has, with its extensions; None for none."""
+    if "tasks/result" in wire.requests:
+        return "core"
+    return "extension" if _identifier(wire) else None
+
+
+def _identifier(wire: MethodTable) -> str:
+    found = (
+        one.identifier
+        for one in wire.extensions
+        for claim in one.claims
+        if (claim.method, claim.result_type) == (_CALL, "task")
+    )
+    return next(found, "")
+
+
+class Requests:
+    """The part of a server in one revision that has to do with tasks."""
+
+    def __init__(self, runtime: ServerRuntime, table: MethodTable) -> None:
+        self._runtime = runtime
+        self._form: Form | None = form_of(table.wire)
+        self._identifier = _identifier(table.wire)
+        handled = runtime.handled(table.revision)
+        handlers = _NONE if self._form is None else _HANDLERS[self._form]
+        self.handlers = {name: one for name, one in handlers.items() if name not in handled}
+
+    async def serve(self, connection: ServerConnection, job: Job) -> Any:
+        """Return the result of any request, which may be a task in its place."""
+        request = job.request
+        form: Form | None = self._form
+        if request.spec.method != _CALL:
+            if request.spec.method in self.handlers:
+                # Another worker may have begun all tasks so far.
+                begin(connection.state)
+            return await connection.answer_to(job)
+        context = connection.context(request, job.reply)
+        mode = await self._runtime.task_mode(request.raw, context.session())
+        wanted = self._is_wanted(request)
+        if mode is not None:
+            self._check(mode, wanted, request)
+        if mode is None or not mode.choice or not wanted or form is None:
+            return await connection.answer_to(job)
+        call = TaskCall(connection, context, request, form, mode)
+        if mode.choice == "deferred" and form == "extension":
+            return await call.begin(job)
+        return written(await call.start(), mode)
+
+    async def followed(
+        self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
+    ) -> Sequence[FollowedTask]:
+        """Return those of some tasks that a listen stream may hear of.
+
+        Raise `MissingClientCapability` for a client without the extension.
+        """
+        if self._form != "extension":
+            return ()
+        if not self._is_wanted(request):
+            needed = {EXTENSIONS: {self._identifier: {}}}
+            raise MissingClientCapability("Tasks are of an extension", needed)
+        return await followed(connection, request, ids)
+
+    def _is_wanted(self, request: Request[Any]) -> bool:
+        """Return whether the sender of a request can have a task for it."""
+        if self._form == "core":
+            return is_object(request.raw.get("task"))
+        declared = client_capabilities(request.meta).get(EXTENSIONS)
+        return bool(self._identifier) and is_object(declared) and self._identifier in declared
+
+    def _check(self, mode: TaskMode, wanted: bool, request: Request[Any]) -> None:
+        """Raise the error for a call that cannot be as it is."""
+        name = request.raw.get("name")
+        if wanted and self._form == "core" and not mode.choice:
+            # 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation".
+            raise McpError(METHOD_NOT_FOUND, f"{name} cannot be run as a task")
+        if wanted or mode.choice != "required":
+            return
+        if self._form == "extension":
+            needed: JSONObject = {EXTENSIONS: {self._identifier: {}}}
+            raise MissingClientCapability(f"{name} can only be run as a task", needed)
+        why = "" if self._form == "core" else ", which is not possible in this revision"
+        raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
+
+
+def written(task: Task, mode: TaskMode) -> Written:
+    """Return the result that stands for a task, as it is on the wire."""
+    if task.form == "core":
+        result = core_form.created(task, mode.immediate_response)
+    else:
+        result = extension_form.created(task)
+    return Written(json_text(result)[1:-1])
+
+
+class TaskCall:
+    """One request that becomes a task."""
+
+    def __init__(
+        self,
+        origin: ServerConnection,
+        context: RequestContext,
+        request: Request[Any],
+        form: Form,
+        mode: TaskMode,
+    ) -> None:
+        self._runner = begin(origin.state)
+        self._origin = context
+        self._request = request
+        self._form: Form = form
+        self._mode = mode
+        self._connection = TaskConnection(origin.bound_server, origin.state, context)
+        reply = TaskReply(context.principal, context.http_request)
+        self._context = self._connection.for_request(request, reply, self._runner.board)
+        self._context.origin = context
+        self._job = Job(request, reply)
+
+    async def start(self) -> Task:
+        """Begin to work on the request as a task; raise `McpError` for one too many."""
+        self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
+        task = await self._keep(self._new_task(), self._work)
+        if self._form == "core":
+            tell = core_form.tell(self._origin, self._runner.board, task)
+            self._origin.endpoint.tasks.start(tell)
+        return task
+
+    async def _keep(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Task:
+        try:
+            return await self._runner.start(task, work)
+        except TooManyTasks:
+            raise McpError(INTERNAL_ERROR, "Too many tasks at once") from None
+
+    def _new_task(self) -> Task:
+        board, request, origin = self._runner.board, self._request, self._origin
+        now, options = board.clock(), board.options
+        asked, principal = request.raw.get("task"), origin.principal
+        ttl = options.ttl
+        if self._form == "core" and is_object(asked):
+            ttl = ttl_asked(asked, options)
+        return Task(
+            id=new_task_id(),
+            form=self._form,
+            revision=origin.spoken.revision,
+            method=request.spec.method,
+            params=dict(request.raw),
+            declared=dict(origin.endpoint.connection.declared["client"]),
+            principal_id=origin.principal_id,
+            scopes=() if principal is None else sorted(principal.scopes),
+            created_at=now,
+            updated_at=now,
+            ttl=ttl,
+            poll_interval=options.poll_interval,
+            again=self._mode.again,
+        )
+
+    async def _work(self, task: Task) -> Outcome:
+        self._context.began(task)
+        return await outcome_of(self._connection, self._job)
+
+    # A request that becomes a task when its handler says so.
+
+    async def begin(self, job: Job) -> Any:
+        """Return the result of a request, or a task once its handler makes one of it.
+
+        Raise what the handler raises until then.
+        """
+        became: Future[Task] = get_running_loop().create_future()
+        handling = create_task(answered(self._connection, self._job))
+
+        async def rest(_: Task) -> Outcome:
+            return await outcome_of(self._connection, self._job, handling)
+
+        async def become() -> Task:
+            begun = self._context.begun
+            known = {} if begun is None else begun.answers
+            task = await self._keep(replace(self._new_task(), answers=dict(known)), rest)
+            became.set_result(task)
+            return task
+
+        self._context.become = become
+        try:
+            await wait([handling, became], return_when=FIRST_COMPLETED)
+        except CancelledError:
+            if not became.done():
+                handling.cancel()
+                await wait([handling])
+            raise
+        return written(became.result(), self._mode) if became.done() else handling.result()

@@ -1,0 +1,256 @@
+"""A store of tasks in a folder, for the processes of one machine; tasks outlive all of them.
+
+    lock                one process writes at a time
+    tasks/KEY           a task: a line of JSON with what the store has to know, and the record
+    owners/OWNER/KEY    an empty file: this owner has a task of that key, or had one
+
+Names are hexadecimal, since a file system may not tell large letters from small ones. The time of
+the last change of a task's file is that at which something has to be done with it: its lease has
+lapsed, or it has itself. So renewing a lease writes no file.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import time
+from typing import Final, NamedTuple, ParamSpec, TypeVar
+
+from ..core.files import FOLDER_MODE, locked, replace_file
+from ..core.json import is_object, json_text, read_json
+from .engine import EngineUnavailable, StoredTask
+
+# File systems have no infinity; this is in the year 2100.
+_NEVER: Final = 4102444800.0
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class _Kept(NamedTuple):
+    """What a file has."""
+
+    key: str
+    owner: str
+    version: int
+    ends_at: float | None
+    leased: bool
+    record: bytes
+
+    def has_lapsed(self, now: float) -> bool:
+        return self.ends_at is not None and self.ends_at <= now
+
+    def due(self, now: float, lease: float | None) -> float:
+        """Return when something has to be done with it."""
+        times = [_NEVER if self.ends_at is None else self.ends_at]
+        if self.leased and lease is not None:
+            times.append(now + lease)
+        # No file system has to know times before its epoch.
+        return max(min(times), 0.0)
+
+
+class FileTaskStore:
+    """Tasks in a folder, which only its user can read; `clock` gives seconds since the epoch.
+
+    It may be used by all processes of a machine; that a network shares the folder is not enough.
+    Methods raise `EngineUnavailable` where the file system fails.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], clock: Callable[[], float] = time) -> None:
+        self._folder: Final = Path(folder).expanduser()
+        self._clock: Final = clock
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self._folder)!r})"
+
+    async def create(
+        self,
+        key: str,
+        record: bytes,
+        *,
+        owner: str,
+        ends_at: float | None,
+        lease: float | None,
+        most: int,
+    ) -> bool:
+        kept = _Kept(key, owner, 1, ends_at, lease is not None, record)
+        return await self._changing(self._create, kept, lease, most)
+
+    async def get(self, key: str) -> StoredTask | None:
+        return await _in_thread(self._get, key)
+
+    async def versions(self, keys: Collection[str]) -> Mapping[str, int]:
+        return await _in_thread(self._versions, list(keys))
+
+    async def replace(
+        self, key: str, record: bytes, *, version: int, ends_at: float | None, lease: float | None
+    ) -> bool:
+        new = _Kept(key, "", version, ends_at, lease is not None, record)
+        return await self._changing(self._replace, new, lease)
+
+    async def renew(self, keys: Collection[str], lease: float) -> None:
+        await self._changing(self._renew, list(keys), lease)
+
+    async def delete(self, key: str) -> None:
+        await self._changing(self._delete, key)
+
+    async def page(self, owner: str, after: str, size: int) -> Sequence[StoredTask]:
+        return await _in_thread(self._page, owner, after, size)
+
+    async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
+        return await self._changing(self._take_overdue, lease, most)
+
+    async def _changing(self, work: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T:
+        def change() -> _T:
+            for folder in (self._folder, self._tasks, self._folder / "owners"):
+                folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+            with locked(self._folder / "lock"):
+                return work(*given, **named)
+
+        return await _in_thread(change)
+
+    @property
+    def _tasks(self) -> Path:
+        return self._folder / "tasks"
+
+    def _file(self, key: str) -> Path:
+        return self._tasks / _name(key)
+
+    def _owned(self, owner: str) -> Path:
+        return self._folder / "owners" / f"of-{_name(owner)}"
+
+    # What follows is done in threads; what writes, under the lock.
+
+    def _create(self, kept: _Kept, lease: float | None, most: int) -> bool:
+        known = self._live(kept.key)
+        if known is not None:
+            return known.version == 1 and known.record == kept.record
+        owned = self._owned(kept.owner)
+        owned.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        if len(os.listdir(owned)) >= most and self._still_owned(owned) >= most:
+            return False
+        # If this process is killed in between, the name stands for no task, and goes some time.
+        (owned / _name(kept.key)).touch(mode=0o600)
+        self._write(kept, lease)
+        return True
+
+    def _still_owned(self, owned: Path) -> int:
+        """Forget the names of tasks that are gone; return how many are left."""
+        names = os.listdir(owned)
+        gone = [name for name in names if self._live(_key(name)) is None]
+        for name in gone:
+            (owned / name).unlink(missing_ok=True)
+            (self._tasks / name).unlink(missing_ok=True)
+        return len(names) - len(gone)
+
+    def _get(self, key: str) -> StoredTask | None:
+        kept = self._live(key)
+        return kept and StoredTask(key, kept.record, kept.version, self._clock())
+
+    def _versions(self, keys: list[str]) -> dict[str, int]:
+        return {key: kept.version for key in keys if (kept := self._live(key)) is not None}
+
+    def _replace(self, new: _Kept, lease: float | None) -> bool:
+        kept = self._live(new.key)
+        if kept is None or kept.version != new.version:
+            return False
+        self._write(new._replace(owner=kept.owner, version=kept.version + 1), lease)
+        return True
+
+    def _renew(self, keys: list[str], lease: float) -> None:
+        for key in keys:
+            kept = self._live(key)
+            if kept is not None and kept.leased:
+                self._set_due(kept, lease)
+
+    def _set_due(self, kept: _Kept, lease: float | None) -> None:
+        due = kept.due(self._clock(), lease)
+        os.utime(self._file(kept.key), (due, due))
+
+    def _delete(self, key: str) -> None:
+        kept = _read(self._file(key))
+        self._file(key).unlink(missing_ok=True)
+        if kept is not None:
+            owned = self._owned(kept.owner)
+            (owned / _name(key)).unlink(missing_ok=True)
+            # It stays as long as there are others in it.
+            with suppress(OSError):
+                owned.rmdir()
+
+    def _page(self, owner: str, after: str, size: int) -> list[StoredTask]:
+        try:
+            names = sorted(os.listdir(self._owned(owner)))
+        except FileNotFoundError:
+            return []
+        found = list[StoredTask]()
+        for name in names:
+            if len(found) == size:
+                break
+            if name > _name(after) and (one := self._get(_key(name))) is not None:
+                found.append(one)
+        return found
+
+    def _take_overdue(self, lease: float, most: int) -> list[StoredTask]:
+        found = list[StoredTask]()
+        for key in self._due():
+            kept = self._live(key)
+            if kept is None:
+                self._delete(key)
+            elif not kept.leased:
+                # Somebody else has changed its time.
+                self._set_due(kept, None)
+            elif len(found) < most:
+                self._renew([key], lease)
+                found.append(StoredTask(key, kept.record, kept.version, self._clock()))
+        return found
+
+    def _due(self) -> list[str]:
+        """Return the keys of tasks with which something has to be done, the oldest first."""
+        now, due = self._clock(), list[tuple[float, str]]()
+        with os.scandir(self._tasks) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    # Its writer was killed: whoever writes has the lock.
+                    os.unlink(entry.path)
+                elif (modified := entry.stat().st_mtime) <= now:
+                    due.append((modified, _key(entry.name)))
+        return [key for _, key in sorted(due)]
+
+    def _live(self, key: str) -> _Kept | None:
+        kept = _read(self._file(key))
+        return None if kept is None or kept.has_lapsed(self._clock()) else kept
+
+    def _write(self, kept: _Kept, lease: float | None) -> None:
+        head = {"key": kept.key, "owner": kept.owner, "version": kept.version}
+        head |= {"ends_at": kept.ends_at, "leased": kept.leased}
+        content = json_text(head) + b"\n" + kept.record
+        replace_file(self._file(kept.key), content, modified=kept.due(self._clock(), lease))
+
+
+async def _in_thread(work: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T:
+    try:
+        return await asyncio.to_thread(work, *given, **named)
+    except OSError as error:
+        # The path is no secret, but what is in the way may be nobody's business.
+        raise EngineUnavailable(f"the folder of tasks fails: {error.strerror}") from error
+
+
+def _name(key: str) -> str:
+    return key.encode().hex()
+
+
+def _key(name: str) -> str:
+    return bytes.fromhex(name).decode()
+
+
+def _read(path: Path) -> _Kept | None:
+    """Return what a file has; None if there is none, or it is not one that a store wrote."""
+    try:
+        head, _, record = path.read_bytes().partition(b"\n")
+        known = read_json(head)
+    except (FileNotFoundError, ValueError):
+        return None
+    if not is_object(known) or known.keys() != {*_Kept._fields} - {"record"}:
+        return None
+    return _Kept(**known, record=record)

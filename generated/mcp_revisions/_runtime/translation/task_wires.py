@@ -1,0 +1,80 @@
+"""Tasks of a server or client whose peers speak another revision than its own.
+
+What is translated are requests and results. Tasks are the runtime's, at both ends in the words of
+the wire: of its revision, or of the extension that the package has for that one.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final
+
+from ..core.extensions import Extension
+from ..core.json import JSONObject
+from ..core.revision import Revision
+from ..messages.extended_table import ExtendedTable
+from ..messages.method_table import MethodTable
+from ..rules.handlers import Handlers
+from ..rules.task_forms import task_form
+from .untranslated import NOTHING, Untranslated
+
+_MODULE: Final = "ext.tasks"
+_CALL: Final = "tools/call"
+_LIST: Final = "tools/list"
+_TASK: Final = "task"
+
+# Whoever wants a task says so here; in the other form nobody does, and no tool says it either.
+_SAID_OTHERWISE: Final = frozenset({(_CALL, _TASK), (_LIST, "execution")})
+
+
+def optional_module(name: str) -> ModuleType | None:
+    """Return a module of a generated package; None if the package does not have it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if not f"{name}.".startswith(f"{error.name}."):
+            raise
+        return None
+
+
+def wire_of(revision: Revision, handlers: Handlers) -> MethodTable:
+    """Return the table of a revision, with its extension for tasks if `handlers` have tasks."""
+    core: MethodTable = revision.load().methods.TABLE
+    if task_form(core) is not None or not handlers.__mcp_runtime__.has_tasks():
+        return core
+    found = optional_module(f"{revision.module}.{_MODULE}")
+    if found is None:
+        return core
+    extension: Extension = found.EXTENSION
+    return ExtendedTable(core, (extension,))
+
+
+def untranslated_tasks(handlers: Handlers, wire: MethodTable) -> Untranslated:
+    """Return what the runtime of `handlers` sees to, for tasks, on the wire."""
+    runtime, form = handlers.__mcp_runtime__, task_form(wire)
+    if form is None or not runtime.has_tasks():
+        return NOTHING
+
+    def with_support(result: JSONObject) -> JSONObject:
+        return {**result, "tools": [_supporting(handlers, tool) for tool in result["tools"]]}
+
+    def note(result: JSONObject) -> None:
+        tools: Sequence[Any] = result["tools"]
+        runtime.note_tools(tools)
+
+    if form == "extension":
+        return Untranslated(unlost=_SAID_OTHERWISE)
+    if handlers.ROLE == "server":
+        return Untranslated(unlost=_SAID_OTHERWISE, written={_LIST: with_support})
+    return Untranslated(
+        unlost=_SAID_OTHERWISE,
+        kept={_CALL: frozenset({_TASK}), "ServerCapabilities": frozenset({"tasks"})},
+        read={_LIST: note},
+    )
+
+
+def _supporting(handlers: Handlers, tool: JSONObject) -> JSONObject:
+    support = handlers.__mcp_runtime__.task_support(tool["name"])
+    if support is None:
+        return tool
+    return {**tool, "execution": {**tool.get("execution", {}), "taskSupport": support}}
