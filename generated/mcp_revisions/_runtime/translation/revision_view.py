@@ -45,7 +45,9 @@ class RevisionView(Generic[HandlersT]):
         runtime = self.handlers.__mcp_runtime__
         if not runtime.has_tasks():
             return runtime.declaration()
-        tasks = {name: self.declared[name] for name in TASK_MEMBERS if name in self.declared}
+        tasks: JSONObject = {
+            name: self.declared[name] for name in TASK_MEMBERS if name in self.declared
+        }
         return merged(tasks, runtime.declaration())
 
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:

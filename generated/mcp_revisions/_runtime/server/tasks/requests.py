@@ -103,7 +103,7 @@ class Requests:
         if self._form != "extension":
             return ()
         if not self._is_wanted(request):
-            needed = {EXTENSIONS: {self._identifier: {}}}
+            needed: JSONObject = {EXTENSIONS: {self._identifier: {}}}
             raise MissingClientCapability("Tasks are of an extension", needed)
         return await followed(connection, request, ids)
 
