@@ -213,6 +213,23 @@ async def test_a_client_whose_user_refuses_stays_registered() -> None:
     assert len(site.server.asked("register")) == 1
 
 
+async def test_a_user_who_refuses_takes_no_tokens_from_another_process() -> None:
+    storage = MemoryStorage()
+    one, other, later = (Site(storage=storage) for _ in range(3))
+    other.server, other.resource, other.world = one.server, one.resource, one.world
+    later.server, later.resource, later.world = one.server, one.resource, one.world
+
+    async def refusing_when_the_other_is_there() -> None:
+        assert await other.call() == 200
+        raise OAuthError("access_denied")
+
+    one.opened = refusing_when_the_other_is_there
+    with pytest.raises(OAuthError):
+        await one.call()
+    assert await later.call() == 200
+    assert len(one.server.asked("token")) == 1
+
+
 @pytest.mark.shows("RE-15", "RE-16")
 def test_a_secret_is_for_one_server_unless_it_is_said_who_may_see_it() -> None:
     client = ClientInformation(client_id="c", client_secret="s")

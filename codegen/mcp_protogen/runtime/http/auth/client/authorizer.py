@@ -203,7 +203,7 @@ class ResourceAuthorizer:
             try:
                 await self._carry_out(flow, place)
             except AuthorizationError:
-                await self._save()
+                await self._save(only_without_tokens=True)
                 raise
 
     def _keep(self, known: Authorization) -> None:
@@ -218,12 +218,18 @@ class ResourceAuthorizer:
             self._ahead = min(_AHEAD, max(lasts, 0.0) * _SHARE)
         await self._save()
 
-    async def _save(self) -> None:
+    async def _save(self, *, only_without_tokens: bool = False) -> None:
+        storage, settings = self._environment.storage, self._settings
         try:
-            await stored.save(self._environment.storage, self._settings, self._known)
+            if only_without_tokens:
+                # Another process may have got tokens while this one's user said no.
+                found = await stored.load(storage, settings, self._known.url)
+                if found.tokens is not None:
+                    return
+            await stored.save(storage, settings, self._known)
         except Exception:
             # The tokens are there, and the user should not have to log in for nothing.
-            _log.exception("the tokens for %s could not be stored", self._url)
+            _log.exception("what is known of %s could not be stored", self._url)
 
     async def forget(self) -> None:
         """Forget the tokens, here and in the storage."""

@@ -85,9 +85,7 @@ async def save(storage: TokenStorage, settings: OAuthSettings, known: Authorizat
             # The secrets of such a client are kept elsewhere.
             client = replace(client, client_secret=None, private_key=None)
         await _set(storage, _key("client", server.issuer, client.client_id), client)
-    if tokens is None:
-        await storage.delete(_tokens_key(known))
-    else:
+    if tokens is not None:
         bound = tokens.token_type == "DPoP"
         kept = _KeptTokens(tokens=tokens, thumbprint=_thumbprint(settings) if bound else None)
         await _set(storage, _tokens_key(known), kept)

@@ -25,7 +25,7 @@ from .token_endpoint import TokenRequest, refreshed
 from .values import Authorization, ClientInformation, Refusal, ServerMetadata, Tokens
 
 Keep: TypeAlias = Callable[[Authorization], object]
-"""Takes what is known by then, and has to stay known if the flow fails afterwards."""
+"""Takes what has to stay known even if the flow fails afterwards."""
 
 
 def authorize(
