@@ -214,6 +214,8 @@ def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
         (("methods", "tasks/get", "else"), 1, "/methods/tasks~1get/else"),
         (("claims", 0, "type"), 3, "/claims/0/type"),
         (("members",), {}, "/members"),
+        (("$defs",), [], "/$defs"),
+        (("$defs",), {"A": {"type": "object"}}, "/$defs/A"),
     ]
     for path, value, pointer in wrong:
         facts = json.loads(json.dumps(right))

@@ -2,7 +2,8 @@
 
 They are in `schema/extensions/<name>/`, as those of a revision are in its folder. What no schema
 says is in the facts: which roles an extension binds, who has to declare it for a method, which
-results it adds to methods of the revision (2026-07-28, basic/versioning).
+results it adds to methods of the revision (2026-07-28, basic/versioning). If no schema is
+published, the facts have the types, too, each with its page.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,8 @@ from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.inputs import metacheck, patches
-from mcp_protogen.inputs.snapshot import snapshot_of
+from mcp_protogen.inputs.pinned_extensions import TYPES
+from mcp_protogen.inputs.snapshot import DIALECT, snapshot_of
 
 Json = dict[str, Any]
 
@@ -71,15 +73,19 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
     """
     place = f"schema/{FOLDER}/{name}"
     home = folder / FOLDER / name
-    if given is None:
-        schema = _read(home / "schema.json", f"{place}/schema.json")
-        schema_place = f"{place}/schema.json"
-    else:
+    facts = _read(home / "facts.json", f"{place}/facts.json")
+    raise_errors(tuple(wrong_facts(facts, f"{place}/facts.json")))
+    if given is not None:
         schema_place = given.name
         schema = snapshot_of(parse_json(given.content, given.name), given.name)
         metacheck.check(schema, given.name)
-    facts = _read(home / "facts.json", f"{place}/facts.json")
-    raise_errors(tuple(wrong_facts(facts, f"{place}/facts.json")))
+    elif TYPES in facts:
+        schema_place = f"{place}/facts.json"
+        schema = written_schema(facts)
+        metacheck.check(schema, schema_place)
+    else:
+        schema_place = f"{place}/schema.json"
+        schema = _read(home / "schema.json", schema_place)
     return ExtensionSource(
         name=name,
         schema=schema,
@@ -89,6 +95,16 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
         ledger_place=f"{place}/patches.json",
         facts_place=f"{place}/facts.json",
     )
+
+
+def written_schema(facts: Json) -> Json:
+    """Return the schema that the facts of an extension have, because none is published."""
+    written: Mapping[str, Json] = facts[TYPES]
+    types = {
+        name: {keyword: value for keyword, value in one.items() if keyword != "source"}
+        for name, one in written.items()
+    }
+    return {"$schema": DIALECT, TYPES: types}
 
 
 def _read(file: Path, place: str) -> Json:
@@ -108,12 +124,12 @@ _FACTS = {
     "identifier": "text", "revisions": "texts", "source": "text", "settings": "settings",
     "methods?": "methods", "claims?": "claims", "members?": "members", "errors?": "object",
     "descriptions?": "object", "enums?": "object", "open_strings?": "object", "unions?": "object",
-    "$schema?": "text",
+    "$schema?": "text", f"{TYPES}?": "types",
 }  # fmt: skip
 _METHOD = {
     "message": "text", "kind": "kind", "senders": "roles", "params": "text",
     "params_required": "flag", "results?": "texts", "phase": "text", "traits?": "texts",
-    "declared_by": "roles", "name?": "text", "source": "text", "since?": "text",
+    "declared_by": "roles", "setting?": "text", "name?": "text", "source": "text", "since?": "text",
 }  # fmt: skip
 _CLAIM = {"method": "text", "result_type": "text", "type": "text", "source": "text"}
 _MEMBER = {"type": "text", "from": "text", "source": "text"}
@@ -159,6 +175,13 @@ def _unlike(value: Any, kind: str, pointer: str) -> Iterator[tuple[str, str]]:
                 yield from _wrong(
                     one, _CLAIM if kind == "claims" else _MEMBER, f"{pointer}/{index}"
                 )
+        case "types":
+            if not is_object(value):
+                yield pointer, "this is not an object"
+                return
+            for name, one in value.items():
+                if not is_object(one) or not _text(one.get("source")):
+                    yield pointer + jsonpointer.join(name), "this is not a schema with its source"
         case "settings":
             if not is_object(value) or not all(
                 role in _ROLES and is_object(one) for role, one in value.items()
