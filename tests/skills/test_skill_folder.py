@@ -62,7 +62,8 @@ def test_nothing_else_can_be_asked_for(folder: SkillFolder) -> None:
     ):  # fmt: skip
         with tables.case(path):
             for uri in (f"skill://{path}", path, f"file://{path}"):
-                assert folder.content(uri) is folder.children(uri) is folder.entry(uri) is None
+                found = folder.content(uri), folder.children(uri), folder.entry(uri)
+                assert found == (None, None, None)
 
 
 def test_what_no_skill_may_have_is_refused_with_its_place(tmp_path: Path) -> None:

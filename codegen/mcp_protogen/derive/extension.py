@@ -211,17 +211,17 @@ def _declared(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
 
 def _capability(role: Role, extension: ExtensionSource, fact: Json) -> CapabilityIR:
     """Return what a role declares for a method that it answers: the extension, or a setting."""
-    path, source = ("extensions", extension.identifier), extension.facts["source"]
-    setting: str | None = fact.get("setting")
+    source, setting = extension.facts["source"], fact.get("setting")
     doc = f"The {role} has the extension `{extension.identifier}`."
+    settings: tuple[str, ...] = ()
     if setting is not None:
-        path, source = (*path, setting), fact["source"]
+        source, settings = fact["source"], (setting,)
         doc = f"The {role} has `{setting}` of the extension `{extension.identifier}`."
     return CapabilityIR(
-        constant=names.constant(role, extension.name, *path[2:]),
+        constant=names.constant(role, extension.name, *settings),
         role=role,
-        path=path,
-        flag=setting is not None,
+        path=("extensions", extension.identifier, *settings),
+        flag=bool(settings),
         implied=False,
         source=source,
         doc=doc,
