@@ -211,6 +211,7 @@ def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
         (("methods",), [], "/methods"),
         (("methods", "tasks/get", "kind"), "call", "/methods/tasks~1get/kind"),
         (("methods", "tasks/get", "senders"), ["host"], "/methods/tasks~1get/senders"),
+        (("methods", "tasks/get", "setting"), True, "/methods/tasks~1get/setting"),
         (("methods", "tasks/get", "else"), 1, "/methods/tasks~1get/else"),
         (("claims", 0, "type"), 3, "/claims/0/type"),
         (("members",), {}, "/members"),
