@@ -204,6 +204,7 @@ def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
     form = json.loads((ROOT / "schema/formats/extension-facts.schema.json").read_bytes())
     is_valid = validators.Draft202012Validator(form).is_valid
     assert is_valid(right)
+    assert is_valid(json.loads((ROOT / "schema/extensions/skills/facts.json").read_bytes()))
     wrong: list[tuple[tuple[str | int, ...], Any, str]] = [
         (("identifier",), "", "/identifier"),
         (("revisions",), REVISION, "/revisions"),
