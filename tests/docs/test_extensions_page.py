@@ -20,6 +20,7 @@ def test_the_example_of_skills_works(
     assert "Be kind." in said and "not used" not in said
     # What changes between the entry and the reading is not used.
     folder = program["Docs"].skills
-    monkeypatch.setattr(folder, "content", lambda uri: {"uri": uri, "text": "Be unkind."})
+    unkind = {"uri": "skill://acme/refunds/SKILL.md", "text": "Be unkind."}
+    monkeypatch.setattr(folder, "content", {unkind["uri"]: unkind}.get)
     asyncio.run(program["main"]())
     assert "not used: size" in capsys.readouterr().out

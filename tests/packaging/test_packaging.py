@@ -144,7 +144,13 @@ def test_the_runtime_has_a_wheel_of_the_same_version_that_packages_can_stand_on(
         metadata = message_from_bytes(archive.read(f"{place}/METADATA"))
         needed = metadata.get_all("Requires-Dist", [])
         assert [one for one in needed if "extra ==" not in one] == ["pydantic<3,>=2.12"]
-        assert metadata.get_all("Provides-Extra") == ["auth", "keyring", "postgres", "redis"]
+        assert metadata.get_all("Provides-Extra") == [
+            "auth",
+            "keyring",
+            "postgres",
+            "redis",
+            "skills",
+        ]
         assert metadata["License-Expression"] == "Apache-2.0"
         inside = {name for name in archive.namelist() if ".dist-info" not in name}
         for name in ("LICENSE", "NOTICE"):

@@ -23,7 +23,8 @@ def test_an_entry_has_each_file_of_the_skill_with_digest_and_size(folder: SkillF
     assert [*entries] == [f"{REFUNDS}/SKILL.md", f"{REFUNDS}/nested/SKILL.md", f"{GIT}/SKILL.md"]
     listed = {uri: [one["uri"] for one in entry["resources"]] for uri, entry in entries.items()}
     assert listed[f"{REFUNDS}/SKILL.md"] == [
-        f"{REFUNDS}/SKILL.md", f"{REFUNDS}/examples/a%20b.md", f"{REFUNDS}/nested/SKILL.md"
+        f"{REFUNDS}/SKILL.md", f"{REFUNDS}/examples/LICENSE", f"{REFUNDS}/examples/a%20b.md",
+        f"{REFUNDS}/examples/data", f"{REFUNDS}/nested/SKILL.md",
     ]  # fmt: skip
     assert listed[f"{REFUNDS}/nested/SKILL.md"] == [f"{REFUNDS}/nested/SKILL.md"]
     # What begins with a dot is no file of the skill.
@@ -45,6 +46,8 @@ def test_files_are_text_if_they_are_utf_8_and_directories_list_their_children(
     assert (text["mimeType"], text["text"]) == ("text/markdown", FILES["git-workflow/SKILL.md"])
     image = folder.content(f"{GIT}/logo.png") or {}
     assert (image["mimeType"], image["blob"]) == ("image/png", "iVBOR/8=")
+    assert folder.resource(f"{REFUNDS}/examples/LICENSE")["mimeType"] == "text/plain"
+    assert folder.resource(f"{REFUNDS}/examples/data")["mimeType"] == "application/octet-stream"
     children = {one["uri"]: one["mimeType"] for one in folder.children(REFUNDS) or ()}
     assert children == {
         f"{REFUNDS}/SKILL.md": "text/markdown",

@@ -25,6 +25,8 @@ FILES: Mapping[str, str | bytes] = {
     "git-workflow/logo.png": b"\x89PNG\xff",
     "acme/refunds/SKILL.md": skill("refunds"),
     "acme/refunds/examples/a b.md": "Dear customer,",
+    "acme/refunds/examples/LICENSE": "MIT",
+    "acme/refunds/examples/data": b"\xff",
     "acme/refunds/nested/SKILL.md": skill("nested"),
 }
 """Three skills, one in another, with what is easily got wrong."""
