@@ -102,7 +102,7 @@ CONTENTS: Final = (
         frozenset(),
         {
             "core": ("errors", "extensions", "json", "models", "revision", "spec"),
-            "messages": ("extended_table", "jsonrpc", "method_table", "results", "writing"),
+            "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
         (("core.errors", _ERRORS),),
@@ -272,9 +272,10 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tasks", "server"}),
-        {"server": ("tasks",)},
+        {"server.tasks": ("requested",)},
         (("server.tasks.requested", ("RequestedTask",)),),
     ),
+    Contents(frozenset({"tasks", "toolkit"}), {"server": ("tasks",)}),
     Contents(
         frozenset({"tasks", "client"}),
         {"client": ("tasks",)},
@@ -402,17 +403,23 @@ def missing_names(selection: Selection) -> dict[str, str]:
     """Return what brings each name that a package could have and one of `selection` has not."""
     here = _names(selection)
     brought: dict[str, list[str]] = {}
-    # Some names need two parts, which are asked for with a comma between.
-    pairs = [sorted(one.when) for one in CONTENTS if len(one.when) > 1 and one.when <= {*PARTS}]
+    # Some names need two parts, or a part and a role, which are asked for with a comma between.
+    pairs = [_parts_for(one.when) for one in CONTENTS if len(one.when) > 1 and one.when & {*PARTS}]
     for parts in [[part] for part in PARTS] + pairs:
-        for name in _names(Selection(parts, selection.several)) - here:
-            # What one of the two brings is known by then.
-            if not any(one in parts for one in brought.get(name, ())):
+        for name in _names(Selection({*selection.parts, *parts}, selection.several)) - here:
+            # What fewer parts bring is known by then.
+            if not any(set(one.split(",")) <= {*parts} for one in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))
     found = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
     for name in _names(Selection(selection.parts, several=True)) - here:
         found[name] = "a second --revision"
     return dict(sorted(found.items()))
+
+
+def _parts_for(when: frozenset[str]) -> list[str]:
+    """Return the parts that bring something, with one that has the role if none else has it."""
+    parts = when & {*PARTS}
+    return sorted(parts | ({"stdio"} if when - parts else set()))
 
 
 def _names(selection: Selection) -> set[str]:
