@@ -99,6 +99,17 @@ def test_models_accept_what_the_published_schema_accepts(extended: Extended) -> 
                     assert accepts(value)
 
 
+def test_an_intersection_is_a_subclass_of_what_it_does_not_restrict(extended: Extended) -> None:
+    own, core = extended.ext.models, extended.mcp.models
+    assert issubclass(own.CreateTaskResult, own.Task)
+    assert own.CreateTaskResult.__annotations__.keys() == {"result_type", "meta"}
+    assert issubclass(own.GetTaskResultFailed, own.FailedTask)
+    assert issubclass(own.TaskStatusNotificationParamsFailed, own.FailedTask)
+    assert issubclass(own.UpdateTaskRequestParams, core.RequestParams)
+    # Its `resultType` is not any.
+    assert not issubclass(own.CancelTaskResult, core.Result)
+
+
 def test_a_class_has_its_extension_in_either_order_of_bases(extended: Extended) -> None:
     _, mcp, ext = extended
 

@@ -13,6 +13,7 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.derive import skeleton
+from mcp_protogen.derive.inheritance import inheriting
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.inputs import patches
 from mcp_protogen.inputs.descriptions import Descriptions
@@ -62,7 +63,9 @@ def derive_extension(
     ir = ExtensionIR(
         name=extension.name,
         identifier=extension.identifier,
-        ir=_beyond(revision, derived.ir, extension),
+        ir=_beyond(
+            revision, replace(derived.ir, types=inheriting(derived.ir.types, own)), extension
+        ),
         core=revision,
         claims=tuple(
             ClaimIR(one["method"], one["result_type"], names.class_name(one["type"]))
