@@ -306,6 +306,14 @@ class ClaimIR:
 
 
 @dataclass(frozen=True, slots=True)
+class MembersIR:
+    """A type whose members a type of the core has, too, in the messages of a method."""
+
+    method: str
+    type: ClassName
+
+
+@dataclass(frozen=True, slots=True)
 class ExtensionIR:
     """What an extension adds to a revision.
 
@@ -319,6 +327,7 @@ class ExtensionIR:
     ir: RevisionIR
     core: RevisionIR
     claims: tuple[ClaimIR, ...]
+    members: tuple[MembersIR, ...]
     names: Mapping[str, str]
     settings: Mapping[Role, Mapping[str, Any]]
 
