@@ -107,8 +107,8 @@ _KINDS = ("request", "notification", "embedded")
 _FACTS = {
     "identifier": "text", "revisions": "texts", "source": "text", "settings": "settings",
     "methods?": "methods", "claims?": "claims", "members?": "members", "errors?": "object",
-    "descriptions?": "object", "enums?": "object", "open_strings?": "object", "unions?": "object",
-    "$schema?": "text",
+    "descriptions?": "object", "enums?": "object", "open_strings?": "object", "types?": "types",
+    "unions?": "object", "$schema?": "text",
 }  # fmt: skip
 _METHOD = {
     "message": "text", "kind": "kind", "senders": "roles", "params": "text",
@@ -117,6 +117,7 @@ _METHOD = {
 }  # fmt: skip
 _CLAIM = {"method": "text", "result_type": "text", "type": "text", "source": "text"}
 _MEMBER = {"type": "text", "from": "text", "source": "text"}
+_TYPES = {"names": "texts", "source": "text"}
 
 
 def wrong_facts(facts: Json, place: str) -> Iterator[Problem]:
@@ -159,6 +160,8 @@ def _unlike(value: Any, kind: str, pointer: str) -> Iterator[tuple[str, str]]:
                 yield from _wrong(
                     one, _CLAIM if kind == "claims" else _MEMBER, f"{pointer}/{index}"
                 )
+        case "types":
+            yield from _wrong(value, _TYPES, pointer)
         case "settings":
             if not is_object(value) or not all(
                 role in _ROLES and is_object(one) for role, one in value.items()
