@@ -1,8 +1,8 @@
 """The extension apps as it is generated: which of its types, for which revisions."""
 
 import json
+from dataclasses import replace
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -72,7 +72,7 @@ def test_models_accept_what_the_published_schema_accepts() -> None:
 def test_a_type_that_the_schema_does_not_have_is_a_problem_with_its_place() -> None:
     facts = {**APPS.facts, "types": {"names": ["McpUiToolMeta", "McpUiTheory"], "source": "page"}}
     source = sources.load("2026-07-28", GenerationOptions(("2026-07-28",)))
-    changed = extensions.ExtensionSource(**{**vars(APPS), "facts": MappingProxyType(facts)})
+    changed = replace(APPS, facts=facts)
     with pytest.raises(ProblemError) as stopped:
         derive.derive_extension(changed, source, derive_revision(source).ir)
     [problem] = stopped.value.problems
