@@ -35,6 +35,9 @@ _ROLES: Final = "roles"
 """A client or a server, whichever."""
 _SEVERAL: Final = "several"
 """More than one revision."""
+_EXTENSION: Final = "extension "
+_APPS: Final = f"{_EXTENSION}apps"
+"""What says, before its name, that there is an extension; and the one that has modules here."""
 
 _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "app": ("App", "app"),
@@ -56,6 +59,14 @@ OF_REVISIONS: Final = frozenset(
     name for of in ("app", "client", "server") for name in _GENERATED[of]
 )
 """Those that are in the revisions."""
+
+EXTENSION_BASES: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
+    ("apps", "client"): ("client.ui", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'),
+}
+"""What the class of an extension for a role is made of, where it does more than messages.
+
+It is a module of the runtime, and a class of it with the models that it reads.
+"""
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
 """Names of the package's `__init__`, by the module of the runtime that they come from."""
@@ -235,7 +246,23 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"toolkit"}),
-        {"core": ("schema_validation",), "toolkit": (), **_MARKS},
+        {
+            "core": ("schema_validation",),
+            "toolkit": (
+                *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
+                *("items", "links", "media", "middleware", "mounts", "offers"),
+                *(
+                    "remote_mounts",
+                    "results",
+                    "revision_models",
+                    "scopes",
+                    "server",
+                    "task_options",
+                ),
+                *("threads", "uri_templates", "visibility"),
+            ),
+            **_MARKS,
+        },
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
             ("toolkit.dependencies", ("Depends",)),
@@ -247,6 +274,8 @@ CONTENTS: Final = (
         ),
         ("app",),
     ),
+    Contents(frozenset({"toolkit", _APPS}), {"core": ("ui",), "toolkit": ("ui",)}),
+    Contents(frozenset({"client", _APPS}), {"core": ("ui",), "client": ("ui",)}),
     Contents(
         frozenset({"bridge"}),
         {"bridge": (), "client": ("listen_stream",)},
@@ -369,10 +398,14 @@ CONTENTS: Final = (
 
 
 class Selection(NamedTuple):
-    """The parts of one package, and whether it has several revisions: what follows from these."""
+    """The parts and extensions of one package, and whether it has several revisions.
+
+    From these follows what it has.
+    """
 
     parts: Collection[str]
     several: bool = False
+    extensions: Collection[str] = ()
 
     @property
     def exports(self) -> Exports:
@@ -396,6 +429,7 @@ class Selection(NamedTuple):
     def _contents(self) -> list[Contents]:
         roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
         has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
+        has |= {f"{_EXTENSION}{name}" for name in self.extensions}
         return [one for one in CONTENTS if one.when <= has]
 
 
@@ -411,7 +445,7 @@ def missing_names(selection: Selection) -> dict[str, str]:
             if not any(set(one.split(",")) <= {*parts} for one in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))
     found = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
-    for name in _names(Selection(selection.parts, several=True)) - here:
+    for name in _names(selection._replace(several=True)) - here:
         found[name] = "a second --revision"
     return dict(sorted(found.items()))
 

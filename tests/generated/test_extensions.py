@@ -239,6 +239,7 @@ def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
     form = json.loads((ROOT / "schema/formats/extension-facts.schema.json").read_bytes())
     is_valid = validators.Draft202012Validator(form).is_valid
     assert is_valid(right)
+    right["types"] = {"names": [], "source": "page"}
     wrong: list[tuple[tuple[str | int, ...], Any, str]] = [
         (("identifier",), "", "/identifier"),
         (("revisions",), REVISION, "/revisions"),
@@ -249,6 +250,7 @@ def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
         (("methods", "tasks/get", "else"), 1, "/methods/tasks~1get/else"),
         (("claims", 0, "type"), 3, "/claims/0/type"),
         (("members",), {}, "/members"),
+        (("types", "names"), "Task", "/types/names"),
     ]
     for path, value, pointer in wrong:
         facts = json.loads(json.dumps(right))

@@ -57,7 +57,7 @@ def derive_extension(
     Raise `ProblemError` with everything that is wrong.
     """
     mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
-    own = own_definitions(mended, core.schema, extension.place)
+    own = own_definitions(_needed(mended, extension), core.schema, extension.place)
     raise_errors(tuple(extension_checks.unknown(extension, own, revision)))
     own = _of_revision(extension, own, revision.id)
     derived = derive_revision(_merged(extension, core, own))
@@ -86,6 +86,26 @@ def derive_extension(
     )
     warnings = tuple(one for one in derived.warnings if one.place == extension.place)
     return DerivedExtension(ir, warnings)
+
+
+def _needed(schema: Json, extension: ExtensionSource) -> Json:
+    """Return a schema with those of its definitions that the facts name; all, if they name none.
+
+    Raise `ProblemError` (`unknown-type`) for each name that it does not have.
+    """
+    if "types" not in extension.facts:
+        return schema
+    definitions: Json = schema.get("$defs", {})
+    wanted: list[str] = extension.facts["types"]["names"]
+    place = extension.facts_place
+    raise_errors(
+        tuple(
+            Problem("unknown-type", f"there is no type {name}", place, f"/types/names/{index}")
+            for index, name in enumerate(wanted)
+            if name not in definitions
+        )
+    )
+    return {**schema, "$defs": {name: definitions[name] for name in wanted}}
 
 
 def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:

@@ -123,8 +123,8 @@ _KINDS = ("request", "notification")
 _FACTS = {
     "identifier": "text", "revisions": "texts", "source": "text", "settings": "settings",
     "methods?": "methods", "claims?": "claims", "members?": "members", "errors?": "object",
-    "descriptions?": "object", "enums?": "object", "open_strings?": "object", "unions?": "object",
-    "$schema?": "text",
+    "descriptions?": "object", "enums?": "object", "open_strings?": "object", "types?": "types",
+    "unions?": "object", "$schema?": "text",
 }  # fmt: skip
 _METHOD = {
     "message": "text", "kind": "kind", "senders": "roles", "params": "text",
@@ -139,6 +139,7 @@ _CLAIM = {
 _MEMBER = {
     "type": "text", "method": "text", "from": "text", "source": "text", "revisions?": "texts",
 }  # fmt: skip
+_TYPES = {"names": "texts", "source": "text"}
 
 
 def wrong_facts(facts: Json, place: str) -> Iterator[Problem]:
@@ -181,6 +182,8 @@ def _unlike(value: Any, kind: str, pointer: str) -> Iterator[tuple[str, str]]:
                 yield from _wrong(
                     one, _CLAIM if kind == "claims" else _MEMBER, f"{pointer}/{index}"
                 )
+        case "types":
+            yield from _wrong(value, _TYPES, pointer)
         case "settings":
             if not is_object(value) or not all(
                 role in _ROLES and is_object(one) for role, one in value.items()

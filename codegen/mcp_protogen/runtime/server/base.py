@@ -69,10 +69,11 @@ class ServerRuntime(HandlerSet):
         """Return what makes tasks of requests of clients of a revision, if anything may be one."""
         return None
 
-    def begin_tasks(self, state: Any) -> None:
-        """Begin to run the tasks of an application, if there may be any; raise `TypeError`.
+    def begin(self, state: Any) -> None:
+        """Begin to serve, and to run tasks if there may be any.
 
-        `state` is what its connections share.
+        `state` is what the connections of the application share. Raise `TypeError` or `ValueError`
+        for what cannot be served.
         """
 
     async def task_mode(self, params: Mapping[str, Any], session: "SessionBase") -> TaskMode | None:
