@@ -333,5 +333,5 @@ class ExtensionIR:
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """The roles that it binds."""
-        return tuple(self.settings)
+        """The roles that have something to declare, to send or to answer."""
+        return tuple(role for role in ROLES if role in self.settings or self.ir.methods)

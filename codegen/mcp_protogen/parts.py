@@ -26,6 +26,7 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "telemetry": frozenset(),
     "auth": frozenset(),
     "tasks": frozenset(),
+    "skills": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
 }
@@ -313,6 +314,22 @@ CONTENTS: Final = (
             ("client.tasks.handle", ("TaskHandle",)),
             ("client.tasks.receiver", ("TaskReceiver",)),
             ("client.tasks.state", ("TaskCancelled", "TaskState")),
+        ),
+    ),
+    Contents(
+        frozenset({"skills", "server"}),
+        {"rules": ("skills",), "server": ("skills",)},
+        (
+            ("server.skills.folder", ("InvalidSkill", "SkillFolder")),
+            ("server.skills.serving", ("ServesSkills",)),
+        ),
+    ),
+    Contents(
+        frozenset({"skills", "client"}),
+        {"rules": ("skills",), "client": ("skills",)},
+        (
+            ("client.skills", ("read_skill",)),
+            ("rules.skills.entries", ("SkillFile", "UnverifiedSkill")),
         ),
     ),
     Contents(

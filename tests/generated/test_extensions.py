@@ -13,6 +13,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.inputs import extensions
+from mcp_protogen.inputs.forms import wrong_form
 from mcp_protogen.package import Package
 from support.folders import ROOT
 from support.made_once import generated_once
@@ -236,9 +237,7 @@ def test_a_copy_that_differs_from_the_core_stops_the_run_with_its_place() -> Non
 
 def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
     right = json.loads((ROOT / "schema/extensions/tasks/facts.json").read_bytes())
-    form = json.loads((ROOT / "schema/formats/extension-facts.schema.json").read_bytes())
-    is_valid = validators.Draft202012Validator(form).is_valid
-    assert is_valid(right)
+    assert not [*wrong_form(right, "extension-facts", "facts.json")]
     right["types"] = {"names": [], "source": "page"}
     wrong: list[tuple[tuple[str | int, ...], Any, str]] = [
         (("identifier",), "", "/identifier"),
@@ -246,11 +245,13 @@ def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
         (("settings",), {"host": {}}, "/settings"),
         (("methods",), [], "/methods"),
         (("methods", "tasks/get", "kind"), "call", "/methods/tasks~1get/kind"),
-        (("methods", "tasks/get", "senders"), ["host"], "/methods/tasks~1get/senders"),
-        (("methods", "tasks/get", "else"), 1, "/methods/tasks~1get/else"),
+        (("methods", "tasks/get", "senders"), ["host"], "/methods/tasks~1get/senders/0"),
+        (("methods", "tasks/get", "else"), 1, "/methods/tasks~1get"),
         (("claims", 0, "type"), 3, "/claims/0/type"),
         (("members",), {}, "/members"),
         (("types", "names"), "Task", "/types/names"),
+        (("$defs",), [], "/$defs"),
+        (("$defs",), {"A": {"type": "object"}}, "/$defs/A"),
     ]
     for path, value, pointer in wrong:
         facts = json.loads(json.dumps(right))
@@ -259,8 +260,7 @@ def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
             holder = holder[step]
         holder[path[-1]] = value
         with case(pointer):
-            assert not is_valid(facts)
-            [problem] = extensions.wrong_facts(facts, "facts.json")
+            [problem] = wrong_form(facts, "extension-facts", "facts.json")
             assert (problem.code, problem.pointer) == ("bad-form", pointer)
     with pytest.raises(ProblemError, match="does not exist"):
         extensions.load("nothing", tmp_path)

@@ -63,9 +63,9 @@ def _complete_part(incomplete: str) -> list[str]:
 
 
 def _complete_extension(incomplete: str) -> list[str]:
-    from mcp_protogen.inputs.pins import load_extension_pins
+    from mcp_protogen.inputs.pinned_extensions import extension_names
 
-    return [name for name in (*load_extension_pins(), NONE) if name.startswith(incomplete)]
+    return [name for name in (*extension_names(), NONE) if name.startswith(incomplete)]
 
 
 @app.callback(invoke_without_command=True)

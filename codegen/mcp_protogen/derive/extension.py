@@ -5,7 +5,7 @@ that one pipeline reads both; what the core has without it is not the extension'
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +38,7 @@ Json = dict[str, Any]
 # Facts of an extension that say the same things as those of a revision.
 _MERGED = ("enums", "errors", "open_strings", "unions")
 # Members of the facts of a method that only extensions have.
-_OF_EXTENSIONS = frozenset({"declared_by", "name", "revisions"})
+_OF_EXTENSIONS = frozenset({"declared_by", "name", "revisions", "setting"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) ->
         types=tuple(one for one in merged.types if one.name not in types),
         methods=tuple(_gated(one, extension) for one in own),
         capabilities=tuple(
-            _capability(role, extension) for role in ROLES if _binds(role, extension)
+            one for role in ROLES if _binds(role, extension) for one in _declared(role, extension)
         ),
         errors=tuple(one for one in merged.errors if one.code not in codes),
         meta_keys=(),
@@ -194,9 +194,9 @@ def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
     # The server first: a client need not declare what the server does not have.
     requires = [
         RequirementIR(
-            capability=_capability(role, extension).constant,
+            capability=one.constant,
             role=role,
-            path=("extensions", extension.identifier),
+            path=one.path,
             level="MUST",
             sender=sender,
             when=(),
@@ -205,17 +205,38 @@ def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
         for role in reversed(ROLES)
         if role in fact["declared_by"]
         for sender in method.senders
+        for one in [_capability(role, extension, fact if role != sender else {})]
     ]
     return replace(method, requires=(*requires, *method.requires))
 
 
-def _capability(role: Role, extension: ExtensionSource) -> CapabilityIR:
+def _declared(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
+    """Yield what a role may declare: the extension, and settings that methods need."""
+    yield _capability(role, extension, {})
+    methods: Mapping[str, Json] = extension.facts.get("methods", {})
+    settings = {
+        fact["setting"]: fact
+        for fact in methods.values()
+        if "setting" in fact and role in fact["declared_by"] and {role} != {*fact["senders"]}
+    }
+    for _, fact in sorted(settings.items()):
+        yield _capability(role, extension, fact)
+
+
+def _capability(role: Role, extension: ExtensionSource, fact: Json) -> CapabilityIR:
+    """Return what a role declares for a method that it answers: the extension, or a setting."""
+    source, setting = extension.facts["source"], fact.get("setting")
+    doc = f"The {role} has the extension `{extension.identifier}`."
+    settings: tuple[str, ...] = ()
+    if setting is not None:
+        source, settings = fact["source"], (setting,)
+        doc = f"The {role} has `{setting}` of the extension `{extension.identifier}`."
     return CapabilityIR(
-        constant=names.constant(role, extension.name),
+        constant=names.constant(role, extension.name, *settings),
         role=role,
-        path=("extensions", extension.identifier),
-        flag=False,
+        path=("extensions", extension.identifier, *settings),
+        flag=bool(settings),
         implied=False,
-        source=extension.facts["source"],
-        doc=f"The {role} has the extension `{extension.identifier}`.",
+        source=source,
+        doc=doc,
     )
