@@ -65,7 +65,7 @@ def _complete_part(incomplete: str) -> list[str]:
 def _complete_extension(incomplete: str) -> list[str]:
     from mcp_protogen.inputs.pins import load_extension_pins
 
-    return [name for name in (*load_extension_pins(), NONE) if name.startswith(incomplete)]
+    return [name for name in (*load_extension_pins(), ALL, NONE) if name.startswith(incomplete)]
 
 
 @app.callback(invoke_without_command=True)
@@ -93,8 +93,8 @@ def generate(
         list[str] | None,
         typer.Option(
             metavar="NAME[=FILE|URL]",
-            help="Extension to generate for the revisions that it extends, or none; with a schema"
-            " to use in place of its pin. Repeat it for others.",
+            help="Extension to generate for the revisions that it extends, or all, or none; with a"
+            " schema to use in place of its pin. Repeat it for others.",
             autocompletion=_complete_extension,
         ),
     ] = None,

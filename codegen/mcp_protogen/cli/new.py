@@ -42,7 +42,7 @@ def new(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Extension that its package has, such as tasks. Repeat it for others.",
+            help="Extension that its package has, such as tasks, or all. Repeat it for others.",
             show_default="none",
         ),
     ] = None,
