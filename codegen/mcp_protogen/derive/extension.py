@@ -13,7 +13,7 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.derive import skeleton
-from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.inputs import patches
 from mcp_protogen.inputs.descriptions import Descriptions
 from mcp_protogen.inputs.extensions import ExtensionSource
@@ -41,10 +41,17 @@ _OF_EXTENSIONS = frozenset({"declared_by", "name"})
 
 @dataclass(frozen=True, slots=True)
 class DerivedExtension:
-    """The IR of an extension in one revision, and warnings."""
+    """The IR of an extension in one revision, and warnings.
+
+    `merged` are the inputs of the revision with the extension in it, from which `derived` is, and
+    `own` are the definitions there that are the extension's.
+    """
 
     ir: ExtensionIR
     warnings: tuple[Problem, ...]
+    merged: RevisionSource
+    derived: Derived
+    own: frozenset[str]
 
 
 def derive_extension(
@@ -57,7 +64,8 @@ def derive_extension(
     mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
     own = own_definitions(mended, core.schema, extension.place)
     raise_errors(tuple(_unknown(extension, own, core.schema["$defs"], revision)))
-    derived = derive_revision(_merged(extension, core, own))
+    merged = _merged(extension, core, own)
+    derived = derive_revision(merged)
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
@@ -76,7 +84,7 @@ def derive_extension(
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
     warnings = tuple(one for one in derived.warnings if one.place == extension.place)
-    return DerivedExtension(ir, warnings)
+    return DerivedExtension(ir, warnings, merged, derived, frozenset(own))
 
 
 def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:
