@@ -14,7 +14,7 @@ from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.derive import extension_checks, skeleton
 from mcp_protogen.derive.inheritance import inheriting
-from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.inputs import patches
 from mcp_protogen.inputs.descriptions import Descriptions
 from mcp_protogen.inputs.extensions import ExtensionSource
@@ -43,10 +43,17 @@ _OF_EXTENSIONS = frozenset({"declared_by", "name", "revisions", "setting"})
 
 @dataclass(frozen=True, slots=True)
 class DerivedExtension:
-    """The IR of an extension in one revision, and warnings."""
+    """The IR of an extension in one revision, and warnings.
+
+    `merged` are the inputs of the revision with the extension in it, from which `derived` is, and
+    `own` are the definitions there that are the extension's.
+    """
 
     ir: ExtensionIR
     warnings: tuple[Problem, ...]
+    merged: RevisionSource
+    derived: Derived
+    own: frozenset[str]
 
 
 def derive_extension(
@@ -60,7 +67,8 @@ def derive_extension(
     own = own_definitions(_needed(mended, extension), core.schema, extension.place)
     raise_errors(tuple(extension_checks.unknown(extension, own, revision)))
     own = _of_revision(extension, own, revision.id)
-    derived = derive_revision(_merged(extension, core, own))
+    merged = _merged(extension, core, own)
+    derived = derive_revision(merged)
     types = inheriting(derived.ir.types, own)
     raise_errors(tuple(extension_checks.unfit(extension, types, revision)))
     facts = extension.facts
@@ -85,7 +93,7 @@ def derive_extension(
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
     warnings = tuple(one for one in derived.warnings if one.place == extension.place)
-    return DerivedExtension(ir, warnings)
+    return DerivedExtension(ir, warnings, merged, derived, frozenset(own))
 
 
 def _needed(schema: Json, extension: ExtensionSource) -> Json:
