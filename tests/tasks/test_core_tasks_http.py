@@ -46,7 +46,7 @@ async def test_tasks_are_listed_for_those_who_are_known_and_seen_by_nobody_else(
         for call in (bob.get_task, bob.cancel_task, bob.get_task_payload):
             with case(call.__name__), pytest.raises(McpError) as raised:
                 await call(task.task_id)
-            assert (raised.value.code, raised.value.message) == (-32602, "Task not found")
+            assert (raised.value.code, raised.value.message) == (-32602, "Unknown task")
         waiting = create_task(ann.get_task_payload(task.task_id))
         jobs.go_on.set()
         assert text_of(await wait_for(waiting, 5)) == "slow is done"

@@ -4,13 +4,12 @@ from asyncio import timeout
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import monotonic, time
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from ...core.errors import ProtocolError
 from ...core.json import JSONObject
-from ...messages.method_table import MethodTable
 from ...rpc.tasks.lifecycle import TRANSITIONS
-from ...rpc.tasks.task import Form, Status
+from ...rpc.tasks.task import Status
 
 CALL: Final = "tools/call"
 GET: Final = "tasks/get"
@@ -19,9 +18,6 @@ CANCEL: Final = "tasks/cancel"
 RESULT: Final = "tasks/result"
 NOTIFIED: Final = frozenset({"notifications/tasks", "notifications/tasks/status"})
 """The notifications of changed tasks, one in each form."""
-
-CallForm: TypeAlias = Form | Literal["none"]
-"""The form in which a connection has tasks, if it has any."""
 
 
 class TaskCancelled(ProtocolError):
@@ -67,13 +63,6 @@ async def heard_within(heard: Awaitable[None], seconds: float) -> bool:
     except TimeoutError:
         return False
     return True
-
-
-def form_of(wire: MethodTable) -> CallForm:
-    """Return the form in which the revision on the wire has tasks."""
-    if RESULT in wire.requests:
-        return "core"
-    return "none" if wire.claimed(CALL, "task") is None else "extension"
 
 
 def state_of(task: JSONObject) -> TaskState:

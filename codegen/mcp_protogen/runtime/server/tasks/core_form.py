@@ -21,7 +21,7 @@ from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
 from ..base import SessionBase
 from ..context import RequestContext
-from .access import board_of, runner_in
+from .access import board_of, known_task, runner_in
 
 # A question waits for as long as its task does: the stream that carries it may end before.
 _NO_END: Final[CallOptions] = {"timeout": inf, "max_timeout": inf}
@@ -38,15 +38,12 @@ async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
 async def result(session: SessionBase, params: WireModel) -> Any:
     """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then.
 
-    Raise `InvalidParams` for an unknown task, and the error that its request came to.
+    Raise `UnknownTask`, and the error that its request came to.
     """
-    context = session.__mcp_runtime__
-    board, questions = board_of(session), runner_in(session).questions
-    task = await core_form.found(board, context.raw, context.principal_id)
-    try:
-        task = await questions.until_ended(board, task, partial(ask, context, task.id))
-    except UnknownTask:
-        raise core_form.unknown() from None
+    context, runner = session.__mcp_runtime__, runner_in(session)
+    task = await known_task(session, "core")
+    asking = partial(ask, context, task.id)
+    task = await runner.questions.until_ended(runner.board, task, asking)
     return _model(context, core_form.RESULT, core_form.outcome(task))
 
 
