@@ -107,7 +107,7 @@ def test_a_task_ends_as_its_request_would_have() -> None:
         core_form.outcome(lifecycle.cancelled(TASK, NOW))
 
 
-@pytest.mark.shows("TC-16", "TC-20")
+@pytest.mark.shows("TC-16", "TC-19", "TC-20")
 async def test_a_list_has_all_tasks_of_one_principal_page_by_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -4,31 +4,15 @@ from asyncio import create_task, wait_for
 from typing import Any
 
 import pytest
-from mcp_revisions import (
-    Authentication,
-    McpError,
-    MemoryTaskStore,
-    Principal,
-    TaskOptions,
-    connect_http,
-    static_tokens,
-)
+from mcp_revisions import McpError, MemoryTaskStore, TaskOptions, connect_http
 from support.http.serving import serving
 from support.tables import case
 from support.tasks.jobs import Jobs, Person, begun, text_of
-
-WHO = Authentication(
-    verify=static_tokens({name * 6: Principal(id=name) for name in ("ann", "bob")}),
-)
+from support.tasks.principals import WHO, of
 
 
 def tasks(**limits: Any) -> TaskOptions:
     return TaskOptions(poll_interval=0.01, **limits)
-
-
-def of(name: str) -> Any:
-    """The fields that say who somebody is."""
-    return {"Authorization": f"Bearer {name * 6}"}
 
 
 @pytest.mark.shows("TC-16", "TC-20")
