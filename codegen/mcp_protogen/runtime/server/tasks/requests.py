@@ -50,7 +50,7 @@ class Requests:
 
     def __init__(self, runtime: ServerRuntime, table: MethodTable) -> None:
         self._runtime = runtime
-        self._form = task_form(table.wire)
+        self._form: Final = task_form(table.wire)
         handled = runtime.handled(table.revision)
         handlers = _NONE if self._form is None else _HANDLERS[self._form]
         self.handlers = {name: one for name, one in handlers.items() if name not in handled}
@@ -137,7 +137,7 @@ class TaskCall:
         self._runner = begin(origin.state)
         self._origin = context
         self._request = request
-        self._form = form
+        self._form: Final = form
         self._mode = mode
         self._connection = TaskConnection(origin.bound_server, origin.state, context)
         reply = TaskReply(context.principal, context.http_request)
