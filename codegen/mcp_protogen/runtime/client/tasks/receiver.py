@@ -21,6 +21,7 @@ from ...core.spec import NotificationSpec
 from ...rpc.jobs import Job, Serve
 from ...rpc.tasks import core_form, lifecycle
 from ...rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
+from ...rpc.tasks.methods import CANCEL, CORE_CHANGED, RESULT
 from ...rpc.tasks.options import TaskOptions
 from ...rpc.tasks.outcome import Outcome, error_object
 from ...rpc.tasks.task import Task
@@ -60,7 +61,7 @@ class TaskReceiver(ClientBase):
         """Raise `TypeError` for a client of a revision in which servers cannot ask for tasks."""
         super().__init_subclass__(**options)
         table = getattr(cls, "TABLE", None)
-        if table is not None and table.request(core_form.RESULT, "server") is None:
+        if table is not None and table.request(RESULT, "server") is None:
             why = f"{table.revision} has no tasks of clients, only 2025-11-25 has"
             raise TypeError(f"{cls.__name__}: {why}")
 
@@ -98,7 +99,7 @@ class TaskReceiverRuntime(ClientRuntime):
         return {
             **dict.fromkeys(_ASKED.keys() & methods, tasks.accept),
             **dict.fromkeys(core_form.ANSWERS, tasks.answer),
-            core_form.CANCEL: tasks.cancel,
+            CANCEL: tasks.cancel,
         }
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
@@ -175,7 +176,7 @@ class _ConnectionTasks:
 
     async def _report(self, task: Task) -> None:
         endpoint = self._connection.endpoint
-        spec = endpoint.connection.table.notifications[core_form.STATUS]
+        spec = endpoint.connection.table.notifications[CORE_CHANGED]
         # Nobody may rely on it.
         with suppress(Disconnected):
             await endpoint.notify(spec, spec.params.from_wire(core_form.members(task)))

@@ -7,9 +7,10 @@ from ...core.errors import InvalidAnswer, LocalError
 from ...core.json import JSONObject
 from ...core.options import CallOptions
 from ...messages.method_table import MethodTable
+from ...rpc.tasks.methods import CALL
 from ...rules.task_forms import task_form
 from ..base import ClientBase, ClientConnection
-from .state import CALL, Timing
+from .timing import Timing
 
 _USUAL: Final = CallOptions()
 

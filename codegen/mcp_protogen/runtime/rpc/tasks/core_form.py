@@ -13,16 +13,11 @@ from ...core.errors import INVALID_PARAMS, InvalidParams, McpError, ProtocolErro
 from ...core.json import JSONObject, is_object
 from . import lifecycle
 from .board import TaskBoard
+from .methods import CANCEL, GET, LIST, RESULT
 from .options import TaskOptions
 from .outcome import error_object, error_of
 from .task import Task
 from .wire_task import wire_task
-
-GET: Final = "tasks/get"
-LIST: Final = "tasks/list"
-CANCEL: Final = "tasks/cancel"
-RESULT: Final = "tasks/result"
-STATUS: Final = "notifications/tasks/status"
 
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"

@@ -17,6 +17,7 @@ from ...rpc.tasks import core_form
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.core_form import created as created
 from ...rpc.tasks.lifecycle import has_ended
+from ...rpc.tasks.methods import CORE_CHANGED, RESULT
 from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
 from ..base import SessionBase
@@ -44,7 +45,7 @@ async def result(session: SessionBase, params: WireModel) -> Any:
     task = await known_task(session, "core")
     asking = partial(ask, context, task.id)
     task = await runner.questions.until_ended(runner.board, task, asking)
-    return _model(context, core_form.RESULT, core_form.outcome(task))
+    return _model(context, RESULT, core_form.outcome(task))
 
 
 def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
@@ -78,7 +79,7 @@ async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
 
     Nobody may rely on that ("Task Notifications").
     """
-    endpoint, spec = context.endpoint, context.spoken.notification(core_form.STATUS, "server")
+    endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
             before, task = task, await board.changed(task)
@@ -90,7 +91,7 @@ async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(
     {
         **{method: partial(_answer, method) for method in core_form.ANSWERS},
-        core_form.RESULT: result,
+        RESULT: result,
     }
 )
 """What answers the methods of this form, by wire name."""

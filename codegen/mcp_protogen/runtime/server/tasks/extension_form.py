@@ -12,15 +12,12 @@ from ...core.json import JSONObject
 from ...core.models.validation_errors import Problem, escaped
 from ...rpc.tasks import lifecycle
 from ...rpc.tasks.lifecycle import TaskEnded
+from ...rpc.tasks.methods import CANCEL, GET, UPDATE
 from ...rpc.tasks.task import Status, Task
 from ...rpc.tasks.wire_task import wire_task
 from ..base import SessionBase
 from ..rounds import read_answer
 from .access import board_of, known_task
-
-_GET: Final = "tasks/get"
-_UPDATE: Final = "tasks/update"
-_CANCEL: Final = "tasks/cancel"
 
 
 def members(task: Task) -> JSONObject:
@@ -48,7 +45,7 @@ def detailed(task: Task) -> JSONObject:
 async def get(session: SessionBase, params: Any) -> Any:
     """Answer `tasks/get`; raise `UnknownTask`."""
     task = await known_task(session, "extension")
-    return _result(session, _GET, detailed(task))
+    return _result(session, GET, detailed(task))
 
 
 async def update(session: SessionBase, params: Any) -> Any:
@@ -74,7 +71,7 @@ async def update(session: SessionBase, params: Any) -> Any:
     # Its questions are gone with a task that has ended.
     with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.answered(one, answers, board.clock()))
-    return _result(session, _UPDATE, {})
+    return _result(session, UPDATE, {})
 
 
 async def cancel(session: SessionBase, params: Any) -> Any:
@@ -85,7 +82,7 @@ async def cancel(session: SessionBase, params: Any) -> Any:
     task, board = await known_task(session, "extension"), board_of(session)
     with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.cancel_asked(one, board.clock()))
-    return _result(session, _CANCEL, {})
+    return _result(session, CANCEL, {})
 
 
 def _result(session: SessionBase, method: str, said: JSONObject) -> Any:
@@ -95,8 +92,8 @@ def _result(session: SessionBase, method: str, said: JSONObject) -> Any:
 
 
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {
-    _CANCEL: cancel,
-    _GET: get,
-    _UPDATE: update,
+    CANCEL: cancel,
+    GET: get,
+    UPDATE: update,
 }
 """What answers the methods of this form, by wire name."""

@@ -26,6 +26,7 @@ from ...messages.method_table import MethodTable, Request
 from ...rpc.jobs import Job
 from ...rpc.tasks.board import new_task_id
 from ...rpc.tasks.core_form import ttl_asked
+from ...rpc.tasks.methods import CALL
 from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
 from ...rules.task_forms import TASKS_EXTENSION, TaskForm, task_form
@@ -40,7 +41,6 @@ from .hosting import begin
 from .notifications import FollowedTask, followed
 from .working import answered, outcome_of
 
-_CALL: Final = "tools/call"
 _HANDLERS: Final = {"core": core_form.HANDLERS, "extension": extension_form.HANDLERS}
 _NONE: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {}
 
@@ -59,7 +59,7 @@ class Requests:
         """Return the result of any request, which may be a task in its place."""
         request = job.request
         form = self._form
-        if request.spec.method != _CALL:
+        if request.spec.method != CALL:
             if request.spec.method in self.handlers:
                 # Another worker may have begun all tasks so far.
                 begin(connection.state)
