@@ -16,12 +16,13 @@ from time import time
 from typing import Final, NamedTuple
 
 from ...core.base64url import base64url
-from ...core.errors import InvalidParams
+from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
+from ...rules.task_forms import TaskForm
 from ...sharing.engine import EngineUnavailable, StoredTask, TaskStore
 from .holding import Holding, LeaseLost, Leases, Step
 from .lifecycle import TaskEnded, has_ended, held, lapsed
 from .options import TaskOptions
-from .task import Form, Task, from_record, to_record
+from .task import Task, from_record, to_record
 from .watch import Watch
 
 _log: Final = getLogger(__name__)
@@ -31,12 +32,18 @@ _ORPHANS_AT_ONCE: Final = 20
 _SHORTEST_WAIT: Final = 0.01
 
 
-class UnknownTask(Exception):
-    """There is no such task, it has lapsed, or it is somebody else's."""
+class UnknownTask(InvalidParams):
+    """There is no such task, it has lapsed, or it is somebody else's: nobody learns which."""
+
+    def __init__(self) -> None:
+        super().__init__("Unknown task", [("/params/taskId", "no such task, or it has expired")])
 
 
-class TooManyTasks(Exception):
+class TooManyTasks(McpError):
     """The principal has as many tasks as it may have."""
+
+    def __init__(self) -> None:
+        super().__init__(INTERNAL_ERROR, "Too many tasks")
 
 
 class TaskPage(NamedTuple):
@@ -105,7 +112,7 @@ class TaskBoard:
             raise TooManyTasks
         return from_record(record, 1)
 
-    async def get(self, id: str, form: Form, principal_id: str | None) -> Task:
+    async def get(self, id: str, form: TaskForm, principal_id: str | None) -> Task:
         """Return a task for who asks; raise `UnknownTask`."""
         task = await self.find(id)
         if task.form != form or task.principal_id != principal_id:

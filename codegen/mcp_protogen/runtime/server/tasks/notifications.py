@@ -5,19 +5,18 @@ task: there is neither progress nor a log of it.
 """
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any
 
 from ...messages.envelope import SUBSCRIPTION_ID, members
 from ...messages.method_table import Request
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.lifecycle import has_ended
+from ...rpc.tasks.methods import CHANGED
 from ...rpc.tasks.task import Task
 from ..connection import ServerConnection
 from ..context import RequestContext
 from .extension_form import detailed
 from .hosting import begin
-
-METHOD: Final = "notifications/tasks"
 
 
 class FollowedTask:
@@ -38,7 +37,7 @@ class FollowedTask:
     async def follow(self) -> None:
         """Send where the task stands, and again whenever that changes, to its end."""
         endpoint = self._connection.endpoint
-        spec = endpoint.connection.table.notifications[METHOD]
+        spec = endpoint.connection.table.notifications[CHANGED]
         while True:
             params = spec.params.from_wire(detailed(self._task))
             await endpoint.notify(spec, params, meta=self._meta)
