@@ -54,7 +54,7 @@ class Work(TasksServer, Toolkit, mcp.Server):
     async def sure(self, session: mcp.Session) -> str:
         """Ask its caller twice."""
         answers = [await session.elicit(message, bool) for message in ("Sure?", "Really?")]
-        return f"{_named(session)}: {answers == [Accepted(True)] * 2}"
+        return f"{named(session)}: {answers == [Accepted(True)] * 2}"
 
     @tool(task=True)
     async def slow(self, session: mcp.Session) -> str:
@@ -68,7 +68,8 @@ class Work(TasksServer, Toolkit, mcp.Server):
         return "done"
 
 
-def _named(session: mcp.Session) -> str:
+def named(session: mcp.Session) -> str:
+    """Who somebody is, and what they may do."""
     principal = session.principal
     return "nobody" if principal is None else f"{principal.id} {sorted(principal.scopes)}"
 

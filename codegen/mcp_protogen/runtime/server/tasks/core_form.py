@@ -21,7 +21,10 @@ from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
 from ..base import SessionBase
 from ..context import RequestContext
-from .access import board_of, runner_in
+from .access import board_of
+from .outstanding import until_ended
+
+_SESSION: Final = "mcp-session-id"
 
 # A question waits for as long as its task does: the stream that carries it may end before.
 _NO_END: Final[CallOptions] = {"timeout": inf, "max_timeout": inf}
@@ -41,13 +44,20 @@ async def result(session: SessionBase, params: WireModel) -> Any:
     Raise `InvalidParams` for an unknown task, and the error that its request came to.
     """
     context = session.__mcp_runtime__
-    board, questions = board_of(session), runner_in(session).questions
+    board = board_of(session)
     task = await core_form.found(board, context.raw, context.principal_id)
     try:
-        task = await questions.until_ended(board, task, partial(ask, context, task.id))
+        ask_here = partial(ask, context, task.id)
+        task = await until_ended(board, task, _session_of(context), ask_here)
     except UnknownTask:
         raise core_form.unknown() from None
     return _model(context, core_form.RESULT, core_form.outcome(task))
+
+
+def _session_of(context: RequestContext) -> str:
+    request = context.http_request
+    # Without HTTP, there is one for all that a server hears.
+    return "" if request is None else request.headers.get(_SESSION, "")
 
 
 def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:

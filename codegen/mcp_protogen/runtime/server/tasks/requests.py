@@ -212,13 +212,16 @@ class TaskCall:
         became: Future[Task] = get_running_loop().create_future()
         handling = create_task(answered(self._connection, self._job))
 
-        async def rest(_: Task) -> Outcome:
+        async def rest(task: Task) -> Outcome:
+            self._context.worker = task.worker
             return await outcome_of(self._connection, self._job, handling)
 
         async def become() -> Task:
             begun = self._context.begun
             known = {} if begun is None else begun.answers
-            task = await self._keep(replace(self._new_task(), answers=dict(known)), rest)
+            done = self._context.done_once.done
+            new = replace(self._new_task(), answers=dict(known), done=dict(done))
+            task = await self._keep(new, rest)
             became.set_result(task)
             return task
 
