@@ -88,10 +88,10 @@ async def test_a_question_is_asked_on_one_stream_of_all_workers(engine: Any) -> 
             left = [one for one in streams if one is not first]
             assert await asked_at(left) in left
         with case("answered"):
-            for message in ("Sure?", "Really?"):
+            for text in ("Sure?", "Really?"):
                 one = await asked_at(left)
                 question = one.came.pop(0)
-                assert question["params"]["message"] == message
+                assert question["params"]["message"] == text
                 answer = {"jsonrpc": "2.0", "id": question["id"], "result": yes}
                 assert (await session.post(answer)).status_code == 202
             for one in left:

@@ -5,30 +5,19 @@ from typing import Any
 
 import pytest
 from mcp_revisions import (
-    Authentication,
     McpError,
     MemoryTaskStore,
-    Principal,
     TaskOptions,
     connect_http,
-    static_tokens,
 )
 from support.http.serving import serving
+from support.sharing.task_workers import WHO, of
 from support.tables import case
 from support.tasks.jobs import Jobs, Person, begun, text_of
-
-WHO = Authentication(
-    verify=static_tokens({name * 6: Principal(id=name) for name in ("ann", "bob")}),
-)
 
 
 def tasks(**limits: Any) -> TaskOptions:
     return TaskOptions(poll_interval=0.01, **limits)
-
-
-def of(name: str) -> Any:
-    """The fields that say who somebody is."""
-    return {"Authorization": f"Bearer {name * 6}"}
 
 
 @pytest.mark.shows("TC-16", "TC-20")

@@ -55,6 +55,7 @@ class Enduring(TasksServer, Toolkit, mcp.Server):
 
 
 async def _worked(session: mcp.Session, path: str) -> str:
+    session.require_scopes("tasks")
     first = await session.once("pid", os.getpid)
     Path(f"{path}-{first}").touch()
     while not Path(path).exists():

@@ -142,7 +142,7 @@ class _ConnectionTasks:
                 )
             )
         except TooManyTasks:
-            raise core_form.too_many() from None
+            raise core_form.too_many(board.options) from None
         running = self._connection.endpoint.tasks.start(self._run(task.id, job))
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))

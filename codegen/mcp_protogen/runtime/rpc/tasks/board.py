@@ -106,16 +106,20 @@ class TaskBoard:
             most=self.options.max_tasks,
         )
         if not created:
-            self._said.warning("%s has as many tasks as it may have", _who(task))
+            self._said.warning("%s has as many tasks as it may have", _who(task.principal_id))
             raise TooManyTasks
-        _log.info("task %.10s of %s was created", _key(task.id), _who(task))
+        _log.info("task %.10s of %s was created", _key(task.id), _who(task.principal_id))
         return from_record(record, 1)
 
     async def get(self, id: str, form: Form, principal_id: str | None) -> Task:
         """Return a task for who asks; raise `UnknownTask`."""
         task = await self.find(id)
-        if task.principal_id != principal_id:
-            self._said.warning("task %.10s of %s was asked for by another", _key(id), _who(task))
+        owner = task.principal_id
+        if owner != principal_id:
+            asker = _who(principal_id)
+            self._said.warning(
+                "task %.10s of %s was asked for by another: %s", _key(id), _who(owner), asker
+            )
             raise UnknownTask
         if task.form != form:
             raise UnknownTask
@@ -283,7 +287,9 @@ class TaskBoard:
             return None
         self.heard(task.id)
         if changed.status != task.status:
-            _log.info("task %.10s of %s is %s", _key(task.id), _who(task), changed.status)
+            _log.info(
+                "task %.10s of %s is %s", _key(task.id), _who(task.principal_id), changed.status
+            )
         return from_record(record, task.version + 1)
 
     def _lease(self, task: Task) -> float | None:
@@ -307,8 +313,8 @@ def _shown(task: Task) -> Task:
     return replace(task, done={}, worker=None, due=None, version=0)
 
 
-def _who(task: Task) -> str:
-    return "nobody known" if task.principal_id is None else f"{task.principal_id!r:.100}"
+def _who(principal_id: str | None) -> str:
+    return "nobody known" if principal_id is None else f"{principal_id!r:.100}"
 
 
 def _task(stored: StoredTask) -> Task | None:

@@ -208,6 +208,7 @@ ANSWERS: Final[Mapping[str, Answer]] = MappingProxyType(
 """What a receiver answers, by method; `tasks/result` waits for the end, and asks nothing."""
 
 
-def too_many() -> McpError:
+def too_many(options: TaskOptions) -> McpError:
     """Return the error for a principal that has as many tasks as it may have."""
-    return McpError(INTERNAL_ERROR, "Too many tasks")
+    most = f"{options.max_tasks} are kept at the same time, each for its ttl"
+    return McpError(INTERNAL_ERROR, f"Too many tasks: {most}")

@@ -14,6 +14,7 @@ from asyncio import (
 )
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from logging import getLogger
 from typing import Any, Final
 
 from ...connection import Written
@@ -25,8 +26,9 @@ from ...messages.envelope import client_capabilities
 from ...messages.method_table import MethodTable, Request
 from ...rpc.jobs import Job
 from ...rpc.tasks.board import TooManyTasks, new_task_id
-from ...rpc.tasks.core_form import ttl_asked
+from ...rpc.tasks.core_form import too_many, ttl_asked
 from ...rpc.tasks.task import Form, Task
+from ...sharing.engine import EngineUnavailable
 from ..base import ServerRuntime
 from ..connection import ServerConnection
 from ..context import RequestContext
@@ -38,6 +40,8 @@ from .hosting import begin
 from .notifications import FollowedTask, followed
 from .outcome import Outcome
 from .working import answered, outcome_of
+
+_log: Final = getLogger(__name__)
 
 _CALL: Final = "tools/call"
 _HANDLERS: Final = {"core": core_form.HANDLERS, "extension": extension_form.HANDLERS}
@@ -74,6 +78,13 @@ class Requests:
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         """Return the result of any request, which may be a task in its place."""
+        try:
+            return await self._serve(connection, job)
+        except EngineUnavailable as error:
+            _log.warning("%s cannot be answered now: %s", job.request.spec.method, error)
+            raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
+
+    async def _serve(self, connection: ServerConnection, job: Job) -> Any:
         request = job.request
         form: Form | None = self._form
         if request.spec.method != _CALL:
@@ -173,7 +184,7 @@ class TaskCall:
         try:
             return await self._runner.start(task, work)
         except TooManyTasks:
-            raise McpError(INTERNAL_ERROR, "Too many tasks at once") from None
+            raise too_many(self._runner.board.options) from None
 
     def _new_task(self) -> Task:
         board, request, origin = self._runner.board, self._request, self._origin
