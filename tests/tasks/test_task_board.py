@@ -433,6 +433,74 @@ def test_steps_of_several_workers_at_once_are_all_taken() -> None:
     play(script)
 
 
+def test_of_all_workers_one_at_a_time_does_what_is_done_alone() -> None:
+    async def script() -> None:
+        store = Store()
+        boards = [board_of(store) for _ in range(3)]
+        task = await boards[0].create(a_task())
+        inside, most, times = 0, 0, 0
+
+        async def do(board: TaskBoard) -> None:
+            nonlocal inside, most, times
+            async with board.alone(task, "asking"):
+                inside += 1
+                most = max(most, inside)
+                await sleep(LEASE * 3)
+                inside -= 1
+                times += 1
+
+        async with boards[0].alone(task, "something else"):
+            await asyncio.gather(*(do(board) for board in boards * 2))
+        assert (most, times) == (1, 6)
+        assert await boards[0].find("task") == task
+        for board in boards:
+            assert watched(board) == (0, 0) and len(vars(board)["_leases"]) == 0
+        assert len(vars(store)["_kept"]) == 1
+
+    play(script)
+
+
+def test_whoever_is_not_heard_of_does_nothing_alone_any_more() -> None:
+    async def script() -> None:
+        store, gone = Store(), Store()
+        vars(gone).update(_kept=vars(store)["_kept"], _owned=vars(store)["_owned"])
+        board, other = board_of(store), board_of(gone)
+        task = await board.create(
+            a_task(),
+        )
+        lost, taken = asyncio.Event(), asyncio.Event()
+
+        async def do(board: TaskBoard, until: asyncio.Event) -> None:
+            async with board.alone(task, "asking"):
+                taken.set()
+                await until.wait()
+
+        first = create_task(do(other, lost))
+        await taken.wait()
+        taken.clear()
+        gone.away = True
+        second = create_task(do(board, asyncio.Event()))
+        await sleep(LEASE)
+        assert not taken.is_set()
+        async with board.holding("task", "worker"):
+            assert [task async for task in board.orphans()] == []
+            await sleep(1)
+            assert taken.is_set()
+            # It does not end what is not its own by now.
+            gone.away = False
+            lost.set()
+            await first
+            await sleep(LEASE)
+            third = create_task(do(other, lost))
+            taken.clear()
+            await sleep(LEASE)
+            assert not taken.is_set()
+            second.cancel()
+            await third
+
+    play(script)
+
+
 def test_a_record_that_is_no_task_is_unknown_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def script() -> None:
         store = Store()

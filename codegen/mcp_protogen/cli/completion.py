@@ -28,7 +28,7 @@ def side(incomplete: str) -> list[str]:
 
 
 def _extensions() -> list[str]:
-    from mcp_protogen.inputs.pins import extension_names
+    from mcp_protogen.inputs.pinned_extensions import extension_names
 
     return extension_names()
 

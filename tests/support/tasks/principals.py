@@ -4,8 +4,12 @@ from typing import Any, Final
 
 from mcp_revisions import Authentication, Principal, static_tokens
 
+PEOPLE: Final = ("ann", "bob")
+
 WHO: Final = Authentication(
-    verify=static_tokens({name * 6: Principal(id=name) for name in ("ann", "bob")}),
+    verify=static_tokens(
+        {name * 6: Principal(name, frozenset({"tasks", name})) for name in PEOPLE}
+    ),
 )
 
 
