@@ -39,8 +39,16 @@ def optional_module(name: str) -> ModuleType | None:
 
 def wire_of(revision: Revision, handlers: Handlers) -> MethodTable:
     """Return the table of a revision, with its extension for tasks if `handlers` have tasks."""
+    if handlers.__mcp_runtime__.has_tasks():
+        return table_with_tasks(revision)
+    table: MethodTable = revision.load().methods.TABLE
+    return table
+
+
+def table_with_tasks(revision: Revision) -> MethodTable:
+    """Return the table of a revision, with its extension for tasks if the package has that."""
     core: MethodTable = revision.load().methods.TABLE
-    if task_form(core) is not None or not handlers.__mcp_runtime__.has_tasks():
+    if task_form(core) is not None:
         return core
     found = optional_module(f"{revision.module}.{_MODULE}")
     if found is None:

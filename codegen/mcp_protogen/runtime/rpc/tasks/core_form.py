@@ -104,7 +104,7 @@ def with_result(task: Task, result: JSONObject, now: float) -> Task:
     """
     if result.get("isError") is not True:
         return lifecycle.completed(task, result, now)
-    return lifecycle.failed(task, now, result=result, message=_text_of(result))
+    return lifecycle.failed(task, now, result=result, message=text_of(result))
 
 
 def with_error(task: Task, error: ProtocolError, now: float) -> Task:
@@ -115,7 +115,8 @@ def with_error(task: Task, error: ProtocolError, now: float) -> Task:
     return lifecycle.failed(task, now, error=said, message=error.message[:_LONGEST])
 
 
-def _text_of(result: JSONObject) -> str | None:
+def text_of(result: JSONObject) -> str | None:
+    """Return the beginning of what the result of a tool says in text."""
     content = result.get("content")
     blocks: list[Any] = content if is_array(content) else []
     texts = [one["text"] for one in blocks if is_object(one) and isinstance(one.get("text"), str)]
