@@ -279,9 +279,13 @@ CONTENTS: Final = (
     Contents(frozenset({"client", _APPS}), {"core": ("ui",), "client": ("ui",)}),
     Contents(
         frozenset({"bridge"}),
-        {"bridge": (), "client": ("listen_stream",)},
+        {
+            "bridge": ("bridge", "carrying", "forwarded_request", "proxies", "task_carrying"),
+            "client": ("listen_stream",),
+        },
         modules=("bridge",),
     ),
+    Contents(frozenset({"bridge", "tasks"}), {"bridge": ("tasks",)}),
     Contents(
         frozenset({"telemetry"}),
         {"core": ("connection_errors", "http_request", "middleware", "telemetry")},

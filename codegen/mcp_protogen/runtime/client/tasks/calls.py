@@ -86,7 +86,7 @@ class TaskCaller:
         """Call a tool as a task, if the server makes one of it; see `TaskCalls.start_task`."""
         wire, name = self.wire, params.name
         if wire.form == "core":
-            if self._supports_tasks and not await self._may_be_task(name):
+            if self._supports_tasks and not await self.may_be_task(name):
                 raise LocalError(f"{name} is no tool that can be called as a task")
             params = as_task(spec, params, ttl)
 
@@ -143,7 +143,8 @@ class TaskCaller:
             and await self._listed(name) == "required"
         )
 
-    async def _may_be_task(self, name: str) -> bool:
+    async def may_be_task(self, name: str) -> bool:
+        """Return whether a tool of a server of 2025-11-25 may be called as a task."""
         support = self._support(name) or await self._listed(name)
         return support in ("optional", "required")
 

@@ -32,11 +32,12 @@ class Outcome(NamedTuple):
             return lifecycle.failed(task, now, error=self.error, message=message)
         result: JSONObject = self.result or {}
         if task.form == "core" and result.get("isError") is True:
-            return lifecycle.failed(task, now, result=result, message=_text_of(result))
+            return lifecycle.failed(task, now, result=result, message=text_of(result))
         return lifecycle.completed(task, result, now)
 
 
-def _text_of(result: JSONObject) -> str | None:
+def text_of(result: JSONObject) -> str | None:
+    """Return the beginning of what the result of a tool says in text."""
     content = result.get("content")
     blocks: list[Any] = content if is_array(content) else []
     texts = [one["text"] for one in blocks if is_object(one) and isinstance(one.get("text"), str)]
