@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeVar, overload
 
 from ...core.connection_errors import Disconnected, RequestTimeout
-from ...core.errors import INVALID_PARAMS, LocalError, McpError, ProtocolError
+from ...core.errors import INVALID_PARAMS, InvalidAnswer, LocalError, McpError, ProtocolError
 from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel, validator_of
 from ...core.models.tool_result import ToolResult
@@ -190,16 +190,17 @@ class TaskHandle:
         options = CallOptions(timeout=left, max_timeout=left)
         try:
             payload: WireModel = await self._wire.ask(RESULT, options, taskId=id)
+            return self._wire.read(payload.to_wire())
         except RequestTimeout:
             raise RequestTimeout(CALL, seconds if due <= self._lapses() else left) from None
-        except McpError as error:
+        except (McpError, InvalidAnswer) as error:
+            # For a task that was cancelled, the official Python SDK answers with an empty result.
             task = await self._told(id, error)
             if task["status"] == Status.CANCELLED:
                 raise TaskCancelled(id, task.get("statusMessage")) from None
             raise
-        return self._wire.read(payload.to_wire())
 
-    async def _told(self, id: str, error: McpError) -> JSONObject:
+    async def _told(self, id: str, error: ProtocolError) -> JSONObject:
         """Return the task whose result is an error, which counts if the task cannot be had."""
         try:
             return await self._look()
