@@ -66,16 +66,17 @@ class TaskCaller:
         wire = self.wire
         seconds = options.get("max_timeout", self._runtime.endpoint.options.max_timeout)
         due = self.timing.now() + seconds
+        # A task need not be kept for longer than it is waited for.
         wants = declared(params, "task") is not None
         if not wants and self._supports_tasks and self._support(params.name) == "required":
-            params = as_task(spec, params, None)
+            params = as_task(spec, params, seconds)
         try:
             result: Any = await self._runtime.send(spec, params, options)
         except McpError as error:
             # So a server refuses a plain call of a tool that is always a task.
             if error.code != METHOD_NOT_FOUND or wants or not await self._is_required(params.name):
                 raise
-            params = as_task(spec, params, None)
+            params = as_task(spec, params, seconds)
             result = await self._runtime.send(spec, params, options)
         handle = None if wants else self._handle_of(params.name, result)
         return result if handle is None else await _driven(handle, wire, due, seconds)

@@ -184,10 +184,10 @@ class TaskHandle:
         left = min(due, self._lapses()) - self._wire.timing.now()
         options = CallOptions(timeout=left, max_timeout=left)
         try:
-            result = await payload(self._wire.ask(RESULT, options, taskId=id), id, self._look)
+            asking = self._wire.ask(RESULT, options, taskId=id)
+            return await payload(asking, self._wire.read, id, self._look)
         except RequestTimeout:
             raise RequestTimeout(CALL, seconds if due <= self._lapses() else left) from None
-        return self._wire.read(result)
 
     # The form of the extension.
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ...core.connection_errors import Disconnected
-from ...core.errors import INVALID_PARAMS, McpError, ProtocolError
+from ...core.errors import INVALID_PARAMS, InvalidAnswer, McpError, ProtocolError
 from ...core.json import JSONObject
 from ...core.models.base import WireModel
 from .lifecycle import TRANSITIONS
 from .task import Status
+
+T = TypeVar("T")
 
 Look: TypeAlias = Callable[[], Awaitable[JSONObject]]
 """Asks where a task stands."""
@@ -57,14 +59,17 @@ def _seconds(milliseconds: Any) -> float | None:
     return None if milliseconds is None else milliseconds / 1000
 
 
-async def payload(asking: Awaitable[WireModel], id: str, look: Look) -> JSONObject:
-    """Wait for the answer to `tasks/result`: the result of the request, as on the wire.
+async def payload(
+    asking: Awaitable[WireModel], read: Callable[[JSONObject], T], id: str, look: Look
+) -> T:
+    """Wait for the answer to `tasks/result`: the result of the request, which `read` reads.
 
-    Raise `TaskCancelled`, and the error that the request came to.
+    Raise `TaskCancelled`, the error that the request came to, and `InvalidAnswer` as `read` does.
     """
     try:
-        answer = await asking
-    except McpError as error:
+        return read((await asking).to_wire())
+    except (McpError, InvalidAnswer) as error:
+        # For a task that was cancelled, the official Python SDK answers with an empty result.
         try:
             task = await look()
         except (ProtocolError, Disconnected):
@@ -73,7 +78,6 @@ async def payload(asking: Awaitable[WireModel], id: str, look: Look) -> JSONObje
         if task["status"] == Status.CANCELLED:
             raise TaskCancelled(id, task.get("statusMessage")) from None
         raise
-    return answer.to_wire()
 
 
 async def cancelled(asking: Awaitable[object], look: Look) -> None:

@@ -44,12 +44,7 @@ class RequestedTask(Generic[ResultT]):
         """
         seconds = inf if max_timeout is None else max_timeout
         asking = self._ask(RESULT, CallOptions(timeout=seconds, max_timeout=seconds))
-        wire = await payload(asking, self.id, self._look)
-        try:
-            result: ResultT = validator_of(self._result)(wire)
-        except ValueError as error:
-            raise InvalidAnswer(f"the result of a task is no {self._result.__name__}") from error
-        return result
+        return await payload(asking, self._read, self.id, self._look)
 
     async def cancel(self) -> None:
         """Cancel the task; what has ended already stays as it is.
@@ -57,6 +52,13 @@ class RequestedTask(Generic[ResultT]):
         Raise `McpError` for a task that is unknown.
         """
         await cancelled(self._ask(CANCEL), self._look)
+
+    def _read(self, result: JSONObject) -> ResultT:
+        try:
+            found: ResultT = validator_of(self._result)(result)
+        except ValueError as error:
+            raise InvalidAnswer(f"the result of a task is no {self._result.__name__}") from error
+        return found
 
     async def _look(self) -> JSONObject:
         task: WireModel = await self._ask(GET)
