@@ -13,7 +13,8 @@ from mcp_protogen.config import GenerationOptions
 from mcp_protogen.inputs import sources
 from mcp_protogen.inputs.extensions import load
 from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.inputs.named_extensions import named_extensions
+from mcp_protogen.inputs.named_extensions import chosen, named_extensions
+from mcp_protogen.inputs.pinned_extensions import PinnedExtension
 from mcp_protogen.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
 from mcp_protogen.normalise.extension import own_definitions
 from mcp_protogen.output.lock import LOCK_NAME
@@ -68,6 +69,27 @@ def test_extensions_are_named_with_or_without_a_file() -> None:
             named_extensions(wrong)
 
 
+def test_all_are_those_that_extend_a_revision_of_the_package() -> None:
+    pin = load_extension_pins()["tasks"]
+    pinned = {
+        "tasks": PinnedExtension("tasks", pin, "io.test/tasks", ("2026-07-28",)),
+        "older": PinnedExtension("older", pin, "io.test/older", ("2025-11-25",)),
+        "undecided": PinnedExtension("undecided", pin),
+    }
+    rows: list[tuple[list[str], str, dict[str, str | None]]] = [
+        (["all"], "2026-07-28", {"tasks": None}),
+        (["all", "tasks"], "2026-07-28", {"tasks": None}),
+        (["all", "tasks=FILE"], "2026-07-28", {"tasks": "FILE"}),
+        (["all"], "2024-11-05", {}),
+    ]
+    for said, revision, found in rows:
+        with tables.case(said):
+            assert chosen(said, pinned, [revision]) == found
+    for wrong, code in ((["all", "none"], "conflicting-options"), (["all=FILE"], "unsafe-name")):
+        with tables.case(wrong), pytest.raises(ProblemError, match=code):
+            chosen(wrong, pinned, ["2026-07-28"])
+
+
 @pytest.mark.usefixtures("little")
 def test_names_that_cannot_be_generated_are_refused(mcp_gen: Run) -> None:
     for revision, said, code, more in (
@@ -108,11 +130,15 @@ def test_a_package_keeps_its_extensions_until_they_are_pruned(mcp_gen: Run) -> N
 @pytest.mark.usefixtures("little")
 def test_check_and_sync_go_by_the_extensions_in_pyproject(mcp_gen: Run) -> None:
     mcp_gen(*TASKS)
-    for listed, extensions in (("[]", set[str]()), ('["tasks"]', {"tasks"})):
+    for listed, extensions in (
+        ("[]", set[str]()),
+        ('["tasks"]', {"tasks"}),
+        ('["all"]', {"tasks"}),
+    ):
         text = f'[tool.mcp-gen]\nout = "pkg"\nextensions = {listed}\n'
         Path("pyproject.toml").write_text(text)
         with tables.case(listed):
-            assert mcp_gen("--check").code == 1
+            assert mcp_gen("--check").code == (listed != '["all"]')
             assert mcp_gen("sync").code == 0 and locked().keys() == extensions
             assert mcp_gen("--check").code == 0
 
@@ -271,9 +297,13 @@ def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> No
 def test_projects_take_extensions_from_pins_alone() -> None:
     assert project_extensions(["tasks"], ["2025-11-25", "2026-07-28"]) == ("tasks",)
     assert project_extensions([], ["2025-11-25"]) == ()
-    for said, code in (("tasks=a.json", "conflicting-options"), ("tasks", "unbound-extension")):
+    assert project_extensions(["all"], ["2025-11-25"]) == ()
+    for said, revision, code in (
+        ("tasks=a.json", "2026-07-28", "conflicting-options"),
+        ("tasks", "2025-11-25", "unbound-extension"),
+    ):
         with tables.case(said), pytest.raises(ProblemError, match=code):
-            project_extensions([said], ["2025-11-25"])
+            project_extensions([said], [revision])
 
 
 def test_inputs_have_extensions_only_where_there_are_some() -> None:

@@ -1,7 +1,8 @@
 """Which scenarios of the official suite are ours to pass, by side and revision.
 
-Not among them: what an authorization server has to do. The suite runs some of that all the same; it
-is named here so that a scenario nobody has thought of is noticed.
+Not among them: what an authorization server has to do, and a scenario for tasks that the suite
+itself skips. The suite runs some of these all the same; they are named here so that a scenario
+nobody has thought of is noticed.
 """
 
 from collections.abc import Mapping
