@@ -14,7 +14,7 @@ Added = tuple[type[WireModel], ...]
 
 
 def with_members(cls: Any, added: Added) -> Any:
-    """Return a subclass of the class `cls` that reads further members, in itself and in its own members.
+    """Return a subclass of the class `cls` that reads further members, its own or inside it.
 
     Where nothing is added, return `cls`.
     """

@@ -27,6 +27,7 @@ class FollowedTask:
         self, connection: ServerConnection, request: Request[Any], board: TaskBoard, task: Task
     ) -> None:
         self._connection = connection
+        self._request = request
         self._meta = members({SUBSCRIPTION_ID: request.id})
         self._board = board
         self._task = task
@@ -41,7 +42,7 @@ class FollowedTask:
         spec = endpoint.connection.table.notifications[METHOD]
         while True:
             params = spec.params.from_wire(detailed(self._task))
-            await endpoint.notify(spec, params, meta=self._meta)
+            await endpoint.notify(spec, params, meta=self._meta, about=self._request)
             if has_ended(self._task):
                 return
             try:
