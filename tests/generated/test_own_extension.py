@@ -124,6 +124,12 @@ async def until(holds: Callable[[], bool]) -> None:
     raise AssertionError
 
 
+async def until_real(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not holds():
+            await asyncio.sleep(0.001)
+
+
 def test_what_a_schema_repeats_is_one_type(stateless: Own) -> None:
     models = stateless.ext.models
     assert set(models.FolderKind.__value__.__args__) == {"plain", "shared"}
@@ -234,6 +240,9 @@ def test_http_repeats_the_name_and_a_server_refuses_a_wrong_one(stateless: Own) 
             async with package.connect_http(url, stateless.client(), http=http) as client:
                 assert (await client.count_folder(URI)).count == len(URI)
                 assert (await client.get_task("7")).task_id == "7"
+                await until_real(lambda: client.heard == [URI])
+                await client.notify_folder_opened(URI)
+                await until_real(lambda: server.heard == [URI])
             for method, name in (("folders/count", URI), ("tasks/get", "7")):
                 with case(method):
                     post = seen[method]
@@ -247,6 +256,8 @@ def test_http_repeats_the_name_and_a_server_refuses_a_wrong_one(stateless: Own) 
         await app.close()
 
     asyncio.run(main())
+    stateless.client.heard.clear()
+    stateless.server.heard.clear()
 
 
 async def again(http: Any, post: Any, named: dict[str, str]) -> Any:
