@@ -131,11 +131,9 @@ async def until_real(holds: Callable[[], bool]) -> None:
 
 
 def test_what_a_schema_repeats_is_one_type(stateless: Own) -> None:
-    models = stateless.ext.models
+    models, role = stateless.ext.models, stateless.mcp.models.Role
     assert set(models.FolderKind.__value__.__args__) == {"plain", "shared"}
-    assert (
-        models.Folder.model_fields["audience"].annotation == list[stateless.mcp.models.Role] | None
-    )
+    assert models.Folder.model_fields["audience"].annotation == list[role] | None
     assert models.CountFolderResult.model_fields["folder"].annotation is models.Folder
     assert issubclass(models.FolderResult, models.Folder)
     assert issubclass(models.CountFolderResult, stateless.mcp.models.Result)
@@ -211,7 +209,7 @@ def test_each_request_is_judged_by_what_it_declares(stateless: Own) -> None:
 def test_a_class_declares_each_of_its_extensions_with_its_settings(stateless: Own) -> None:
     # Of tasks it answers nothing.
     assert stateless.server().capabilities().extensions == {IDENTIFIER: {"count": True}}
-    both = {IDENTIFIER: {}, "io.modelcontextprotocol/tasks": {}}
+    both: dict[str, Any] = {IDENTIFIER: {}, "io.modelcontextprotocol/tasks": {}}
     assert stateless.client().capabilities().extensions == both
     assert len(stateless.server.TABLE.extensions) == 2
 
@@ -228,7 +226,7 @@ def test_http_repeats_the_name_and_a_server_refuses_a_wrong_one(stateless: Own) 
         times = {"created_at": "", "last_updated_at": "", "ttl_ms": None}
         return tasks.models.GetTaskResultWorking(task_id=params.task_id, **times)
 
-    server = type("Both", (stateless.server,), {"on_get_task": on_get_task})
+    server: Any = type("Both", (stateless.server,), {"on_get_task": on_get_task})
 
     async def main() -> None:
         app = package.http_app(server())
