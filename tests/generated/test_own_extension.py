@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
@@ -66,7 +67,8 @@ def members_of_server(mcp: Json, ext: Json) -> dict[str, Any]:
             return ext.models.FolderResult(uri=params.folder, kind="shared")
         return mcp.models.CallToolResult(content=[])
 
-    return {**locals(), "heard": []}
+    handlers = (on_count_folder, on_folder_opened, on_list_tools, on_call_tool)
+    return {one.__name__: one for one in handlers} | {"heard": []}
 
 
 def members_of_client(mcp: Json, ext: Json) -> dict[str, Any]:
@@ -89,10 +91,7 @@ def of_revision(package: Any, revision: str) -> Own:
         tasks = import_module(f"{mcp.__name__}.ext.tasks")
         servers.insert(0, tasks.TasksServer)
         clients.insert(0, tasks.TasksClient)
-    members = {
-        name: one for name, one in members_of_server(mcp, ext).items() if name[:2] in ("on", "he")
-    }
-    server = type("Server", tuple(servers), members)
+    server = type("Server", tuple(servers), members_of_server(mcp, ext))
     client = type("Client", tuple(clients), members_of_client(mcp, ext))
     return Own(package, mcp, ext, server, client)
 
@@ -131,9 +130,10 @@ async def until_real(holds: Callable[[], bool]) -> None:
 
 
 def test_what_a_schema_repeats_is_one_type(stateless: Own) -> None:
-    models, role = stateless.ext.models, stateless.mcp.models.Role
+    models = stateless.ext.models
     assert set(models.FolderKind.__value__.__args__) == {"plain", "shared"}
-    assert models.Folder.model_fields["audience"].annotation == list[role] | None
+    audience = get_args(models.Folder.model_fields["audience"].annotation)[0]
+    assert get_args(audience) == (stateless.mcp.models.Role,)
     assert models.CountFolderResult.model_fields["folder"].annotation is models.Folder
     assert issubclass(models.FolderResult, models.Folder)
     assert issubclass(models.CountFolderResult, stateless.mcp.models.Result)
@@ -190,7 +190,7 @@ def answer_to(own: Own, declared: dict[str, Any], method: str) -> Any:
         "io.modelcontextprotocol/clientCapabilities": {"extensions": declared},
     }
     params = {"uri": URI, "_meta": meta}
-    sides = {"client": {}, "server": server.__mcp_runtime__.declaration()}
+    sides: dict[str, Any] = {"client": {}, "server": server.__mcp_runtime__.declaration()}
     connection = runtime.Connection(server.TABLE, "server", sides)
     call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     return connection.take(jsonrpc.read(json.dumps(call).encode()))
@@ -262,6 +262,75 @@ async def again(http: Any, post: Any, named: dict[str, str]) -> Any:
     """The answer to the same POST with another name, or none."""
     fields = {name: value for name, value in post.headers.items() if name != "mcp-name"}
     return await http.post(post.url, content=post.content, headers=fields | named)
+
+
+PROGRAM = """
+from typing import assert_type
+
+from with_folders import Toolkit, tool
+from with_folders import v2025_11_25 as handshake
+from with_folders import v2026_07_28 as mcp
+from with_folders.v2025_11_25.ext import folders as earlier
+from with_folders.v2026_07_28.ext.folders import FoldersClient, FoldersServer, FoldersSession
+from with_folders.v2026_07_28.ext.folders import models as m
+from with_folders.v2026_07_28.ext.tasks import TasksClient, TasksServer
+
+
+class Server(TasksServer, FoldersServer, Toolkit, mcp.Server):
+    async def on_count_folder(
+        self, session: FoldersSession, params: m.CountFolderRequestParams
+    ) -> m.CountFolderResult:
+        folder = m.Folder(uri=params.uri, kind="plain", audience=["user"])
+        await session.notify_folder_changed(m.FolderChangedNotificationParams(folder=folder))
+        return m.CountFolderResult(count=1, folder=folder)
+
+    @tool(task=True)
+    async def count(self, n: int) -> int:
+        return n
+
+
+class App(TasksServer, FoldersServer, mcp.App):
+    pass
+
+
+class Earlier(earlier.FoldersServer, handshake.Server):
+    async def on_count_folder(
+        self, session: earlier.FoldersSession, params: earlier.models.CountFolderRequestParams
+    ) -> earlier.models.CountFolderResult:
+        picked = await session.pick_folder([])
+        folder = earlier.models.Folder(uri=picked.uri, kind="shared")
+        return earlier.models.CountFolderResult(count=0, folder=folder)
+
+
+class Client(TasksClient, FoldersClient, mcp.Client):
+    async def on_folder_changed(self, params: m.FolderChangedNotificationParams) -> None:
+        assert_type(params.folder.kind, m.FolderKind)
+
+
+async def use(client: Client) -> int:
+    await client.notify_folder_opened("file:///a")
+    await client.start_task("count", {"n": 3})
+    tools = await client.list_tools()
+    found = [one.folders for one in tools.tools if isinstance(one, m.ToolFolders)]
+    return (await client.count_folder("file:///a")).count + len(found)
+"""
+
+
+@pytest.mark.long
+def test_type_checkers_have_no_objections(package: Any) -> None:
+    folder = Path(package.__file__).parents[1]
+    (folder / "program.py").write_text(PROGRAM)
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11"}
+    settings |= {"include": ["program.py", "with_folders/*/ext"]}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    mypy = ("mypy", "--strict", "--config-file=", "--python-version=3.11", "program.py")
+    for command in (("pyright", "--pythonpath", sys.executable), mypy):
+        with case(command[0]):
+            done = subprocess.run(
+                [sys.executable, "-m", *command],
+                cwd=folder, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stdout
 
 
 Edit = Callable[[Json, Json], object]

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 
 @contextmanager
-def facts_in(place: Path, facts: Json) -> Iterator[None]:
+def facts_in(place: Path, facts: Json) -> Generator[None, None, None]:
     """Have runs read a copy of the schema folder in `place`, with facts of the extension in it."""
     folder = Path(shutil.copytree(schema_folder(), place / "schema", dirs_exist_ok=True))
     home = folder / "extensions" / NAME
