@@ -1,8 +1,8 @@
 """Every generated type accepts what its part of the schema accepts, and writes back what it read.
 
-Definitions and nameless objects of all revisions are covered, with instances that Hypothesis makes
-and with mutations of them. The examples are the same in every run; with
-`--all` there are more.
+Definitions and nameless objects of all revisions and extensions are covered, with instances that
+Hypothesis makes and with mutations of them. The examples are the same in every run; with `--all`
+there are more.
 """
 
 from functools import cache
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support import tables
 from support.generated import oracle
 from support.generated.differential import disagreement
-from support.generated.golden_package import REVISIONS, load
+from support.generated.golden_package import EXTENDED, REVISIONS, load
 from support.generated.instances import Instances
 from support.generated.mutants import edits
 
@@ -35,7 +35,7 @@ def instances(revision: str, complete: bool) -> Instances:
 
 
 @pytest.mark.shows("S2-13", "S2-34")
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", [*REVISIONS, *EXTENDED])
 def test_type_and_schema_accept_the_same_values(revision: str) -> None:
     def agree(subject: oracle.Subject, value: Any, seed: int) -> None:
         assert oracle.accepts(revision, subject.pointer)(value), "the strategy itself is wrong"
@@ -86,7 +86,7 @@ def test_an_undeclared_member_is_no_declared_one_though_it_is_called_like_its_at
     "S4-15",
     "S4-16",
 )
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", [*REVISIONS, *EXTENDED])
 def test_type_and_schema_agree_on_every_small_change(revision: str) -> None:
     """All members present, and every change to the whole and to each member, one at a time."""
 

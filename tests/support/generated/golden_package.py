@@ -18,9 +18,19 @@ PACKAGE = GENERATED / "mcp_revisions"
 REVISIONS: tuple[str, ...] = tuple(known.id for known in import_module("mcp_revisions").REVISIONS)
 
 
+EXTENDED: tuple[str, ...] = tuple(
+    f"{revision}+{folder.name}"
+    for revision in REVISIONS
+    for folder in sorted((PACKAGE / f"v{revision.replace('-', '_')}" / "ext").glob("[a-z]*"))
+)
+"""Revisions with one of their extensions, whose types are the subject."""
+
+
 def load(revision: str) -> Any:
-    """The generated code of one revision."""
-    return import_module("mcp_revisions").load(revision)
+    """The generated code of one revision, or of one of its extensions."""
+    core, _, extension = revision.partition("+")
+    package = import_module("mcp_revisions").load(core)
+    return import_module(f"{package.__name__}.ext.{extension}") if extension else package
 
 
 def runtime(module: str) -> Any:

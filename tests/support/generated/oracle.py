@@ -74,9 +74,43 @@ WANTED: tuple[tuple[str, Callable[[Json], None]], ...] = (
 """Why the models differ from the schema on purpose, and the schema that says what they do."""
 
 
+_LARGEST = 2**53 - 1
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def _of_extension(document: Json, facts: Json) -> None:
+    """Write what the schemas of extensions say in the way of those of revisions."""
+    for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
+        if is_object(schema):
+            for keyword, nothing in (
+                *(("propertyNames", {"type": "string"}), ("$schema", _DIALECT)),
+                # Integers beyond these are read exactly, too: see docs/models.md.
+                *(("minimum", -_LARGEST), ("maximum", _LARGEST)),
+            ):
+                if schema.get(keyword) == nothing:
+                    del schema[keyword]
+    for member in facts["members"]:
+        added, core = document["$defs"][member["from"]], f"#/$defs/{member['type']}"
+        document["$defs"][member["from"]] = {"allOf": [{"$ref": core}, added]}
+
+
+@cache
+def _extension(name: str) -> Json:
+    """The snapshot of an extension with its patches."""
+    folder = ROOT / "schema" / "extensions" / name
+    ledger: list[Json] = read_json(folder / "patches.json")["patches"]
+    found = patches.apply(read_json(folder / "schema.json"), ledger, str(folder))
+    _of_extension(found, read_json(folder / "facts.json"))
+    return found
+
+
 @cache
 def patched(revision: str) -> Json:
-    """The snapshot of a revision with its patches."""
+    """The snapshot of a revision with its patches, perhaps with those of an extension."""
+    revision, _, extension = revision.partition("+")
+    if extension:
+        core = patched(revision)
+        return {"$defs": {**_extension(extension)["$defs"], **core["$defs"]}}
     folder = ROOT / "schema" / revision
     ledger: list[Json] = read_json(folder / "patches.json")["patches"]
     return patches.apply(read_json(folder / "schema.json"), ledger, str(folder))
@@ -122,7 +156,11 @@ def subjects(revision: str) -> dict[str, Subject]:
     """Every definition, and every object without a name of its own, by name in Python."""
     found: dict[str, Subject] = {}
     definitions: Json = document(revision)["$defs"]
+    core, _, extension = revision.partition("+")
+    others: Json = patched(core)["$defs"] if extension else {}
     for name, schema in definitions.items():
+        if name in others:
+            continue
         python = names.type_name(name)
         pointer = jsonpointer.join("$defs", name)
         found[python] = Subject(python, pointer)
