@@ -68,7 +68,7 @@ def test_extensions_are_named_with_or_without_a_file() -> None:
 @pytest.mark.usefixtures("little")
 def test_names_that_cannot_be_generated_are_refused(mcp_gen: Run) -> None:
     for revision, said, code, more in (
-        ("2026-07-28", "task", "unknown-extension", "did you mean tasks?"),
+        ("2026-07-28", "task", "unknown-extension", "did you mean tasks"),
         ("2026-07-28", "../x", "unsafe-name", "small letters"),
         ("2025-11-25", "tasks", "unbound-extension", "it extends 2026-07-28"),
         ("2026-07-28", "tasks=gone.json", "unreadable-source", "gone.json"),
