@@ -42,10 +42,19 @@ def wire_of(revision: Revision, handlers: Handlers) -> MethodTable:
 
     If they have tasks, that for tasks is among them.
     """
-    core: MethodTable = revision.load().methods.TABLE
     names = {one.__module__.rsplit(".", 2)[-2] for one in extended_by(type(handlers))}
-    if handlers.__mcp_runtime__.has_tasks() and task_form(core) is None:
+    if handlers.__mcp_runtime__.has_tasks():
         names.add(_TASKS)
+    return _table_with(revision, names)
+
+
+def table_with_tasks(revision: Revision) -> MethodTable:
+    """Return the table of a revision, with its extension for tasks if the package has that."""
+    return _table_with(revision, {_TASKS})
+
+
+def _table_with(revision: Revision, names: set[str]) -> MethodTable:
+    core: MethodTable = revision.load().methods.TABLE
     found = (optional_module(f"{revision.module}.ext.{name}") for name in sorted(names))
     extensions: tuple[Extension, ...] = tuple(one.EXTENSION for one in found if one is not None)
     return ExtendedTable(core, extensions) if extensions else core
