@@ -61,12 +61,15 @@ OF_REVISIONS: Final = frozenset(
 )
 """Those that are in the revisions."""
 
-EXTENSION_BASES: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
-    ("apps", "client"): ("client.ui", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'),
+CLIENTS_OF_EXTENSIONS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "io.modelcontextprotocol/tasks": ("tasks", "client.tasks.calls", "TaskCalls"),
+    "io.modelcontextprotocol/ui": (
+        *("", "client.ui", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'),
+    ),
 }
-"""What the class of an extension for a role is made of, where it does more than messages.
+"""What the client of an extension is, too, by identifier: the part, module and class of that.
 
-It is a module of the runtime, and a class of it with the models that it reads.
+Without a part, the module comes with the extension.
 """
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]

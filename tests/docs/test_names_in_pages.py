@@ -47,6 +47,7 @@ ROOTS: Final = {
 }
 SPACES: Final = [
     *(NAME, *REVISIONS, *(f"{one}.models" for one in REVISIONS)),
+    *(f"{REVISIONS[-1]}.ext.tasks", f"{REVISIONS[-1]}.ext.tasks.models"),
     # Methods are also named without what they belong to.
     *(f"{one}:{cls}" for one in REVISIONS for cls in ("App", "Client", "Session")),
     *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "Transport")),

@@ -74,7 +74,7 @@ def _extending(type_: ObjectIR, refs: list[str], types: Mapping[str, TypeIR]) ->
         for ref in refs
         for base in _objects(ref, types)
         if base is not type_
-        and all(_is_kept(field, fields.get(field.name)) for field in base.fields)
+        and all(_is_kept(field, fields.get(field.name), types) for field in base.fields)
     ]
     if not candidates:
         return type_
@@ -83,6 +83,21 @@ def _extending(type_: ObjectIR, refs: list[str], types: Mapping[str, TypeIR]) ->
     return replace(type_, base=base.name, inherited=inherited)
 
 
-def _is_kept(field: FieldIR, own: FieldIR | None) -> bool:
-    """Return whether a member is that of a base; its description may be another."""
-    return own is not None and replace(own, doc=field.doc) == field
+def _is_kept(field: FieldIR, own: FieldIR | None, types: Mapping[str, TypeIR]) -> bool:
+    """Return whether a member is that of a base; what is said about it may be something else.
+
+    An object that is inline in the base is so here, too, and has the name of this place.
+    """
+    if own is None:
+        return False
+    match own.type, field.type:
+        case Ref(mine), Ref(theirs) if _content(mine, types) == _content(theirs, types):
+            own = replace(own, type=field.type)
+        case _:
+            pass
+    return replace(own, doc=field.doc, known_values=field.known_values) == field
+
+
+def _content(name: str, types: Mapping[str, TypeIR]) -> object:
+    found = types[name]
+    return (found.fields, found.any_of_required) if isinstance(found, ObjectIR) else found

@@ -1,0 +1,321 @@
+"""An extension of our own: all that one can add, in both directions, beside another extension."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from mcp_protogen.base.problems import ProblemError
+from support.generated.own_extension import IDENTIFIER, REVISIONS, package_with_it
+from support.http.serving import booted
+from support.tables import case
+
+HANDSHAKE, STATELESS = REVISIONS
+URI = "file:///a"
+Json = Any
+
+
+class Own(NamedTuple):
+    """One revision of the package: it, the extension, and a server and a client that have both."""
+
+    package: Any
+    mcp: Any
+    ext: Any
+    server: Any
+    client: Any
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = tmp_path_factory.mktemp("own")
+    for file in package_with_it(tmp_path_factory.mktemp("input"), others=("tasks",)).files:
+        path = folder / "with_folders" / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+    sys.path.insert(0, str(folder))
+    return import_module("with_folders")
+
+
+def members_of_server(mcp: Json, ext: Json) -> dict[str, Any]:
+    """What a server with the extension does; it notes what it hears in `heard`."""
+    folder = ext.models.Folder(uri=URI, kind="plain", audience=["user"])
+
+    async def on_count_folder(self: Json, session: Json, params: Json) -> Json:
+        changed = ext.models.FolderChangedNotificationParams(folder=folder)
+        await session.notify_folder_changed(changed)
+        if mcp.__name__.endswith("v2025_11_25"):
+            picked = await session.pick_folder([folder])
+            return ext.models.CountFolderResult(count=len(picked.uri), folder=folder)
+        return ext.models.CountFolderResult(count=len(params.uri), folder=folder)
+
+    async def on_folder_opened(self: Json, session: Json, params: Json) -> None:
+        self.heard.append(params.uri)
+
+    async def on_list_tools(self: Json, session: Json, params: Json) -> Json:
+        tool = ext.models.ToolFolders(name="t", input_schema={"type": "object"}, folders=[folder])
+        hints = {"ttl_ms": 0, "cache_scope": "private"}
+        more = {} if mcp.__name__.endswith("v2025_11_25") else hints
+        return mcp.models.ListToolsResult(tools=[tool], **more)
+
+    async def on_call_tool(self: Json, session: Json, params: Json) -> Json:
+        if isinstance(params, ext.models.FolderArguments) and params.folder:
+            return ext.models.FolderResult(uri=params.folder, kind="shared")
+        return mcp.models.CallToolResult(content=[])
+
+    return {**locals(), "heard": []}
+
+
+def members_of_client(mcp: Json, ext: Json) -> dict[str, Any]:
+    async def on_folder_changed(self: Json, params: Json) -> None:
+        self.heard.append(params.folder.uri)
+
+    async def on_pick_folder(self: Json, params: Json) -> Json:
+        return ext.models.PickFolderResult(uri=params.among[0].uri)
+
+    given: dict[str, Any] = {"on_folder_changed": on_folder_changed, "heard": []}
+    asked = {"on_pick_folder": on_pick_folder}
+    return given | (asked if mcp.__name__.endswith("v2025_11_25") else {})
+
+
+def of_revision(package: Any, revision: str) -> Own:
+    mcp = package.load(revision)
+    ext = import_module(f"{mcp.__name__}.ext.folders")
+    servers, clients = [ext.FoldersServer, mcp.Server], [ext.FoldersClient, mcp.Client]
+    if revision == STATELESS:
+        tasks = import_module(f"{mcp.__name__}.ext.tasks")
+        servers.insert(0, tasks.TasksServer)
+        clients.insert(0, tasks.TasksClient)
+    members = {
+        name: one for name, one in members_of_server(mcp, ext).items() if name[:2] in ("on", "he")
+    }
+    server = type("Server", tuple(servers), members)
+    client = type("Client", tuple(clients), members_of_client(mcp, ext))
+    return Own(package, mcp, ext, server, client)
+
+
+@pytest.fixture(scope="module", params=REVISIONS)
+def own(package: Any, request: pytest.FixtureRequest) -> Own:
+    return of_revision(package, request.param)
+
+
+@pytest.fixture(scope="module")
+def stateless(package: Any) -> Own:
+    return of_revision(package, STATELESS)
+
+
+def in_memory(own: Own, run: Callable[[Any, Any], Any], client: Any = None) -> None:
+    async def main() -> None:
+        server = own.server()
+        async with own.package.connect(server, client or own.client()) as connected:
+            await run(connected, server)
+
+    asyncio.run(main())
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if holds():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError
+
+
+def test_what_a_schema_repeats_is_one_type(stateless: Own) -> None:
+    models = stateless.ext.models
+    assert set(models.FolderKind.__value__.__args__) == {"plain", "shared"}
+    assert (
+        models.Folder.model_fields["audience"].annotation == list[stateless.mcp.models.Role] | None
+    )
+    assert models.CountFolderResult.model_fields["folder"].annotation is models.Folder
+    assert issubclass(models.FolderResult, models.Folder)
+    assert issubclass(models.CountFolderResult, stateless.mcp.models.Result)
+    assert issubclass(models.FolderArguments, stateless.mcp.models.CallToolRequestParams)
+
+
+def test_messages_go_in_both_directions(own: Own) -> None:
+    async def run(client: Any, server: Any) -> None:
+        result = await client.count_folder(URI)
+        assert (result.count, result.folder.kind) == (len(URI), "plain")
+        await until(lambda: bool(client.heard))
+        assert client.heard == [URI]
+        await client.notify_folder_opened(URI)
+        await until(lambda: bool(server.heard))
+        assert server.heard == [URI]
+
+    in_memory(own, run)
+    own.client.heard.clear()
+    own.server.heard.clear()
+
+
+def test_added_members_and_a_claimed_result_are_typed_on_both_sides(own: Own) -> None:
+    models = own.ext.models
+
+    async def run(client: Any, server: Any) -> None:
+        [tool] = (await client.list_tools()).tools
+        assert type(tool) is models.ToolFolders
+        assert tool.folders[0].uri == URI
+        if own.mcp.__name__.endswith("v2026_07_28"):
+            params = models.FolderArguments(name="t", folder=URI)
+            result = await client.call_tool(params)
+            assert type(result) is models.FolderResult
+            assert (result.uri, result.kind) == (URI, "shared")
+        assert (await client.call_tool("t")).content == []
+
+    in_memory(own, run)
+
+
+def test_nothing_goes_to_a_client_that_has_not_declared_the_extension(own: Own) -> None:
+    async def run(client: Any, server: Any) -> None:
+        with pytest.raises(own.package.MissingCapability):
+            await own.ext.FoldersClient.count_folder(client, URI)
+
+    in_memory(own, run, own.mcp.Client())
+
+
+def answer_to(own: Own, declared: dict[str, Any], method: str) -> Any:
+    """What comes of a request of a client that declares some extensions."""
+    runtime = import_module(f"{own.package.__name__}._runtime.connection")
+    jsonrpc = import_module(f"{own.package.__name__}._runtime.messages.jsonrpc")
+    server = own.server()
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": declared},
+    }
+    params = {"uri": URI, "_meta": meta}
+    sides = {"client": {}, "server": server.__mcp_runtime__.declaration()}
+    connection = runtime.Connection(server.TABLE, "server", sides)
+    call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return connection.take(jsonrpc.read(json.dumps(call).encode()))
+
+
+def test_each_request_is_judged_by_what_it_declares(stateless: Own) -> None:
+    refused = answer_to(stateless, {}, "folders/count")
+    assert refused.error.CODE == -32021
+    assert refused.error.data == {"requiredCapabilities": {"extensions": {IDENTIFIER: {}}}}
+    other = answer_to(stateless, {"io.modelcontextprotocol/tasks": {}}, "folders/count")
+    assert other.error.CODE == -32021
+    taken = answer_to(stateless, {IDENTIFIER: {}}, "folders/count")
+    assert taken.spec.method == "folders/count"
+
+
+def test_a_class_declares_each_of_its_extensions_with_its_settings(stateless: Own) -> None:
+    # Of tasks it answers nothing.
+    assert stateless.server().capabilities().extensions == {IDENTIFIER: {"count": True}}
+    both = {IDENTIFIER: {}, "io.modelcontextprotocol/tasks": {}}
+    assert stateless.client().capabilities().extensions == both
+    assert len(stateless.server.TABLE.extensions) == 2
+
+
+def test_http_repeats_the_name_and_a_server_refuses_a_wrong_one(stateless: Own) -> None:
+    package, tasks = stateless.package, import_module(f"{stateless.mcp.__name__}.ext.tasks")
+    httpx2: Any = import_module("httpx2")
+    seen: dict[str, Any] = {}
+
+    async def sent(post: Any) -> None:
+        seen[json.loads(post.content)["method"]] = post
+
+    async def on_get_task(self: Json, session: Json, params: Json) -> Json:
+        times = {"created_at": "", "last_updated_at": "", "ttl_ms": None}
+        return tasks.models.GetTaskResultWorking(task_id=params.task_id, **times)
+
+    server = type("Both", (stateless.server,), {"on_get_task": on_get_task})
+
+    async def main() -> None:
+        app = package.http_app(server())
+        async with (
+            booted(app) as port,
+            httpx2.AsyncClient(verify=False, event_hooks={"request": [sent]}) as http,
+        ):
+            url = f"http://127.0.0.1:{port}/mcp"
+            async with package.connect_http(url, stateless.client(), http=http) as client:
+                assert (await client.count_folder(URI)).count == len(URI)
+                assert (await client.get_task("7")).task_id == "7"
+            for method, name in (("folders/count", URI), ("tasks/get", "7")):
+                with case(method):
+                    post = seen[method]
+                    assert post.headers["mcp-name"] == name
+                    answer = await again(http, post, {"mcp-name": "other"})
+                    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32020)
+                    answer = await again(http, post, {})
+                    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32020)
+                    answer = await again(http, post, {"mcp-name": name})
+                    assert answer.status_code == 200
+        await app.close()
+
+    asyncio.run(main())
+
+
+async def again(http: Any, post: Any, named: dict[str, str]) -> Any:
+    """The answer to the same POST with another name, or none."""
+    fields = {name: value for name, value in post.headers.items() if name != "mcp-name"}
+    return await http.post(post.url, content=post.content, headers=fields | named)
+
+
+Edit = Callable[[Json, Json], object]
+
+
+def put(value: Any, *path: str | int) -> Edit:
+    """An edit of the facts."""
+
+    def edit(schema: Json, facts: Json) -> None:
+        for step in path[:-1]:
+            facts = facts[step]
+        facts[path[-1]] = value
+
+    return edit
+
+
+def copy_differs(schema: Json, facts: Json) -> None:
+    schema["$defs"]["Annotations"]["properties"]["priority"]["maximum"] = 2
+
+
+def changes_a_member(schema: Json, facts: Json) -> None:
+    schema["$defs"]["ToolFolders"]["properties"]["name"] = {"const": "folder", "type": "string"}
+
+
+FACTS = "schema/extensions/folders/facts.json"
+COUNT = ("methods", "folders/count")
+REFUSED: list[tuple[Edit, str, str, str]] = [
+    (copy_differs, "extension-differs", "folders.json",
+        "/$defs/Annotations/properties/priority/maximum"),
+    (changes_a_member, "facts-disagree", FACTS, "/members/1/from"),
+    (put("Nothing", *COUNT, "message"), "unknown-type", FACTS, "/methods/folders~1count/message"),
+    (put(["server"], *COUNT, "senders"), "facts-disagree", FACTS,
+        "/methods/folders~1count/senders"),
+    (put("Nothing", *COUNT, "params"), "unknown-type", FACTS, "/methods/folders~1count/params"),
+    (put("kind", *COUNT, "name"), "facts-disagree", FACTS, "/methods/folders~1count/name"),
+    (put(["2024-11-05"], *COUNT, "revisions"), "facts-disagree", FACTS,
+        "/methods/folders~1count/revisions"),
+    (put({"server": {}}, "settings"), "facts-disagree", FACTS,
+        "/methods/folders~1count/declared_by"),
+    (put([STATELESS], "methods", "folders/pick", "revisions"), "facts-disagree", FACTS,
+        "/methods/folders~1pick/senders"),
+    (put("tools/cal", "claims", 0, "method"), "facts-disagree", FACTS, "/claims/0/method"),
+    (put("Nothing", "claims", 0, "type"), "unknown-type", FACTS, "/claims/0/type"),
+    (put("file", "claims", 0, "result_type"), "facts-disagree", FACTS, "/claims/0/result_type"),
+    (put("Nothing", "members", 0, "type"), "unknown-type", FACTS, "/members/0/type"),
+    (put("Nothing", "members", 0, "from"), "unknown-type", FACTS, "/members/0/from"),
+    (put("tools/cal", "members", 0, "method"), "facts-disagree", FACTS, "/members/0/method"),
+    (put("Tool", "members", 0, "type"), "facts-disagree", FACTS, "/members/0/type"),
+]  # fmt: skip
+
+
+def test_what_cannot_be_is_refused_with_its_file_and_place(tmp_path: Path) -> None:
+    for edit, code, place, pointer in REFUSED:
+        with case(f"{place}#{pointer} {code}"):
+            with pytest.raises(ProblemError) as stopped:
+                package_with_it(tmp_path, (STATELESS,), change=edit)
+            found = [(one.code, one.place, one.pointer) for one in stopped.value.problems]
+            assert (code, place, pointer) in found
+            assert all(one.hint for one in stopped.value.problems)
+
+
+def test_a_revision_without_result_types_has_no_claims(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError) as stopped:
+        package_with_it(tmp_path, (HANDSHAKE,), change=put([HANDSHAKE], "claims", 0, "revisions"))
+    [problem] = stopped.value.problems
+    assert (problem.code, problem.place, problem.pointer) == ("facts-disagree", FACTS, "/claims/0")
