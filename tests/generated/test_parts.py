@@ -35,6 +35,7 @@ SELECTIONS = {
     for name, parts in SETS.items()
     for several in (False, True)
 }
+EXTENDED = {name: Selection(parts, extensions=("apps",)) for name, parts in SETS.items()}
 
 KB = 1024  # bytes
 # The toolkit imports them for the first tool that has tasks.
@@ -115,10 +116,24 @@ def test_a_package_has_every_module_that_it_imports_and_no_other() -> None:
             assert there - needed(selection) == set(), "in the package, and never imported"
 
 
+def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
+    for name, selection in EXTENDED.items():
+        with tables.case(name):
+            more = {*runtime_of(selection)} - {*runtime_of(SELECTIONS[name, False])}
+            found = {path.relative_to(PACKAGE / "_runtime").as_posix() for path in more}
+            modules = {"client": "client/ui.py", "app": "toolkit/ui.py"}
+            expected = {modules[one] for one in selection.modules & modules.keys()}
+            assert found == ({"core/ui.py", *expected} if expected else set())
+            there = {*runtime_of(selection), *generated_of(selection)}
+            for path in more:
+                assert imported(path) <= there, path
+
+
 def test_every_module_of_the_runtime_is_in_some_package() -> None:
     everything = {PACKAGE / "_runtime" / p.relative_to(runtime_folder()) for p in runtime_files()}
     installed_only = {PACKAGE / "_runtime" / "core" / "version_check.py"}
-    assert runtime_of(SELECTIONS["all", True]).keys() == everything - installed_only
+    whole = SELECTIONS["all", True]._replace(extensions=("apps",))
+    assert runtime_of(whole).keys() == everything - installed_only
 
 
 def test_a_name_is_exported_or_said_to_be_missing() -> None:

@@ -93,7 +93,7 @@ def test_all_are_those_that_extend_a_revision_of_the_package() -> None:
 @pytest.mark.usefixtures("little")
 def test_names_that_cannot_be_generated_are_refused(mcp_gen: Run) -> None:
     for revision, said, code, more in (
-        ("2026-07-28", "task", "unknown-extension", "did you mean tasks?"),
+        ("2026-07-28", "task", "unknown-extension", "did you mean tasks"),
         ("2026-07-28", "../x", "unsafe-name", "small letters"),
         ("2025-11-25", "tasks", "unbound-extension", "it extends 2026-07-28"),
         ("2026-07-28", "tasks=gone.json", "unreadable-source", "gone.json"),
@@ -133,12 +133,12 @@ def test_check_and_sync_go_by_the_extensions_in_pyproject(mcp_gen: Run) -> None:
     for listed, extensions in (
         ("[]", set[str]()),
         ('["tasks"]', {"tasks"}),
-        ('["all"]', {"tasks"}),
+        ('["all"]', {"apps", "skills", "tasks"}),
     ):
         text = f'[tool.mcp-gen]\nout = "pkg"\nextensions = {listed}\n'
         Path("pyproject.toml").write_text(text)
         with tables.case(listed):
-            assert mcp_gen("--check").code == (listed != '["all"]')
+            assert mcp_gen("--check").code == 1
             assert mcp_gen("sync").code == 0 and locked().keys() == extensions
             assert mcp_gen("--check").code == 0
 
@@ -297,7 +297,8 @@ def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> No
 def test_projects_take_extensions_from_pins_alone() -> None:
     assert project_extensions(["tasks"], ["2025-11-25", "2026-07-28"]) == ("tasks",)
     assert project_extensions([], ["2025-11-25"]) == ()
-    assert project_extensions(["all"], ["2025-11-25"]) == ()
+    assert project_extensions(["all"], ["2025-11-25"]) == ("apps",)
+    assert project_extensions(["all"], ["2025-03-26"]) == ()
     for said, revision, code in (
         ("tasks=a.json", "2026-07-28", "conflicting-options"),
         ("tasks", "2025-11-25", "unbound-extension"),

@@ -183,7 +183,7 @@ def extension_modules(
 def _client_base(extension: ExtensionIR, selection: Selection) -> Mapping[str, Any]:
     """Return what the client of an extension extends, and the part that it lacks for more."""
     part, module, name = CLIENTS_OF_EXTENSIONS.get(extension.identifier, ("", "", ""))
-    if part in selection.parts:
+    if module and (not part or part in selection.parts):
         return {"client_base": name, "client_base_module": module, "client_lacks": ""}
     lacks = part and f"It does not wait for tasks: a package with `--with {part}` has `{name}`."
     return {

@@ -31,7 +31,6 @@ from mcp_protogen.ir import (
     Scalar,
     TypeIR,
 )
-from mcp_protogen.parts import EXTENSION_BASES
 from mcp_protogen.plans.tables import PairTables
 from mcp_protogen.runtime.translation.plans import Direction
 
@@ -292,7 +291,6 @@ def extension_context(
         "client_asks": any(method.kind != "notification" for method in context["client_calls"]),
         "server_answers": any(m.kind != "notification" for m in context["server_handles"]),
         "core_modules": _core_modules(extension, core),
-        "client_base": EXTENSION_BASES.get((extension.name, "client")),
         "role_classes": found,
         "exported": sorted(exported),
         "methods_exported": sorted(
