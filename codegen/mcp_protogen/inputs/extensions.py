@@ -49,6 +49,11 @@ class ExtensionSource:
         """The revisions that it extends."""
         return tuple(self.facts["revisions"])
 
+    @property
+    def newest(self) -> str:
+        """The newest revision that it extends."""
+        return max(self.revisions)
+
     @cached_property
     def descriptions(self) -> Mapping[str, Mapping[str, str]]:
         """Texts by kind and key, in the form of `schema/descriptions.json`."""
