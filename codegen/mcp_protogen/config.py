@@ -68,8 +68,9 @@ class GenerationOptions(NamedTuple):
 
     @property
     def selection(self) -> Selection:
-        """The contents of the package, by its parts."""
-        return Selection(self.parts, several=len({*self.revisions, *self.kept}) > 1)
+        """The contents of the package, by its parts and extensions."""
+        extensions = {*self.extensions, *self.kept_extensions}
+        return Selection(self.parts, len({*self.revisions, *self.kept}) > 1, extensions)
 
 
 class Format(StrEnum):

@@ -28,9 +28,9 @@ def side(incomplete: str) -> list[str]:
 
 
 def _extensions() -> list[str]:
-    from mcp_protogen.inputs.pins import load_extension_pins
+    from mcp_protogen.inputs.pinned_extensions import extension_names
 
-    return [*load_extension_pins()]
+    return extension_names()
 
 
 def _fitting(incomplete: str, *names: str) -> list[str]:
