@@ -474,7 +474,7 @@ def missing_names(selection: Selection) -> dict[str, str]:
 def _parts_for(when: frozenset[str]) -> list[str]:
     """Return the parts that bring something, with one that has the role if none else has it."""
     parts = when & {*PARTS}
-    return sorted(parts | ({"stdio"} if when - parts else set()))
+    return sorted({*parts, "stdio"} if when - parts else parts)
 
 
 def _names(selection: Selection) -> set[str]:

@@ -9,14 +9,18 @@ from mcp_protogen.base.problems import Problem
 from mcp_protogen.base.resources import schema_folder
 
 
+def _path(error: Any) -> list[str]:
+    return [str(step) for step in error.absolute_path]
+
+
 def wrong_form(document: Any, form: str, place: str) -> Iterator[Problem]:
     """Yield a problem for each part of a file that has not the form of that name."""
     from jsonschema import Draft202012Validator
 
     name = f"{form}.schema.json"
     described = parse_json((schema_folder() / "formats" / name).read_bytes(), name)
-    errors: Any = Draft202012Validator(described).iter_errors(document)
+    validator: Any = Draft202012Validator(described)
     hint = f"schema/formats/{name} describes the form"
-    for error in sorted(errors, key=lambda one: [str(step) for step in one.absolute_path]):
+    for error in sorted(validator.iter_errors(document), key=_path):
         pointer = jsonpointer.join(*error.absolute_path)
         yield Problem("bad-form", f"{error.message:.200}", place, pointer, hint)

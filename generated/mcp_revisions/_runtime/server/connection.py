@@ -69,7 +69,7 @@ class BoundServer:
         """By wire name."""
         self.tasks: TaskRequests | None = own.task_requests(view.table)
         """What makes tasks of requests, if something on the server may be one."""
-        if self.tasks is not None:
+        if self.tasks is not None and self.tasks.handlers:
             self.handlers = {**self.handlers, **self.tasks.handlers}
         declaration = view.declaration()
         if self.tasks is not None and not tells_apart:

@@ -13,7 +13,6 @@ from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from ...client.tasks.calls import as_task
-from ...client.tasks.state import state_of
 from ...core.connection_errors import Disconnected
 from ...core.errors import (
     INVALID_PARAMS,
@@ -29,6 +28,7 @@ from ...core.spec import Capability, RequestSpec
 from ...core.tasks import Signal
 from ...messages.method_table import Request
 from ...rpc.tasks import core_form, methods
+from ...rpc.tasks.at_peer import state_of
 from ...rpc.tasks.task import Status
 from ...rules.task_forms import tasks_declared
 from ...server.base import SessionBase

@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from ...client.tasks.state import heard_within, state_of
+from ...client.tasks.timing import heard_within
 from ...core.errors import McpError, RequestId
 from ...core.json import JSONObject
 from ...core.tasks import Signal
 from ...messages.envelope import SUBSCRIPTION_ID, members
+from ...rpc.tasks.at_peer import state_of
 from ..task_carrying import TOLD
 
 # Between two looks, where the server does not say how long to wait, in seconds.
