@@ -53,11 +53,10 @@ class _Sorted:
     rest: list[VectorResult] = field(default_factory=list[VectorResult])
 
 
-def behaviour(
-    command: Sequence[str], revision: str, known: KnownGaps, timeout: float
-) -> tuple[Change, ...]:
-    """Return the findings of running all vectors of a revision against a responder."""
-    outcome = run_vectors(command, make(revision), timeout=timeout)
+def behaviour(command: Sequence[str], known: KnownGaps, timeout: float) -> tuple[Change, ...]:
+    """Return the findings of running all vectors of what is audited against a responder."""
+    wanted = known.wanted
+    outcome = run_vectors(command, make(wanted.ir.id, None, wanted.extension), timeout=timeout)
     found = _Sorted(dropped=_dropped(outcome))
     for result in outcome.results:
         _sort(result, known, found)

@@ -27,11 +27,13 @@ def coverage(walk: TypeWalk) -> Iterator[AuditFinding]:
     """Yield all findings about coverage, after a walk through the matches."""
     audited, other_revisions, placed = walk.audited, walk.other_revisions, walk.by_place
     yield from _types_missing(audited, audited.wanted.below(walk.untyped))
-    yield from _types_extra(audited, other_revisions, walk.used | set(placed.values()))
     yield from _methods_missing(audited)
+    yield from _undeclared_members(audited, placed)
+    if audited.wanted.extension:
+        return  # what it does not have is the revision's, or of another extension
+    yield from _types_extra(audited, other_revisions, walk.used | set(placed.values()))
     yield from _methods_extra(audited, other_revisions)
     yield from _error_codes(audited)
-    yield from _undeclared_members(audited, placed)
     yield from _revision(audited)
 
 
@@ -43,7 +45,7 @@ def _types_missing(audited: AuditedTarget, untyped: frozenset[str]) -> Iterator[
         # A union or an alias may be expanded at each use, where it is compared.
         if not isinstance(type_, ObjectIR) or name in audited.matching.matches or left_out:
             continue
-        if name in untyped:
+        if name in untyped or not wanted.audits(name):
             continue
         senders = wanted.senders.get(name, frozenset())
         needed = senders and name not in wanted.spelled_out
@@ -65,6 +67,8 @@ def _types_extra(
             continue
         for type_ in types:
             if type_.key in used | bases or _method_of(type_) or "." in type_.key.split(":")[1]:
+                continue
+            if other_revisions.is_of_extension(*type_.names):
                 continue
             revisions = [r for name in type_.names for r in other_revisions.types(name)]
             after = f"{type_.title} (in {', '.join(revisions)})" if revisions else type_.title
@@ -107,7 +111,8 @@ def _methods_missing(audited: AuditedTarget) -> Iterator[AuditFinding]:
             typed.update(dict.fromkeys(values, type_.title))
     known = target.methods | typed.keys()
     in_table = _in_tables(target, wanted.ir.id)
-    for kind, methods in groupby(sorted(wanted.ir.methods, key=_kind), _kind):
+    audits = [one for one in wanted.ir.methods if wanted.audits(one.method)]
+    for kind, methods in groupby(sorted(audits, key=_kind), _kind):
         every = list(methods)
         # Tables with few methods of a kind are not a list of that kind.
         in_tables = sum(method.method in in_table for method in every) >= _LISTING * len(every)
@@ -142,7 +147,7 @@ def _methods_extra(
         method = _method_of(type_)
         if not method or method in known | reported or type_.generic:
             continue
-        if type_.module not in audited.matching.modules:
+        if type_.module not in audited.matching.modules or other_revisions.is_of_extension(method):
             continue
         reported.add(method)
         revisions = other_revisions.methods(method)
@@ -184,7 +189,8 @@ def _undeclared_members(
     """Yield one finding for all types, because a base class usually decides this."""
     wanted = audited.wanted
     pairs = {name: match.key for name, match in audited.matching.matches.items()} | dict(placed)
-    reached = {name: key for name, key in pairs.items() if name in wanted.senders}
+    mine = filter(wanted.audits, pairs)
+    reached = {name: pairs[name] for name in mine if name in wanted.senders}
     for extra, code in (("ignore", "unknown-members-lost"), ("forbid", "unknown-members-refused")):
         found = [name for name, key in reached.items() if audited.target.types[key].extra == extra]
         if found:

@@ -41,6 +41,8 @@ class TypeWalk:
         for name, match in sorted(self.audited.matching.matches.items()):
             if name not in senders and match.how is not How.MAPPING:
                 continue
+            if not self.audited.wanted.audits(name):
+                continue
             theirs = self.audited.target.types[match.key]
             ours = self.audited.wanted.resolve(name)
             origin = self.audited.wanted.types[name].origin

@@ -15,12 +15,13 @@ from mcp_protogen.audit.fitting import AuditedTarget
 from mcp_protogen.audit.mapping import NO_MAPPING, read_mapping
 from mcp_protogen.audit.matching import How, Matching, match
 from mcp_protogen.audit.names import claimed_revision, folded, on_the_wire
-from mcp_protogen.audit.other_revisions import OtherRevisions, known_messages
+from mcp_protogen.audit.other_revisions import OtherRevisions, extensions_of, known_messages
 from mcp_protogen.audit.reading import decoders_of
 from mcp_protogen.audit.severities import rated
 from mcp_protogen.audit.target import PATIENCE, Target, describe, find, responder
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.findings.change import Change, Comparison
+from mcp_protogen.inputs.named_extensions import extended_revision
 from mcp_protogen.inputs.pins import load_pins, pin_of
 from mcp_protogen.ir import ObjectIR
 
@@ -30,8 +31,12 @@ _ABOUT_VALUES = frozenset({"loses-null", "loses-member", "adds-member", "changes
 
 @dataclass(frozen=True, slots=True)
 class AuditOptions:
-    """The choices of a user: a mapping file, whether to try vectors, and how values are written."""
+    """The choices of a user: a mapping file, whether to try vectors, and how values are written.
 
+    With an `extension`, that is audited and not the revision that it extends.
+    """
+
+    extension: str = ""
     mapping: Path | None = None
     vectors: bool = True
     written: str = "none"
@@ -58,6 +63,8 @@ class Audit:
     comparison: Comparison
     matched: tuple[Matched, ...]
     summary: str
+    revision: str
+    extension: str = ""
 
 
 def audit(target: Target, revision: str | None, options: AuditOptions | None = None) -> Audit:
@@ -68,11 +75,16 @@ def audit(target: Target, revision: str | None, options: AuditOptions | None = N
     """
     options = options or AuditOptions()
     description, wanted, matching = matched(
-        target, revision, mapping=options.mapping, timeout=options.timeout
+        target,
+        revision,
+        options.extension,
+        mapping=options.mapping,
+        timeout=options.timeout,
     )
     revision = wanted.ir.id
     audited = AuditedTarget(wanted, description, matching)
-    walk = TypeWalk(audited, OtherRevisions(revision))
+    known_extensions = () if wanted.extension else extensions_of(description, revision)
+    walk = TypeWalk(audited, OtherRevisions(revision, known_extensions))
     walk.types()
     found = [*walk.findings, *coverage(walk)]
     changes: list[Change] = [rated(finding) for finding in found]
@@ -86,12 +98,12 @@ def audit(target: Target, revision: str | None, options: AuditOptions | None = N
         known = known_gaps(found, choices, wanted)
         command = responder(target, description, reading)
         with _about(target):
-            changes += behaviour(command, revision, known, options.timeout)
+            changes += behaviour(command, known, options.timeout)
     changes = [_marked(change, wanted) for change in changes]
     listed = _listed(audited, walk.by_place)
-    notes = tuple(_notes(target, description))
-    comparison = Comparison(revision, description.name, tuple(changes), notes)
-    return Audit(comparison, listed, _summary(listed, wanted))
+    notes = (*_notes(target, description), *_further(target, known_extensions))
+    comparison = Comparison(wanted.title, description.name, tuple(changes), notes)
+    return Audit(comparison, listed, _summary(listed, wanted), revision, wanted.extension)
 
 
 @contextmanager
@@ -105,13 +117,23 @@ def _about(target: Target) -> Generator[None, None, None]:
 
 
 def matched(
-    target: Target, revision: str | None, *, mapping: Path | None = None, timeout: float = PATIENCE
+    target: Target,
+    revision: str | None,
+    extension: str = "",
+    *,
+    mapping: Path | None = None,
+    timeout: float = PATIENCE,
 ) -> tuple[Description, Expected, Matching]:
-    """Return the description of a target, a revision, and the matches between them."""
+    """Return the description of a target, a revision, and the matches between them.
+
+    An extension is in the newest revision that it extends, if none is named.
+    """
     if revision is not None:
         pin_of(revision, load_pins())  # before something slow
+    if extension:
+        revision = extended_revision(extension, revision)
     described = describe(target, known_messages(), timeout)
-    wanted = expected(revision or claimed_revision(described))
+    wanted = expected(revision or claimed_revision(described), extension)
     wire_names = _wire_names(wanted)
     types = {key: on_the_wire(type_, wire_names) for key, type_ in described.types.items()}
     description = replace(described, types=types)
@@ -134,7 +156,8 @@ def _marked(change: Change, wanted: Expected) -> Change:
 
 def _listed(audited: AuditedTarget, placed: Mapping[str, str]) -> tuple[Matched, ...]:
     found: list[Matched] = []
-    for name in sorted({*audited.wanted.wire_names, *audited.matching.matches, *placed}):
+    names = {*audited.wanted.wire_names, *audited.matching.matches, *placed}
+    for name in sorted(filter(audited.wanted.audits, names)):
         shown = audited.wanted.wire_names.get(name, name)
         match_ = audited.matching.matches.get(name)
         if match_ is not None:
@@ -150,7 +173,7 @@ def _listed(audited: AuditedTarget, placed: Mapping[str, str]) -> tuple[Matched,
 
 def _summary(listed: tuple[Matched, ...], wanted: Expected) -> str:
     """Return a summary such as `92 of 101 types matched: 88 by name, 4 by shape`."""
-    named = set(wanted.wire_names.values())
+    named = {wire for name, wire in wanted.wire_names.items() if wanted.audits(name)}
     counts: Counter[Any] = Counter(row.how for row in listed if row.type in named and row.how)
     counted = ", ".join(f"{counts[how]} by {how}" for how in How if counts[how])
     return f"{counts.total()} of {len(named)} types matched{f': {counted}' if counted else ''}"
@@ -167,11 +190,20 @@ def _notes(target: Target, description: Description) -> Iterator[Problem]:
         yield Problem("module-not-imported", message, skipped.module, level=Level.WARNING)
 
 
-def responder_command(target: str, revision: str, *, python: str | None = None) -> Sequence[str]:
+def _further(target: Target, extensions: Sequence[str]) -> Iterator[Problem]:
+    for name in extensions:
+        message = f"it has the extension {name}, which is audited by itself"
+        hint = f"audit it: --extension {name}"
+        yield Problem("has-extension", message, target.name, hint=hint, level=Level.WARNING)
+
+
+def responder_command(
+    target: str, revision: str, extension: str = "", *, python: str | None = None
+) -> Sequence[str]:
     """Return the command of a responder for a target, matched as in an audit.
 
     Raise `ProblemError` for a target that cannot be audited.
     """
     found = find(target, python)
-    description, wanted, matching = matched(found, revision)
+    description, wanted, matching = matched(found, revision, extension)
     return responder(found, description, decoders_of(wanted, description, matching))

@@ -7,10 +7,12 @@ from typing import Any
 
 from mcp_protogen.audit.shapes import leaves
 from mcp_protogen.base.names import type_name
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
+from mcp_protogen.derive.extended import extended
 from mcp_protogen.derive.recursion import names_in, uses
 from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import patches, sources
+from mcp_protogen.inputs import extensions, patches, sources
 from mcp_protogen.ir import (
     BOTH,
     EMITTERS,
@@ -29,6 +31,7 @@ from mcp_protogen.ir import (
     UnionIR,
 )
 from mcp_protogen.vectors.envelope import ENVELOPE_PREFIX
+from mcp_protogen.vectors.vector import title
 
 Json = dict[str, Any]
 
@@ -43,7 +46,7 @@ class Expected:
 
     `json_schemas` are members that hold a JSON Schema, for which the IR only says that they are
     objects. `patched` are the places where the published schema was corrected, and `schema` is the
-    result.
+    result. With an `extension` in it, only `own`, its types and methods, are audited.
     """
 
     ir: RevisionIR
@@ -51,6 +54,17 @@ class Expected:
     json_schemas: frozenset[str]
     patched: frozenset[str]
     schema: Json
+    extension: str = ""
+    own: frozenset[str] = frozenset()
+
+    def audits(self, name: str) -> bool:
+        """Return whether a type or a method is audited."""
+        return not self.extension or name in self.own
+
+    @property
+    def title(self) -> str:
+        """Return the name of what a target is compared with."""
+        return title(self.ir.id, self.extension)
 
     @cached_property
     def types(self) -> Mapping[str, TypeIR]:
@@ -183,11 +197,22 @@ class Expected:
             self._spread(below, roles, found)
 
 
-def expected(revision: str) -> Expected:
-    """Return the expectations of a pinned revision; raise `ProblemError` if it is not pinned."""
+def expected(revision: str, extension: str = "") -> Expected:
+    """Return the expectations of a pinned revision, or of an extension in it.
+
+    Raise `ProblemError` for what is not pinned.
+    """
     source = sources.load(revision, GenerationOptions((revision,)))
-    derived = derive_revision(source)
+    own: frozenset[str] = frozenset()
+    if extension:
+        made = extended(extensions.load(extension, schema_folder()), source)
+        source, derived = made.source, made.derived
+        core = {type_.name for type_ in made.core.types}
+        own = made.methods | {type_.name for type_ in derived.ir.types if type_.name not in core}
+    else:
+        derived = derive_revision(source)
     named = {type_name(name): name for name in source.schema["$defs"]}
     patched = frozenset(patch["pointer"] for patch in source.ledger)
     schema = patches.apply(source.schema, source.ledger, source.ledger_place)
-    return Expected(derived.ir, named, source.facts.json_schemas, patched, schema)
+    json_schemas = source.facts.json_schemas
+    return Expected(derived.ir, named, json_schemas, patched, schema, extension, own)

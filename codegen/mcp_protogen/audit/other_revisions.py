@@ -1,21 +1,43 @@
-"""The other revisions that have something: an SDK often has one class for all of them."""
+"""The other revisions that have something: an SDK often has one class for all of them.
 
-from collections.abc import Iterator, Mapping
+Or it is of an extension, which is audited by itself.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from mcp_protogen.audit.description import Description
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonpointer import walk
-from mcp_protogen.inputs.pins import load_pins, read_snapshot
+from mcp_protogen.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.inputs.pins import (
+    EXTENSION,
+    REVISION,
+    Pinnable,
+    extensions_folder,
+    load_extension_pins,
+    load_pins,
+    read_snapshot,
+)
 
 Json = dict[str, Any]
 
 
 class OtherRevisions:
-    """The pinned revisions except one; each is read when it is needed."""
+    """The pinned revisions except one; each is read when it is needed.
 
-    def __init__(self, revision: str) -> None:
+    `extensions` are those of the one that a target has.
+    """
+
+    def __init__(self, revision: str, extensions: Collection[str] = ()) -> None:
         self._revision = revision
+        self._extensions = extensions
+
+    def is_of_extension(self, *names: str) -> bool:
+        """Return whether an extension of the target has one of these types or methods."""
+        found = (_definitions(one, EXTENSION) for one in self._extensions)
+        return any(not {*schema, *_constants(schema)}.isdisjoint(names) for schema in found)
 
     def types(self, name: str) -> list[str]:
         """Return the revisions that define a type."""
@@ -36,22 +58,44 @@ class OtherRevisions:
     def _others(self) -> Iterator[tuple[str, Json]]:
         for revision in load_pins():
             if revision != self._revision:
-                yield revision, _definitions(revision)
+                yield revision, _definitions(revision, REVISION)
+
+
+def extensions_of(target: Description, revision: str) -> tuple[str, ...]:
+    """Return the extensions of a revision that a target has.
+
+    It names the identifier, or a method that no revision has.
+    """
+    texts = {constant.value for constant in target.constants if isinstance(constant.value, str)}
+    typed = (type_.constants().get("method", ()) for type_ in target.types.values())
+    methods = target.methods.union(*typed)
+    old = set[str]().union(*(_constants(_definitions(one, REVISION)) for one in load_pins()))
+    return tuple(
+        one.name
+        for one in pinned_extensions()
+        if revision in one.revisions
+        and (
+            one.identifier in texts or methods & _constants(_definitions(one.name, EXTENSION)) - old
+        )
+    )
 
 
 def known_messages() -> Mapping[str, str]:
-    """Return the method of each message of any pinned revision, by definition name."""
+    """Return the method of each message of all that is pinned, by definition name."""
+    extensions = [(name, EXTENSION) for name in load_extension_pins()]
     return {
         name: method["const"]
-        for revision in load_pins()
-        for name, definition in _definitions(revision).items()
-        if "const" in (method := definition.get("properties", {}).get("method", {}))
+        for pinned, kind in (*extensions, *((name, REVISION) for name in load_pins()))
+        for name, definition in _definitions(pinned, kind).items()
+        for part in (definition, *definition.get("allOf", ()))
+        if "const" in (method := part.get("properties", {}).get("method", {}))
     }
 
 
 @cache
-def _definitions(revision: str) -> Json:
-    schema: Json = parse_json(read_snapshot(revision), f"schema/{revision}/schema.json")
+def _definitions(name: str, kind: Pinnable) -> Json:
+    folder = extensions_folder() if kind is EXTENSION else None
+    schema: Json = parse_json(read_snapshot(name, folder, kind=kind), name)
     definitions: Json = schema.get("$defs") or schema.get("definitions") or {}
     return definitions
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import fail, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions, BaselineResult
@@ -45,6 +46,15 @@ def audit(
         typer.Option(
             metavar="REVISION",
             help="Revision to compare with; the one the target claims if left out.",
+            autocompletion=completion.revision,
+        ),
+    ] = None,
+    extension: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Extension to compare with, in place of the revision that it extends.",
+            autocompletion=completion.extension,
         ),
     ] = None,
     python: Annotated[
@@ -89,7 +99,7 @@ def audit(
     from mcp_protogen.audit.target import find
     from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
 
-    options = AuditOptions(mapping, not no_vectors, written, timeout)
+    options = AuditOptions(extension or "", mapping, not no_vectors, written, timeout)
     known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
         known.check({*SEVERITIES, *OF_VECTORS})
@@ -125,7 +135,8 @@ def _document(found: "Audit", comparison: Any, result: BaselineResult) -> str:
     document = {
         "format": FORMAT,
         "target": found.comparison.after,
-        "revision": found.comparison.before,
+        "revision": found.revision,
+        **({"extension": found.extension} if found.extension else {}),
         "summary": found.summary,
         "matched": [asdict(row) for row in found.matched],
         **result.as_json(),

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import fail, say, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, SchemaFolder
 from mcp_protogen.update.pages import UpdateFormat
 
 if TYPE_CHECKING:
+    from mcp_protogen.update.candidates import Wanted
     from mcp_protogen.update.updating import UpdateOptions
 
 
@@ -21,6 +23,14 @@ def update(
         typer.Argument(
             metavar="REVISION",
             help="Revisions to look at; all that are pinned or published if left out.",
+        ),
+    ] = None,
+    extension: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Extension to look at, in its own repository, in place of revisions.",
+            autocompletion=completion.extension,
         ),
     ] = None,
     source: Annotated[
@@ -73,12 +83,11 @@ def update(
 
     The exit code is 1 if something has moved, and 0 if nothing has or the pin is moved now.
     """
-    from mcp_protogen.update.candidates import Wanted
     from mcp_protogen.update.updating import UpdateOptions
 
     _finish(
         UpdateOptions(
-            wanted=Wanted(tuple(revision or ()), tuple(ignore or ())),
+            wanted=_wanted(revision, extension, ignore),
             source=source,
             ref=ref,
             accept=accept,
@@ -90,6 +99,20 @@ def update(
         format,
         output,
     )
+
+
+def _wanted(
+    revisions: list[str] | None, extension: str | None, ignored: list[str] | None
+) -> "Wanted":
+    from mcp_protogen.inputs.pins import EXTENSION
+    from mcp_protogen.update.candidates import Wanted
+
+    if extension is None:
+        return Wanted(tuple(revisions or ()), tuple(ignored or ()))
+    if revisions or ignored:
+        message = "--extension is looked at by itself, without revisions and --ignore"
+        raise ProblemError(Problem("conflicting-options", message))
+    return Wanted((extension,), kind=EXTENSION)
 
 
 def _finish(options: "UpdateOptions", form: UpdateFormat, output: Path | None) -> None:

@@ -267,7 +267,7 @@ def _try(
     if more:
         raise _conflict("an implementation is tried with one revision or extension at a time")
     chosen = choice.of(make(revision, options, extension))
-    command = _command(target, revision)
+    command = _command(target, revision, extension)
     outcome = run_vectors(command, chosen, timeout=target.timeout)
     found = comparison(outcome)
     closing = ""
@@ -278,11 +278,11 @@ def _try(
     return bool(found.changes)
 
 
-def _command(target: TriedProgram, revision: str) -> Sequence[str]:
+def _command(target: TriedProgram, revision: str, extension: str) -> Sequence[str]:
     if target.name is not None:
         from mcp_protogen.audit.engine import responder_command
 
-        return responder_command(target.name, revision, python=target.python)
+        return responder_command(target.name, revision, extension, python=target.python)
     import shlex
 
     try:

@@ -42,10 +42,10 @@ def compared_extension(
     extension without facts, and for a file that is not a schema of an extension.
     """
     extension, notes = extensions.load(name, schema_folder(), given), tuple[Problem, ...]()
-    revision = max(extension.revisions)
+    revision = extension.newest
     core = sources.load(revision, GenerationOptions((revision,)))
     if given is not None:
-        extension, notes = _fitting(extension, core)
+        extension, notes = fitting(extension, core)
         core, _ = as_given(core)
     made = extended(extension, untried(core))
     schema = made.source.schema
@@ -60,13 +60,14 @@ def compared_extension(
     return replace(side, notes=(*notes, *mine), extension=part)
 
 
-def _fitting(
+def fitting(
     extension: ExtensionSource, core: RevisionSource
 ) -> tuple[ExtensionSource, tuple[Problem, ...]]:
     """Return an extension as it is read if its schema is not the pinned one, with notes."""
     types: Json = extension.schema.get("$defs", {})
-    whole = {"$defs": {**core.schema["$defs"], **types}}  # to which patches may refer
-    mended = ledger.mended(whole, extension.ledger, extension.ledger_place)
+    mended = ledger.mended(
+        extension.schema, extension.ledger, extension.ledger_place, core.schema["$defs"]
+    )
     facts, notes = dict(extension.facts), [*mended.notes]
     for member, needs in _NEEDS.items():
         stated: Any = facts.get(member, {})

@@ -18,11 +18,12 @@ from mcp_protogen.ir import RevisionIR
 class ExtendedRevision:
     """A revision with an extension: its inputs, what follows, and what the extension added.
 
-    `types` are the definitions of the extension. `methods` are its own methods, and `claimed` those
-    of the revision that have one more result.
+    `core` is the revision without it. `types` are the definitions of the extension. `methods` are
+    its own methods, and `claimed` those of the revision that have one more result.
     """
 
     name: str
+    core: RevisionIR
     source: RevisionSource
     derived: Derived
     types: frozenset[str]
@@ -35,6 +36,7 @@ def extended(extension: ExtensionSource, core: RevisionSource) -> ExtendedRevisi
     made = derive_extension(extension, core, derive_revision(core).ir)
     return ExtendedRevision(
         name=extension.name,
+        core=made.ir.core,
         source=made.merged,
         derived=replace(made.derived, ir=_whole(made, extension)),
         types=made.own,

@@ -50,6 +50,11 @@ class ExtensionSource:
         """The revisions that it extends."""
         return tuple(self.facts["revisions"])
 
+    @property
+    def newest(self) -> str:
+        """The newest revision that it extends."""
+        return max(self.revisions)
+
     def methods(self, revision: str) -> Mapping[str, Json]:
         """Return the facts of the methods in a revision, by method."""
         facts: Mapping[str, Json] = self.facts.get("methods", {})

@@ -51,8 +51,11 @@ class Mended:
     notes: tuple[Problem, ...] = ()
 
 
-def mended(schema: Json, ledger: Sequence[Json], place: str) -> Mended:
-    """Try the entries in order, each on the result of those before it."""
+def mended(schema: Json, ledger: Sequence[Json], place: str, beside: Json | None = None) -> Mended:
+    """Try the entries in order, each on the result of those before it.
+
+    Entries may also refer to the definitions `beside` it, as those of extensions to the core's.
+    """
     applied: list[Json] = []
     fits: list[PatchFit] = []
     notes: list[Problem] = []
@@ -61,7 +64,8 @@ def mended(schema: Json, ledger: Sequence[Json], place: str) -> Mended:
         fit = Fit.FITS
         try:
             patched = patches.apply(schema, [entry], place)
-            raise_errors(tuple(_dangling(entry, patched, where)))
+            known = {**(beside or {}), **patched.get("$defs", {})}
+            raise_errors(tuple(_dangling(entry, {**patched, "$defs": known}, where)))
             schema = patched
             applied.append(entry)
         except ProblemError as error:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from mcp_protogen.base.names import EXTENSION_HINT, is_extension
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.inputs.pinned_extensions import PinnedExtension
+from mcp_protogen.inputs.pinned_extensions import PinnedExtension, pinned_extensions
 from mcp_protogen.parts import ALL, NONE
 
 
@@ -42,6 +42,17 @@ def chosen(
         named = {**dict.fromkeys(fitting), **named}
     raise_errors(tuple(_refused(named, pinned, revisions)))
     return named
+
+
+def extended_revision(name: str, revision: str | None = None) -> str:
+    """Return the newest revision that a pinned extension extends, or the one that is named.
+
+    Raise `ProblemError` for names that mean no such extension.
+    """
+    pinned = {one.name: one for one in pinned_extensions()}
+    known = pinned[name].revisions if name in pinned else ()
+    raise_errors(tuple(_refused([name], pinned, [revision] if revision else known)))
+    return revision or max(known)
 
 
 def _refused(

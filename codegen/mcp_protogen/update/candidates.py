@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.inputs.pins import Pin, Pins, Publication
+from mcp_protogen.inputs.pins import REVISION, Pin, Pinnable, Pins, Publication
 from mcp_protogen.update.adoption import unsafe
 from mcp_protogen.upstream.source import Listing, Published, SchemaSource, path_of
 
@@ -39,7 +39,7 @@ class CandidateState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A published file that was found, and its state.
+    """A published file that was found, and its state; `revision` may name an extension.
 
     `known` is the publication with these bytes, if it is known, and `twin` another revision that is
     pinned to them, if any. `pin` is that of the revision; None for a new one.
@@ -54,6 +54,7 @@ class Candidate:
     pin: Pin | None = None
     known: Publication | None = None
     twin: str = ""
+    kind: Pinnable = REVISION
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,14 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The revisions to look at, or all if none is named; never the `ignored` ones."""
+    """The revisions to look at, or all if none is named; never the `ignored` ones.
+
+    Of another `kind` they are extensions, all of which are named.
+    """
 
     revisions: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    kind: Pinnable = REVISION
 
     def has(self, revision: str) -> bool:
         """Return whether this revision is to be looked at."""
@@ -82,7 +87,9 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
     Raise `ProblemError`: `unreadable-source`, `unsafe-name`, `unknown-revision`, `not-published`
     for a named revision that is pinned but missing, `not-a-source` if there is nothing at all.
     """
-    raise_errors(problem for revision in wanted.revisions for problem in unsafe(revision))
+    raise_errors(
+        problem for revision in wanted.revisions for problem in unsafe(revision, wanted.kind)
+    )
     listing = source.listing()
     paths = _paths(pins, listing, wanted)
     # The first unreadable file ends the search, because the server is probably down.
@@ -92,7 +99,10 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
     raise_errors(_unknown(source, pins, listing, wanted, absent))
     if not read:
         raise _nothing(source, paths)
-    candidates = (_candidate(name, paths[name], one, pins, source) for name, one in read.items())
+    candidates = (
+        replace(_candidate(name, paths[name], one, pins, source), kind=wanted.kind)
+        for name, one in read.items()
+    )
     notices = (*listing.notices, *_missing(source, pins, absent), *_unseen(source, listing, wanted))
     return Candidates(tuple(candidates), notices)
 

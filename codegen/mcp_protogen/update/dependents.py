@@ -1,14 +1,15 @@
 """The generated packages that depend on a pin, by their locks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.inputs.pins import Pins
+from mcp_protogen.inputs.pins import EXTENSION, Pins
 from mcp_protogen.output.lock import LOCK_NAME, Lock, folders_with_locks, read_lock
-from mcp_protogen.package import RevisionInputs
+from mcp_protogen.package import ExtensionInputs, RevisionInputs
+from mcp_protogen.update.candidates import Candidate
 from mcp_protogen.update.findings import Finding
 
 _PINNED = "pinned"
@@ -94,15 +95,20 @@ def _packages(found: _Read, notices: Iterable[Problem] = ()) -> Packages:
 
 def dependents(finding: Finding, packages: Packages, pins: Pins) -> tuple[Dependent, ...]:
     """Return the packages that have the revision of a finding, with their inputs."""
-    revision = finding.candidate.revision
+    name = finding.candidate.revision
     return tuple(
-        Dependent(folder, revision, _basis(finding, inputs, pins), inputs.source)
+        Dependent(folder, name, _basis(finding, inputs, pins), inputs.source)
         for folder, lock in packages.locks
-        if (inputs := lock.inputs.revisions.get(revision)) is not None
+        if (inputs := _inputs(lock, finding.candidate).get(name)) is not None
     )
 
 
-def _basis(finding: Finding, inputs: RevisionInputs, pins: Pins) -> Basis:
+def _inputs(lock: Lock, candidate: Candidate) -> Mapping[str, RevisionInputs | ExtensionInputs]:
+    is_extension = candidate.kind is EXTENSION
+    return lock.inputs.extensions if is_extension else lock.inputs.revisions
+
+
+def _basis(finding: Finding, inputs: RevisionInputs | ExtensionInputs, pins: Pins) -> Basis:
     pin = pins.get(finding.candidate.revision)
     if inputs.published == finding.candidate.sha256:
         return Basis.FOUND

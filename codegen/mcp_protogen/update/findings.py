@@ -7,9 +7,9 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.config import GivenFile
 from mcp_protogen.findings.change import Comparison
-from mcp_protogen.inputs import metacheck, patches
+from mcp_protogen.inputs import metacheck
 from mcp_protogen.inputs.ledger import PatchFit, mended
-from mcp_protogen.inputs.pins import nearest_revision, read_snapshot
+from mcp_protogen.inputs.pins import EXTENSION, nearest_revision, read_snapshot
 from mcp_protogen.inputs.snapshot import differences, snapshot_of
 from mcp_protogen.update.candidates import Candidate
 from mcp_protogen.update.undecided import OpenDecisions, SchemaFolder, undecided
@@ -47,17 +47,17 @@ def examine(candidate: Candidate, schemas: SchemaFolder) -> Finding:
     structure = snapshot_of(parse_json(candidate.published.content, place), place)
     metacheck.check(structure, place)
     basis = _basis(candidate, schemas)
-    snapshot = read_snapshot(basis, schemas.folder)
+    snapshot = read_snapshot(basis, schemas.folder, kind=schemas.kind)
     pointers = tuple(differences(parse_json(snapshot, basis), structure))
     open_questions = undecided(candidate.revision, structure, schemas)
     comparison, wrong = _compared(candidate, basis, snapshot if pointers else b"")
-    ledger = patches.ledger_of(schemas.facts_folder, basis)
+    ledger, ledger_place = schemas.ledger(basis)
     return Finding(
         candidate,
         basis,
         pointers,
         comparison,
-        mended(structure, ledger, f"schema/{basis}/patches.json").fits,
+        mended(structure, ledger, ledger_place, schemas.beside(basis)).fits,
         replace(open_questions, wrong=_once(open_questions.wrong, wrong)),
     )
 
@@ -89,14 +89,16 @@ def _compared(
     if not snapshot:
         return Comparison(before, after, ()), ()
     from mcp_protogen.compare.engine import compare_revisions
+    from mcp_protogen.compare.extensions import compared_extension
     from mcp_protogen.compare.revisions import compared_file
 
+    compared = compared_extension if candidate.kind is EXTENSION else compared_file
     pinned = GivenFile(f"schema/{basis}/schema.json", snapshot)
     published = GivenFile(place_of(candidate), candidate.published.content)
     try:
         comparison = compare_revisions(
-            compared_file(basis, pinned, title=before, as_published=True),
-            compared_file(candidate.revision, published, title=after, as_published=True),
+            compared(basis, pinned, title=before, as_published=True),
+            compared(candidate.revision, published, title=after, as_published=True),
         )
     except ProblemError as error:
         return None, error.problems

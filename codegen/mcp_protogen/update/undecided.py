@@ -12,11 +12,20 @@ from typing import Any
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.compare.extensions import fitting
 from mcp_protogen.config import GenerationOptions
+from mcp_protogen.derive.extended import extended
 from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import sources
+from mcp_protogen.inputs import extensions, patches, sources
 from mcp_protogen.inputs.ledger import mended
-from mcp_protogen.inputs.pins import Pins, read_snapshot
+from mcp_protogen.inputs.pins import (
+    EXTENSION,
+    REVISION,
+    Pinnable,
+    Pins,
+    extensions_folder,
+    read_snapshot,
+)
 from mcp_protogen.inputs.rules import between
 from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.ir import RevisionIR
@@ -31,12 +40,28 @@ class SchemaFolder:
 
     pins: Pins
     folder: Path
+    kind: Pinnable = REVISION
 
     @property
     def facts_folder(self) -> Path:
         """The folder of the facts: ours, if this folder has only pins and snapshots."""
-        has_facts = (self.folder / "descriptions.json").is_file()
-        return self.folder if has_facts else schema_folder()
+        whole = self.folder.parent if self.kind is EXTENSION else self.folder
+        return whole if (whole / "descriptions.json").is_file() else schema_folder()
+
+    def ledger(self, name: str) -> tuple[tuple[Json, ...], str]:
+        """Return the ledger of a revision or extension, and the place of its file."""
+        if self.kind is EXTENSION:
+            folder = extensions_folder(self.facts_folder)
+            return patches.ledger_of(folder, name), f"schema/extensions/{name}/patches.json"
+        return patches.ledger_of(self.facts_folder, name), f"schema/{name}/patches.json"
+
+    def beside(self, name: str) -> Json:
+        """Return the definitions that an extension may use; none for a revision."""
+        if self.kind is not EXTENSION:
+            return {}
+        revision = extensions.load(name, self.facts_folder).newest
+        found: Json = sources.pinned(revision, self.facts_folder).schema["$defs"]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +74,8 @@ class OpenDecisions:
 
 def undecided(revision: str, structure: Json, schemas: SchemaFolder) -> OpenDecisions:
     """Return what is open about a published file of a revision, whose snapshot is `structure`."""
+    if schemas.kind is EXTENSION:
+        return _of_extension(revision, structure, schemas)
     try:
         source = _source(revision, structure, schemas)
         derived = derive_revision(source)
@@ -56,6 +83,19 @@ def undecided(revision: str, structure: Json, schemas: SchemaFolder) -> OpenDeci
         return OpenDecisions(wrong=error.problems)
     found = (*sources.inherited_notice(source), *derived.warnings)
     return OpenDecisions((*found, *_rules(derived.ir, schemas)))
+
+
+def _of_extension(name: str, structure: Json, schemas: SchemaFolder) -> OpenDecisions:
+    try:
+        pinned = extensions.load(name, schemas.facts_folder)
+        found = replace(pinned, schema=structure)
+        core = sources.pinned(found.newest, schemas.facts_folder)
+        fits, notes = fitting(found, core)
+        made = extended(replace(found, ledger=fits.ledger), core)
+    except ProblemError as error:
+        return OpenDecisions(wrong=error.problems)
+    mine = (one for one in made.derived.warnings if one.place in (found.place, found.facts_place))
+    return OpenDecisions((*(one for one in notes if one.code == "derived-facts"), *mine))
 
 
 def _source(revision: str, structure: Json, schemas: SchemaFolder) -> RevisionSource:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.inputs.pins import Pin, Pins, load_pins
+from mcp_protogen.inputs.pins import EXTENSION, Pin, Pins, extensions_folder, load_pins, pin_of
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.candidates import Candidate, Candidates, CandidateState, Wanted, look
 from mcp_protogen.update.dependents import (
@@ -67,7 +67,13 @@ def update(options: UpdateOptions) -> UpdateResult:
         message = "the cache has to be a folder"
         raise ProblemError(Problem("bad-cache", message, str(options.cache)))
     folder = options.folder or schema_folder()
-    pins = load_pins(folder)
+    kind = options.wanted.kind
+    if kind is EXTENSION:
+        folder = extensions_folder(folder)
+    pins = load_pins(folder, kind)
+    if kind is EXTENSION:
+        # Each extension has a repository of its own.
+        pins = {name: pin_of(name, pins, kind) for name in options.wanted.revisions}
     named = packages_in(options.packages)
     source = open_source(_wherever(options, pins, folder), options.ref, options.cache)
     found = _look(source, pins, options)
@@ -77,7 +83,7 @@ def update(options: UpdateOptions) -> UpdateResult:
         concerned = [chosen(found.candidates, options.accept)]
     # A large tree takes long to search, and without news its packages do not matter.
     packages = named if options.packages or not concerned else packages_below(Path())
-    news = _news(concerned, SchemaFolder(pins, folder), packages)
+    news = _news(concerned, SchemaFolder(pins, folder, kind), packages)
     pin = None if options.accept is None else accept(concerned[0], options.note, folder)
     notices = (*found.notices, *packages.notices)
     return UpdateResult(options, source, found.candidates, news, notices, pin)
@@ -159,7 +165,7 @@ def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
 
 
 def accept(candidate: Candidate, note: str, folder: Path | None) -> Pin:
-    """Pin the revision to the bytes of a candidate, and return the new pin."""
+    """Pin the revision or extension to the bytes of a candidate, and return the new pin."""
     origin = Origin(
         spec_path=candidate.path,
         spec_commit=candidate.published.commit,
@@ -168,7 +174,7 @@ def accept(candidate: Candidate, note: str, folder: Path | None) -> Pin:
         repository=candidate.source.repository,
     )
     content = candidate.published.content
-    return add(candidate.revision, content, origin, place_of(candidate), folder)
+    return add(candidate.revision, content, origin, place_of(candidate), folder, candidate.kind)
 
 
 def _offered(candidates: Sequence[Candidate]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.findings.pages.as_json import as_json as comparison_json
 from mcp_protogen.findings.report import Status
-from mcp_protogen.inputs.pins import Publication
+from mcp_protogen.inputs.pins import EXTENSION, Publication
 from mcp_protogen.update.candidates import Candidate
 from mcp_protogen.update.updating import News, UpdateResult
 
@@ -52,6 +52,7 @@ def _document(**members: Any) -> str:
 def _revision(candidate: Candidate, news: News | None) -> dict[str, Any]:
     return {
         "revision": candidate.revision,
+        **({"kind": "extension"} if candidate.kind is EXTENSION else {}),
         "state": candidate.state,
         "path": candidate.path,
         "sha256": candidate.sha256,

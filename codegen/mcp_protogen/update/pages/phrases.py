@@ -31,7 +31,7 @@ def summary(outcome: UpdateResult) -> str:
     if outcome.accepted is not None:
         candidate = outcome.news[0].finding.candidate
         return f"{candidate.revision} is pinned to {candidate.sha256[:SHORT]}"
-    looked = counted(len(outcome.candidates), "revision")
+    looked = counted(len(outcome.candidates), outcome.options.wanted.kind.noun)
     if not outcome.news:
         return f"nothing has moved: {looked} at {where(outcome)}"
     names = ", ".join(news.finding.candidate.revision for news in outcome.news)
@@ -125,7 +125,8 @@ def command(outcome: UpdateResult, finding: Finding) -> str:
         "--accept": finding.candidate.sha256[:SHORT],
     }
     arguments = [f"{option} {quote(str(value))}" for option, value in said.items() if value]
-    return " ".join(["mcp-gen update", finding.candidate.revision, *arguments])
+    name = f"{finding.candidate.kind.option}{finding.candidate.revision}"
+    return " ".join(["mcp-gen update", name, *arguments])
 
 
 def problem(one: Problem) -> str:
