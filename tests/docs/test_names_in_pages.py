@@ -27,7 +27,7 @@ PAGES: Final = tuple(
             "state.md",
             "testing.md",
         ),
-        *("toolkit.md", "translation.md", "transports.md"),
+        *("tasks.md", "toolkit.md", "translation.md", "transports.md"),
     )
     if (DOCS / name).exists()
 )
@@ -49,7 +49,8 @@ SPACES: Final = [
     *(NAME, *REVISIONS, *(f"{one}.models" for one in REVISIONS)),
     # Methods are also named without what they belong to.
     *(f"{one}:{cls}" for one in REVISIONS for cls in ("App", "Client", "Session")),
-    *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "Transport")),
+    *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "TaskHandle", "Transport")),
+    f"{NAME}.v2026_07_28.ext.tasks",
     *("asyncio", "enum", "pathlib", "pydantic", "typing"),
     *("starlette.applications", "starlette.routing"),
 ]

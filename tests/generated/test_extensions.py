@@ -99,6 +99,25 @@ def test_models_accept_what_the_published_schema_accepts(extended: Extended) -> 
                     assert accepts(value)
 
 
+def test_integers_have_no_limits_that_are_those_of_what_wrote_the_schema(
+    extended: Extended,
+) -> None:
+    file = reference("published/extensions/tasks.schema.json", "models of tasks fit their schema")
+    schema = json.loads(file.read_bytes())
+    large = {
+        "taskId": "7",
+        "status": "working",
+        "resultType": "task",
+        "createdAt": "a",
+        "lastUpdatedAt": "b",
+        "ttlMs": 2**53,
+    }
+    own = {**schema, "$ref": "#/$defs/CreateTaskResult"}
+    assert not validators.Draft202012Validator(own).is_valid(large)
+    assert validators.Draft202012Validator(own).is_valid({**large, "ttlMs": 2**53 - 1})
+    assert extended.ext.models.CreateTaskResult.from_wire(large).ttl_ms == 2**53
+
+
 def test_an_intersection_is_a_subclass_of_what_it_does_not_restrict(extended: Extended) -> None:
     own, core = extended.ext.models, extended.mcp.models
     assert issubclass(own.CreateTaskResult, own.Task)

@@ -104,7 +104,10 @@ class TaskHandle:
             await cancelled(self._wire.ask(CANCEL, taskId=self.id), self._look)
 
     async def __aiter__(self) -> AsyncIterator[TaskState]:
-        """Yield where the task stands, whenever that is another status or message, to its end."""
+        """Yield where the task stands, whenever that is another status or message, to its end.
+
+        What the task asks is answered by whoever waits for `result`, and not here.
+        """
         seen: TaskState | None = None
         while True:
             state = await self.status() if seen is None else state_of(await self._next())
