@@ -57,6 +57,11 @@ OF_REVISIONS: Final = frozenset(
 )
 """Those that are in the revisions."""
 
+CLIENTS_OF_EXTENSIONS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "io.modelcontextprotocol/tasks": ("tasks", "client.tasks.calls", "TaskCalls")
+}
+"""What the client of an extension is, too, by identifier: the part, module and class of that."""
+
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
 """Names of the package's `__init__`, by the module of the runtime that they come from."""
 

@@ -47,10 +47,10 @@ ROOTS: Final = {
 }
 SPACES: Final = [
     *(NAME, *REVISIONS, *(f"{one}.models" for one in REVISIONS)),
+    *(f"{REVISIONS[-1]}.ext.tasks", f"{REVISIONS[-1]}.ext.tasks.models"),
     # Methods are also named without what they belong to.
     *(f"{one}:{cls}" for one in REVISIONS for cls in ("App", "Client", "Session")),
     *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "TaskHandle", "Transport")),
-    f"{NAME}.v2026_07_28.ext.tasks",
     *("asyncio", "enum", "pathlib", "pydantic", "typing"),
     *("starlette.applications", "starlette.routing"),
 ]

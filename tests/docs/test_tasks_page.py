@@ -8,7 +8,6 @@ import pytest
 from mcp_revisions import (
     Options,
     RequestedTask,
-    TaskCalls,
     TaskHandle,
     TaskOptions,
     client_of,
@@ -40,7 +39,7 @@ async def test_books_are_counted_by_a_call_and_by_a_handle(
 
 
 async def test_a_decision_comes_before_the_task(shown: dict[str, Any]) -> None:
-    class Deciding(TasksClient, TaskCalls, mcp.Client):
+    class Deciding(TasksClient, mcp.Client):
         """A client that says yes or no."""
 
         sure = True

@@ -41,11 +41,20 @@ PROGRAMS = {
     "routes_page.py": user_programs.shown_in("http.md", 3),
     "workers_page.py": user_programs.shown_in("http.md", 5),
     "mounting.py": user_programs.MOUNTING,
+    "extended.py": user_programs.EXTENSIONS,
     "metadata_page.py": user_programs.shown_in("authorization-servers.md", 1),
     "travel.py": user_programs.shown_in("mounting.md"),
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 } | user_programs.of_pages(
-    *("calling.md", "from-fastmcp.md", "from-mcp-sdk.md", "models.md", "negotiation.md"),
+    *(
+        "calling.md",
+        "extensions.md",
+        "tasks.md",
+        "from-fastmcp.md",
+        "from-mcp-sdk.md",
+        "models.md",
+        "negotiation.md",
+    ),
     *("sessions.md", "state.md", "toolkit.md", "translation.md"),
 )
 EXPECTED = {

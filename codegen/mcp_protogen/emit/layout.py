@@ -14,7 +14,13 @@ from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.ir import ROLES, ExtensionIR, RevisionIR, TypeIR
 from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile
-from mcp_protogen.parts import INSTANCES, OF_REVISIONS, Selection, missing_names
+from mcp_protogen.parts import (
+    CLIENTS_OF_EXTENSIONS,
+    INSTANCES,
+    OF_REVISIONS,
+    Selection,
+    missing_names,
+)
 from mcp_protogen.plans.tables import PairTables
 
 # Module of a revision's folder → template; the models are not among them.
@@ -160,6 +166,7 @@ def extension_modules(
         **views.extension_context(extension, core),
         "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
+        **_client_base(extension, selection),
     }
     there = {"__init__", "capabilities", "methods", *context["roles"]}
     trees: dict[str, ast.Module] = {}
@@ -171,6 +178,19 @@ def extension_modules(
             yield _module(path, template, source, trees[module], renderer)
     types = {type_.name for type_ in (*extension.ir.types, *extension.core.types)}
     raise_errors(verify.members(trees, types, folder))
+
+
+def _client_base(extension: ExtensionIR, selection: Selection) -> Mapping[str, Any]:
+    """Return what the client of an extension extends, and the part that it lacks for more."""
+    part, module, name = CLIENTS_OF_EXTENSIONS.get(extension.identifier, ("", "", ""))
+    if part in selection.parts:
+        return {"client_base": name, "client_base_module": module, "client_lacks": ""}
+    lacks = part and f"It does not wait for tasks: a package with `--with {part}` has `{name}`."
+    return {
+        "client_base": "ClientBase",
+        "client_base_module": "client.base",
+        "client_lacks": lacks,
+    }
 
 
 def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -> Module:

@@ -959,6 +959,72 @@ app.disable(session=app)  # wrong
 app.tool(enabled="no")  # wrong
 """
 
+EXTENSIONS = """
+from typing import assert_type
+
+from mcp_revisions import TaskHandle, Toolkit, tool
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer, TasksSession
+from mcp_revisions.v2026_07_28.ext.tasks import models as m
+
+
+class Worker(TasksServer, Toolkit, mcp.Server):
+    @tool(task=True)
+    async def grow(self, session: TasksSession, n: int) -> str:
+        return "x" * n
+
+
+class ByHand(TasksServer, mcp.Server):
+    async def on_get_task(
+        self, session: TasksSession, params: m.GetTaskRequestParams
+    ) -> m.GetTaskResultFailed:
+        error = m.Error(code=1, message="")
+        return m.GetTaskResultFailed(
+            task_id=params.task_id, created_at="", last_updated_at="", ttl_ms=None, error=error
+        )
+
+    async def on_call_tool(
+        self, session: mcp.Session, params: mcp.models.CallToolRequestParams
+    ) -> mcp.models.CallToolResult:
+        return mcp.models.CallToolResult(content=[])
+
+
+class Functions(TasksServer, mcp.App):
+    pass
+
+
+app = Functions("functions")
+
+
+@app.tool(task="deferred")
+async def later(n: int) -> str:
+    return str(n)
+
+
+class Patient(TasksClient, mcp.Client):
+    heard: list[m.TaskStatusNotificationParams] = []
+
+    async def on_task_status(self, params: m.TaskStatusNotificationParams) -> None:
+        self.heard.append(params)
+
+    async def on_subscriptions_acknowledged(
+        self, params: mcp.models.SubscriptionsAcknowledgedNotificationParams
+    ) -> None:
+        if isinstance(params.notifications, m.TaskSubscriptionAcknowledgedNotifications):
+            assert_type(params.notifications.task_ids, list[str] | None)
+
+
+async def use(client: Patient) -> None:
+    assert_type(await client.start_task("grow", {"n": 3}), TaskHandle)
+    assert_type((await client.call_tool("grow", {"n": 3})).text, str)
+    assert_type(await client.cancel_task("7"), m.CancelTaskResult)
+    await client.cancel_task(7)  # wrong
+    await client.subscriptions_listen(m.TaskSubscriptionNotifications(task_ids=["7"]))
+    state = await client.get_task("7")
+    assert isinstance(state, m.CompletedTask | m.FailedTask)
+    await client.start_task(3)  # wrong
+"""
+
 
 def wrong_lines(program: str) -> set[int]:
     """The numbers of the lines marked as wrong, from 1."""

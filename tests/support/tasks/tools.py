@@ -48,7 +48,7 @@ class FromHandshake(TaskCalls, handshake.Client):
         return handshake.models.ElicitResult(action="accept", content={"value": True})
 
 
-class FromStateless(TasksClient, TaskCalls, stateless.Client):
+class FromStateless(TasksClient, stateless.Client):
     """A client of 2026-07-28, which says yes."""
 
     async def on_elicit(

@@ -73,11 +73,7 @@ class ExtendedTable(MethodTable):
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         added = self._added(spec.method)
-        return (
-            validator_of(with_members(spec.params, added))
-            if added
-            else super()._params_reader(spec)
-        )
+        return validator_of(with_members(spec.params, added) if added else spec.params)
 
     def _params_text(
         self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
