@@ -265,6 +265,7 @@ CONTENTS: Final = (
             "sharing": ("engine", "memory_tasks", "task_files"),
         },
         (
+            ("rpc.tasks.at_peer", ("TaskCancelled", "TaskState")),
             ("rpc.tasks.options", ("TaskOptions",)),
             ("sharing.memory_tasks", ("MemoryTaskStore",)),
             ("sharing.task_files", ("FileTaskStore",)),
@@ -282,7 +283,6 @@ CONTENTS: Final = (
             ("client.tasks.calls", ("TaskCalls",)),
             ("client.tasks.handle", ("TaskHandle",)),
             ("client.tasks.receiver", ("TaskReceiver",)),
-            ("client.tasks.state", ("TaskCancelled", "TaskState")),
         ),
     ),
     Contents(

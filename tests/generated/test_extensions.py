@@ -99,6 +99,41 @@ def test_models_accept_what_the_published_schema_accepts(extended: Extended) -> 
                     assert accepts(value)
 
 
+def test_an_intersection_is_a_subclass_of_what_it_does_not_restrict(extended: Extended) -> None:
+    own, core = extended.ext.models, extended.mcp.models
+    assert issubclass(own.CreateTaskResult, own.Task)
+    assert own.CreateTaskResult.__annotations__.keys() == {"result_type", "meta"}
+    assert issubclass(own.GetTaskResultFailed, own.FailedTask)
+    assert issubclass(own.TaskStatusNotificationParamsFailed, own.FailedTask)
+    assert issubclass(own.UpdateTaskRequestParams, core.RequestParams)
+    # Its `resultType` is not any.
+    assert not issubclass(own.CancelTaskResult, core.Result)
+
+
+def test_members_that_an_extension_adds_are_read_checked_and_written(extended: Extended) -> None:
+    _, mcp, ext = extended
+    server: Any = type("Server", (ext.TasksServer, mcp.Server), {})
+    core, table = mcp.Server.TABLE, server.TABLE
+    listen = core.requests["subscriptions/listen"]
+    assert table.requests["subscriptions/listen"] is listen
+    wanted = ext.models.TaskSubscriptionNotifications(task_ids=["7"], tools_list_changed=True)
+    params = mcp.models.SubscriptionsListenRequestParams(notifications=wanted)
+    written = table.serialise_request(listen, 1, params)
+    notifications = {"taskIds": ["7"], "toolsListChanged": True}
+    assert json.loads(written)["params"]["notifications"] == notifications
+    read = table.parse_request(written, sender="client").params
+    assert type(read.notifications) is ext.models.TaskSubscriptionNotifications
+    assert isinstance(read, mcp.models.SubscriptionsListenRequestParams)
+    assert read.notifications.task_ids == ["7"]
+    assert table.serialise_request(listen, 1, read) == written
+    wrong = written.replace(b'["7"]', b"[7]")
+    with pytest.raises(extended.package.InvalidParams) as refused:
+        table.parse_request(wrong, sender="client")
+    assert refused.value.data["problems"][0]["pointer"] == "/params/notifications/taskIds/0"
+    # Without the extension nobody knows the member.
+    assert core.parse_request(wrong, sender="client").params.notifications.taskIds == [7]
+
+
 def test_a_class_has_its_extension_in_either_order_of_bases(extended: Extended) -> None:
     _, mcp, ext = extended
 

@@ -21,8 +21,9 @@ from support.http.serving import Site, calling, serving
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import notification, request
-from support.sharing.task_workers import ENGINES, Work, engine_of, of, task_workers
+from support.sharing.task_workers import ENGINES, Work, engine_of, task_workers
 from support.tables import case
+from support.tasks.principals import of
 from support.tasks.tools import CLIENTS
 
 

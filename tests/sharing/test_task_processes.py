@@ -11,9 +11,9 @@ from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import request
 from support.sharing.task_processes import LEASE, task_processes
-from support.sharing.task_workers import of
 from support.tables import case
 from support.tasks.asking import DECLARED
+from support.tasks.principals import of
 
 pytestmark = pytest.mark.long
 

@@ -11,9 +11,10 @@ from support.http.serving import Events, Site, serving
 from support.json_types import JsonObject
 from support.revisions import OLD
 from support.sessions.talking import request
-from support.sharing.task_workers import PEOPLE, WHO, Work, of
+from support.sharing.task_workers import Work
 from support.tables import case
 from support.tasks.asking import DECLARED
+from support.tasks.principals import PEOPLE, WHO, of
 
 Ask = Callable[..., Awaitable[JsonObject]]
 """Sends a request: `await ask("tasks/get", taskId=…)`."""

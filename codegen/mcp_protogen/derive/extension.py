@@ -5,14 +5,15 @@ that one pipeline reads both; what the core has without it is not the extension'
 """
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
-from mcp_protogen.derive import skeleton
+from mcp_protogen.derive import extension_checks, skeleton
+from mcp_protogen.derive.inheritance import inheriting
 from mcp_protogen.derive.revision import derive_revision
 from mcp_protogen.inputs import patches
 from mcp_protogen.inputs.descriptions import Descriptions
@@ -23,6 +24,7 @@ from mcp_protogen.ir import (
     CapabilityIR,
     ClaimIR,
     ExtensionIR,
+    MembersIR,
     MethodIR,
     RequirementIR,
     RevisionIR,
@@ -36,7 +38,7 @@ Json = dict[str, Any]
 # Facts of an extension that say the same things as those of a revision.
 _MERGED = ("enums", "errors", "open_strings", "unions")
 # Members of the facts of a method that only extensions have.
-_OF_EXTENSIONS = frozenset({"declared_by", "name"})
+_OF_EXTENSIONS = frozenset({"declared_by", "name", "revisions"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +58,28 @@ def derive_extension(
     """
     mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
     own = own_definitions(mended, core.schema, extension.place)
-    raise_errors(tuple(_unknown(extension, own, core.schema["$defs"], revision)))
+    raise_errors(tuple(extension_checks.unknown(extension, own, revision)))
+    own = _of_revision(extension, own, revision.id)
     derived = derive_revision(_merged(extension, core, own))
+    types = inheriting(derived.ir.types, own)
+    raise_errors(tuple(extension_checks.unfit(extension, types, revision)))
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
         identifier=extension.identifier,
-        ir=_beyond(revision, derived.ir, extension),
+        ir=_beyond(revision, replace(derived.ir, types=types), extension),
         core=revision,
         claims=tuple(
             ClaimIR(one["method"], one["result_type"], names.class_name(one["type"]))
-            for one in facts.get("claims", ())
+            for one in extension.of("claims", revision.id).values()
+        ),
+        members=tuple(
+            MembersIR(one["method"], names.class_name(one["from"]))
+            for one in extension.of("members", revision.id).values()
         ),
         names={
             method: fact["name"]
-            for method, fact in sorted(facts.get("methods", {}).items())
+            for method, fact in sorted(extension.methods(revision.id).items())
             if "name" in fact
         },
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
@@ -97,45 +106,30 @@ def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) ->
     )
 
 
+def _of_revision(extension: ExtensionSource, own: Json, revision: str) -> Json:
+    """Return the definitions that mean something in a revision, with what they add to the core."""
+    here = extension.methods(revision)
+    elsewhere = {
+        fact["message"]
+        for method, fact in extension.facts.get("methods", {}).items()
+        if method not in here
+    }
+    found = {name: schema for name, schema in own.items() if name not in elsewhere}
+    for member in extension.of("members", revision).values():
+        name = member["from"]
+        found[name] = {"allOf": [to(member["type"]), own[name]]}
+    return found
+
+
 def _binds(role: Role, extension: ExtensionSource) -> bool:
     return role in extension.facts["settings"]
-
-
-def _unknown(
-    extension: ExtensionSource, own: Json, core: Json, revision: RevisionIR
-) -> Iterator[Problem]:
-    """Yield a problem for each name in the facts that means nothing."""
-    methods = {method.method for method in revision.methods}
-    place = extension.facts_place
-    for method, fact in extension.facts.get("methods", {}).items():
-        here = jsonpointer.join("methods", method)
-        if method in methods:
-            hint = "an extension adds methods; what it adds to others are claims and members"
-            yield Problem("facts-disagree", f"{revision.id} has {method}", place, here, hint)
-        if fact["message"] not in own:
-            message = f"there is no type {fact['message']}"
-            yield Problem("unknown-type", message, place, f"{here}/message")
-    for index, claim in enumerate(extension.facts.get("claims", ())):
-        here = f"/claims/{index}"
-        if claim["method"] not in methods:
-            message = f"{revision.id} has no method {claim['method']}"
-            yield Problem("facts-disagree", message, place, f"{here}/method")
-        if claim["type"] not in own:
-            yield Problem(
-                "unknown-type", f"there is no type {claim['type']}", place, f"{here}/type"
-            )
-    for index, member in enumerate(extension.facts.get("members", ())):
-        for key, types in (("type", core), ("from", own)):
-            if member[key] not in types:
-                here = f"/members/{index}/{key}"
-                yield Problem("unknown-type", f"there is no type {member[key]}", place, here)
 
 
 def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> RevisionSource:
     """Return the inputs of the revision with the extension in it."""
     schema = patches.apply(core.schema, core.ledger, core.ledger_place)
     definitions: Json = {**schema["$defs"], **copy.deepcopy(own)}
-    methods: Mapping[str, Json] = extension.facts.get("methods", {})
+    methods = extension.methods(core.facts.revision)
     for fact in methods.values():
         for sender in fact["senders"]:
             _send(fact["message"], sender, fact["kind"], definitions)

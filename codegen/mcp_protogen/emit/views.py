@@ -294,14 +294,19 @@ def extension_context(
         "role_classes": found,
         "exported": sorted(exported),
         "methods_exported": sorted(
-            {"EXTENSION", "ERRORS", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS"}
+            {"EXTENSION", "ERRORS", "NOTIFICATIONS", "REQUESTS"}
             | {str(one.constant) for one in own.methods}
             | {str(error.name) for error in own.errors}
         ),
         "capabilities_exported": sorted(
             {"CAPABILITIES", "REQUIREMENTS", *(str(one.constant) for one in own.capabilities)}
         ),
-        "uses_models": bool(own.methods or extension.claims or any(e.data for e in own.errors)),
+        "uses_models": bool(
+            own.methods
+            or extension.claims
+            or extension.members
+            or any(error.data for error in own.errors)
+        ),
     }
 
 

@@ -5,11 +5,11 @@ says is in the facts: which roles an extension binds, who has to declare it for 
 results it adds to methods of the revision (2026-07-28, basic/versioning).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import parse_json
@@ -49,11 +49,27 @@ class ExtensionSource:
         """The revisions that it extends."""
         return tuple(self.facts["revisions"])
 
+    def methods(self, revision: str) -> Mapping[str, Json]:
+        """Return the facts of the methods in a revision, by method."""
+        facts: Mapping[str, Json] = self.facts.get("methods", {})
+        return {method: fact for method, fact in facts.items() if _holds(fact, revision)}
+
+    def of(self, kind: Literal["claims", "members"], revision: str) -> Mapping[str, Json]:
+        """Return the facts of a kind that hold in a revision, by their JSON pointers."""
+        facts: Sequence[Json] = self.facts.get(kind, ())
+        return {
+            f"/{kind}/{index}": fact for index, fact in enumerate(facts) if _holds(fact, revision)
+        }
+
     @cached_property
     def descriptions(self) -> Mapping[str, Mapping[str, str]]:
         """Texts by kind and key, in the form of `schema/descriptions.json`."""
         texts: Mapping[str, Mapping[str, str]] = self.facts.get("descriptions", {})
         return texts
+
+
+def _holds(fact: Json, revision: str) -> bool:
+    return revision in fact.get("revisions", (revision,))
 
 
 def load_all(options: GenerationOptions) -> tuple[ExtensionSource, ...]:
@@ -102,7 +118,7 @@ def _read(file: Path, place: str) -> Json:
 
 
 _ROLES = ("client", "server")
-_KINDS = ("request", "notification", "embedded")
+_KINDS = ("request", "notification")
 # The members of each object of the facts, with what they hold; those with a mark may be absent.
 _FACTS = {
     "identifier": "text", "revisions": "texts", "source": "text", "settings": "settings",
@@ -114,9 +130,15 @@ _METHOD = {
     "message": "text", "kind": "kind", "senders": "roles", "params": "text",
     "params_required": "flag", "results?": "texts", "phase": "text", "traits?": "texts",
     "declared_by": "roles", "name?": "text", "source": "text", "since?": "text",
+    "revisions?": "texts",
 }  # fmt: skip
-_CLAIM = {"method": "text", "result_type": "text", "type": "text", "source": "text"}
-_MEMBER = {"type": "text", "from": "text", "source": "text"}
+_CLAIM = {
+    "method": "text", "result_type": "text", "type": "text", "source": "text",
+    "revisions?": "texts",
+}  # fmt: skip
+_MEMBER = {
+    "type": "text", "method": "text", "from": "text", "source": "text", "revisions?": "texts",
+}  # fmt: skip
 
 
 def wrong_facts(facts: Json, place: str) -> Iterator[Problem]:

@@ -25,7 +25,8 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 
 from support.http.serving import app_of
 from support.ports import free_port
-from support.sharing.task_workers import WHO, named
+from support.sharing.task_workers import named
+from support.tasks.principals import WHO
 
 LEASE: Final = 0.5
 PLACE: Final = "task-processes"

@@ -11,14 +11,11 @@ import pytest
 from mcp_revisions import (
     REVISIONS,
     Accepted,
-    Authentication,
     MemoryEngine,
     PostgresEngine,
-    Principal,
     RedisEngine,
     TaskOptions,
     Toolkit,
-    static_tokens,
     tool,
 )
 from mcp_revisions import v2026_07_28 as mcp
@@ -27,6 +24,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.http import behind
 from support.http.forwarding import Forwarder
 from support.http.serving import app_of, booted
+from support.tasks.principals import WHO
 
 ENGINES: Final = ("memory", "redis", "postgres")
 
@@ -72,19 +70,6 @@ def named(session: mcp.Session) -> str:
     """Who somebody is, and what they may do."""
     principal = session.principal
     return "nobody" if principal is None else f"{principal.id} {sorted(principal.scopes)}"
-
-
-PEOPLE: Final = ("ann", "bob")
-WHO: Final = Authentication(
-    verify=static_tokens(
-        {name * 6: Principal(name, frozenset({"tasks", name})) for name in PEOPLE}
-    ),
-)
-
-
-def of(name: str) -> Any:
-    """The fields that say who somebody is."""
-    return {"Authorization": f"Bearer {name * 6}"}
 
 
 @asynccontextmanager

@@ -15,9 +15,11 @@ from ...core.recent_names import RecentNames
 from ...core.spec import Capability, RequestSpec
 from ...core.subscriptions import Filter
 from ...rpc.peer import all_items
+from ...rpc.tasks.at_peer import TaskCancelled
+from ...rpc.tasks.methods import CALL, CHANGED, CORE_CHANGED
 from ..base import Caller, ClientBase, ClientConnection, ClientRuntime
 from .handle import TaskHandle
-from .state import CALL, NOTIFIED, TaskCancelled, Timing, heard_within
+from .timing import Timing, heard_within
 from .wire import TaskWire
 
 _LIST: Final = "tools/list"
@@ -48,7 +50,7 @@ class TaskCaller:
         self._supports = RecentNames()
 
     def notified(self, method: str, params: Any) -> None:
-        if method in NOTIFIED and self._wire is not None:
+        if method in (CHANGED, CORE_CHANGED) and self._wire is not None:
             self._wire.notified(params.to_wire())
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:

@@ -16,13 +16,14 @@ from time import time
 from typing import Final, NamedTuple
 
 from ...core.base64url import base64url
-from ...core.errors import InvalidParams
+from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
 from ...core.throttle import Throttle
+from ...rules.task_forms import TaskForm
 from ...sharing.engine import EngineUnavailable, StoredTask, TaskStore
 from .holding import Holding, LeaseLost, Leases, Step
 from .lifecycle import TaskEnded, has_ended, held, lapsed
 from .options import TaskOptions
-from .task import Form, Task, from_record, to_record
+from .task import Task, from_record, to_record
 from .turns import Turns, is_turn
 from .watch import Watch
 
@@ -33,12 +34,19 @@ _ORPHANS_AT_ONCE: Final = 20
 _SHORTEST_WAIT: Final = 0.01
 
 
-class UnknownTask(Exception):
-    """There is no such task, it has lapsed, or it is somebody else's."""
+class UnknownTask(InvalidParams):
+    """There is no such task, it has lapsed, or it is somebody else's: nobody learns which."""
+
+    def __init__(self) -> None:
+        super().__init__("Unknown task", [("/params/taskId", "no such task, or it has expired")])
 
 
-class TooManyTasks(Exception):
+class TooManyTasks(McpError):
     """The principal has as many tasks as it may have."""
+
+    def __init__(self, most: int) -> None:
+        kept = f"{most} are kept at the same time, each for its ttl"
+        super().__init__(INTERNAL_ERROR, f"Too many tasks: {kept}")
 
 
 class TaskPage(NamedTuple):
@@ -107,11 +115,11 @@ class TaskBoard:
         )
         if not created:
             self._said.warning("%s has as many tasks as it may have", _who(task.principal_id))
-            raise TooManyTasks
+            raise TooManyTasks(self.options.max_tasks)
         _log.info("task %.10s of %s was created", _key(task.id), _who(task.principal_id))
         return from_record(record, 1)
 
-    async def get(self, id: str, form: Form, principal_id: str | None) -> Task:
+    async def get(self, id: str, form: TaskForm, principal_id: str | None) -> Task:
         """Return a task for who asks; raise `UnknownTask`."""
         task = await self.find(id)
         owner = task.principal_id

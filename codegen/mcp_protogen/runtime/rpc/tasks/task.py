@@ -7,12 +7,10 @@ the extension `io.modelcontextprotocol/tasks`. Times are seconds since the epoch
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from ...core.json import JSONObject, json_text, read_json
-
-Form: TypeAlias = Literal["core", "extension"]
-"""The form in which a task was asked for: only requests of that form find it."""
+from ...rules.task_forms import TaskForm
 
 LAPSED_FOR: Final = 60.0
 """The seconds for which a task of the extension is kept after it has lapsed."""
@@ -41,7 +39,8 @@ class Task:
     """
 
     id: str
-    form: Form
+    form: TaskForm
+    """How it was asked for: only requests of that form find it."""
     revision: str
     method: str
     params: JSONObject

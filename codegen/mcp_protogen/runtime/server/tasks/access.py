@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ...core.errors import InvalidParams
-from ...rpc.tasks.board import TaskBoard, UnknownTask
-from ...rpc.tasks.task import Form, Task
+from ...rpc.tasks.board import TaskBoard
+from ...rpc.tasks.task import Task
+from ...rules.task_forms import TaskForm
 from ..base import SessionBase
 from .runner import TaskRunner
 
@@ -17,13 +17,10 @@ def board_of(session: SessionBase) -> TaskBoard:
     return runner.board
 
 
-async def known_task(session: SessionBase, form: Form) -> Task:
-    """Return the task that a request names; raise `InvalidParams` if its sender has none such.
+async def known_task(session: SessionBase, form: TaskForm) -> Task:
+    """Return the task that a request names; raise `UnknownTask` if its sender has none such.
 
     A task of somebody else is as unknown as one that never was (both forms, "Security").
     """
     context = session.__mcp_runtime__
-    try:
-        return await board_of(session).get(context.raw["taskId"], form, context.principal_id)
-    except UnknownTask:
-        raise InvalidParams("Unknown task") from None
+    return await board_of(session).get(context.raw["taskId"], form, context.principal_id)

@@ -25,8 +25,9 @@ from ...rpc.tasks import core_form, lifecycle
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.holding import Step
 from ...rpc.tasks.lifecycle import TaskEnded, has_ended
-from ...rpc.tasks.task import Form, Task
+from ...rpc.tasks.task import Task
 from ...rules import capabilities
+from ...rules.task_forms import TaskForm
 from ..connection import BoundServer, ServerConnection, ServerState
 from ..context import RequestContext
 from ..rounds import QuestionKeys
@@ -118,7 +119,7 @@ class TaskContext(RequestContext):
         self._keys = QuestionKeys()
         self.id: str | None = None
         """The task; None while it is none."""
-        self.form: Form = "extension"
+        self.form: TaskForm = "extension"
         self.origin: RequestContext | None = None
         """The request as it came, while its client may still hear something."""
         self.become: Becoming | None = None

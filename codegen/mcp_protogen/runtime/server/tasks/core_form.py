@@ -17,11 +17,12 @@ from ...rpc.tasks import core_form
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.core_form import created as created
 from ...rpc.tasks.lifecycle import has_ended
+from ...rpc.tasks.methods import CORE_CHANGED, RESULT
 from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
 from ..base import SessionBase
 from ..context import RequestContext
-from .access import board_of
+from .access import board_of, known_task
 from .outstanding import until_ended
 
 _SESSION: Final = "mcp-session-id"
@@ -41,17 +42,13 @@ async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
 async def result(session: SessionBase, params: WireModel) -> Any:
     """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then.
 
-    Raise `InvalidParams` for an unknown task, and the error that its request came to.
+    Raise `UnknownTask`, and the error that its request came to.
     """
     context = session.__mcp_runtime__
-    board = board_of(session)
-    task = await core_form.found(board, context.raw, context.principal_id)
-    try:
-        ask_here = partial(ask, context, task.id)
-        task = await until_ended(board, task, _session_of(context), ask_here)
-    except UnknownTask:
-        raise core_form.unknown() from None
-    return _model(context, core_form.RESULT, core_form.outcome(task))
+    task = await known_task(session, "core")
+    ask_here = partial(ask, context, task.id)
+    task = await until_ended(board_of(session), task, _session_of(context), ask_here)
+    return _model(context, RESULT, core_form.outcome(task))
 
 
 def _session_of(context: RequestContext) -> str:
@@ -91,7 +88,7 @@ async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
 
     Nobody may rely on that ("Task Notifications").
     """
-    endpoint, spec = context.endpoint, context.spoken.notification(core_form.STATUS, "server")
+    endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
             before, task = task, await board.changed(task)
@@ -103,7 +100,7 @@ async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(
     {
         **{method: partial(_answer, method) for method in core_form.ANSWERS},
-        core_form.RESULT: result,
+        RESULT: result,
     }
 )
 """What answers the methods of this form, by wire name."""

@@ -10,13 +10,13 @@ from ...messages.method_table import Request
 from ...rpc.jobs import Job
 from ...rpc.tasks.board import TaskBoard
 from ...rpc.tasks.options import TaskOptions
+from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
 from ...sharing.engine import TaskStore
 from ...sharing.memory_tasks import MemoryTaskStore
 from ..connection import ServerState
 from ..strategies import in_tasks
 from .context import TaskConnection, TaskReply
-from .outcome import Outcome
 from .runner import TaskRunner
 from .working import outcome_of
 

@@ -5,20 +5,19 @@ task: there is neither progress nor a log of it.
 """
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any
 
 from ...core.models.base import validator_of
 from ...messages.envelope import SUBSCRIPTION_ID, members
 from ...messages.method_table import Request
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.lifecycle import has_ended
+from ...rpc.tasks.methods import CHANGED
 from ...rpc.tasks.task import Task
 from ..connection import ServerConnection
 from ..context import RequestContext
 from .extension_form import detailed
 from .hosting import begin
-
-METHOD: Final = "notifications/tasks"
 
 
 class FollowedTask:
@@ -40,7 +39,7 @@ class FollowedTask:
         """Send where the task stands, and again whenever that changes, to its end."""
         endpoint = self._connection.endpoint
         table = endpoint.connection.table
-        spec = table.notifications[METHOD]
+        spec = table.notifications[CHANGED]
         while True:
             # By its status, a task is of one class or another.
             params = validator_of(spec.params)(detailed(self._task))

@@ -18,9 +18,9 @@ from ...rpc.tasks import lifecycle
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.holding import Holding, LeaseLost
 from ...rpc.tasks.lifecycle import TaskEnded
+from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
-from .outcome import Outcome
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
 """The work of a task; cancelling ends it."""
