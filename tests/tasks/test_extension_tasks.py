@@ -358,4 +358,4 @@ async def test_too_many_tasks_are_refused_in_words() -> None:
     async with served(Worker(), tasks=TaskOptions(max_tasks=1)) as hand:
         await begun(hand, "endless")
         error = (await call(hand, "endless"))["error"]
-        assert error["message"] == "Too many tasks"
+        assert "Too many tasks: 1 are kept" in error["message"]

@@ -4,9 +4,10 @@ Time is that of a loop that skips it, for boards and stores.
 """
 
 import asyncio
+import time
 from asyncio import create_task, get_running_loop, sleep
 from base64 import urlsafe_b64decode
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import cast
@@ -172,6 +173,21 @@ def test_ten_thousand_tasks_wait_and_hold_at_once_and_none_is_lost() -> None:
         assert watched(board) == (0, 0)
 
     play(script)
+
+
+async def test_a_key_that_comes_up_as_a_call_ends_is_dealt_with() -> None:
+    came, loop = list[str](), get_running_loop()
+
+    async def work(keys: Sequence[str]) -> None:
+        came.extend(keys)
+
+    rounds = Rounds(work)
+    rounds.later("first", 0)
+    # Meanwhile the second one comes up, too, and is next after the call for the first.
+    loop.call_later(0, time.sleep, 0.01)
+    rounds.later("second", 0.005)
+    await coroutines.until(lambda: len(came) == 2)
+    assert came == ["first", "second"]
 
 
 def test_a_lease_is_renewed_without_a_change_that_anybody_sees() -> None:
@@ -429,6 +445,74 @@ def test_steps_of_several_workers_at_once_are_all_taken() -> None:
         found = await boards[0].find("task")
         assert len(found.answers) == 36 and not found.questions
         assert found.status is Status.WORKING
+
+    play(script)
+
+
+def test_of_all_workers_one_at_a_time_does_what_is_done_alone() -> None:
+    async def script() -> None:
+        store = Store()
+        boards = [board_of(store) for _ in range(3)]
+        task = await boards[0].create(a_task())
+        inside, most, times = 0, 0, 0
+
+        async def do(board: TaskBoard) -> None:
+            nonlocal inside, most, times
+            async with board.alone(task, "asking"):
+                inside += 1
+                most = max(most, inside)
+                await sleep(LEASE * 3)
+                inside -= 1
+                times += 1
+
+        async with boards[0].alone(task, "something else"):
+            await asyncio.gather(*(do(board) for board in boards * 2))
+        assert (most, times) == (1, 6)
+        assert await boards[0].find("task") == task
+        for board in boards:
+            assert watched(board) == (0, 0) and len(vars(board)["_leases"]) == 0
+        assert len(vars(store)["_kept"]) == 1
+
+    play(script)
+
+
+def test_whoever_is_not_heard_of_does_nothing_alone_any_more() -> None:
+    async def script() -> None:
+        store, gone = Store(), Store()
+        vars(gone).update(_kept=vars(store)["_kept"], _owned=vars(store)["_owned"])
+        board, other = board_of(store), board_of(gone)
+        task = await board.create(
+            a_task(),
+        )
+        lost, taken = asyncio.Event(), asyncio.Event()
+
+        async def do(board: TaskBoard, until: asyncio.Event) -> None:
+            async with board.alone(task, "asking"):
+                taken.set()
+                await until.wait()
+
+        first = create_task(do(other, lost))
+        await taken.wait()
+        taken.clear()
+        gone.away = True
+        second = create_task(do(board, asyncio.Event()))
+        await sleep(LEASE)
+        assert not taken.is_set()
+        async with board.holding("task", "worker"):
+            assert [task async for task in board.orphans()] == []
+            await sleep(1)
+            assert taken.is_set()
+            # It does not end what is not its own by now.
+            gone.away = False
+            lost.set()
+            await first
+            await sleep(LEASE)
+            third = create_task(do(other, lost))
+            taken.clear()
+            await sleep(LEASE)
+            assert not taken.is_set()
+            second.cancel()
+            await third
 
     play(script)
 

@@ -1,11 +1,14 @@
-"""Two principals who have tasks over HTTP."""
+"""Two principals who have tasks over HTTP, each with a scope of their own."""
 
 from typing import Any, Final
 
 from mcp_revisions import Authentication, Principal, static_tokens
 
+PEOPLE: Final = ("ann", "bob")
 WHO: Final = Authentication(
-    verify=static_tokens({name * 6: Principal(id=name) for name in ("ann", "bob")}),
+    verify=static_tokens(
+        {name * 6: Principal(name, frozenset({"tasks", name})) for name in PEOPLE}
+    ),
 )
 
 

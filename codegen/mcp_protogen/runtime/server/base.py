@@ -369,7 +369,9 @@ class SessionBase(Peer):
         """Return the result of `work`, done once for this request, however often its handler runs.
 
         A handler runs again from its beginning after each question to a client of the stateless
-        era; what must not happen twice belongs in here, under a key of its own. The result is a
-        JSON value. The client keeps it, and can read but not change it.
+        era, and that of a task after its worker was lost, if it may be; what must not happen twice
+        belongs in here, under a key of its own. The result is a JSON value. The client keeps it,
+        and can read but not change it; that of a task is kept with the task. A worker that is
+        killed after the end of the work, and before that is kept, is not known to have done it.
         """
         return await self._context.once(key, work)

@@ -9,17 +9,12 @@ from ..base import SessionBase
 from .runner import TaskRunner
 
 
-def runner_in(session: SessionBase) -> TaskRunner:
-    """Return what runs the tasks of the application that serves a session."""
+def board_of(session: SessionBase) -> TaskBoard:
+    """Return the tasks of the application that serves a session."""
     connection: Any = session.__mcp_runtime__.connection
     runner = connection.state.task_host.runner
     assert isinstance(runner, TaskRunner)
-    return runner
-
-
-def board_of(session: SessionBase) -> TaskBoard:
-    """Return the tasks of the application that serves a session."""
-    return runner_in(session).board
+    return runner.board
 
 
 async def known_task(session: SessionBase, form: TaskForm) -> Task:

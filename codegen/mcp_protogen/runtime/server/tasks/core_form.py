@@ -22,7 +22,10 @@ from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
 from ..base import SessionBase
 from ..context import RequestContext
-from .access import board_of, known_task, runner_in
+from .access import board_of, known_task
+from .outstanding import until_ended
+
+_SESSION: Final = "mcp-session-id"
 
 # A question waits for as long as its task does: the stream that carries it may end before.
 _NO_END: Final[CallOptions] = {"timeout": inf, "max_timeout": inf}
@@ -41,11 +44,17 @@ async def result(session: SessionBase, params: WireModel) -> Any:
 
     Raise `UnknownTask`, and the error that its request came to.
     """
-    context, runner = session.__mcp_runtime__, runner_in(session)
+    context = session.__mcp_runtime__
     task = await known_task(session, "core")
-    asking = partial(ask, context, task.id)
-    task = await runner.questions.until_ended(runner.board, task, asking)
+    ask_here = partial(ask, context, task.id)
+    task = await until_ended(board_of(session), task, _session_of(context), ask_here)
     return _model(context, RESULT, core_form.outcome(task))
+
+
+def _session_of(context: RequestContext) -> str:
+    request = context.http_request
+    # Without HTTP, there is one for all that a server hears.
+    return "" if request is None else request.headers.get(_SESSION, "")
 
 
 def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:

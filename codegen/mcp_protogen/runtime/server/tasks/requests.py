@@ -14,11 +14,12 @@ from asyncio import (
 )
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from logging import getLogger
 from typing import Any, Final
 
 from ...connection import Written
 from ...core.connection_errors import MissingClientCapability
-from ...core.errors import METHOD_NOT_FOUND, McpError
+from ...core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
 from ...core.extensions import EXTENSIONS
 from ...core.json import JSONObject, is_object, json_text
 from ...messages.envelope import client_capabilities
@@ -30,6 +31,7 @@ from ...rpc.tasks.methods import CALL
 from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
 from ...rules.task_forms import TASKS_EXTENSION, TaskForm, task_form
+from ...sharing.engine import EngineUnavailable
 from ..base import ServerRuntime
 from ..connection import ServerConnection
 from ..context import RequestContext
@@ -40,6 +42,8 @@ from .context import TaskConnection, TaskReply
 from .hosting import begin
 from .notifications import FollowedTask, followed
 from .working import answered, outcome_of
+
+_log: Final = getLogger(__name__)
 
 _HANDLERS: Final = {"core": core_form.HANDLERS, "extension": extension_form.HANDLERS}
 _NONE: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {}
@@ -57,6 +61,13 @@ class Requests:
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         """Return the result of any request, which may be a task in its place."""
+        try:
+            return await self._serve(connection, job)
+        except EngineUnavailable as error:
+            _log.warning("%s cannot be answered now: %s", job.request.spec.method, error)
+            raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
+
+    async def _serve(self, connection: ServerConnection, job: Job) -> Any:
         request = job.request
         form = self._form
         if request.spec.method != CALL:
@@ -191,13 +202,16 @@ class TaskCall:
         became: Future[Task] = get_running_loop().create_future()
         handling = create_task(answered(self._connection, self._job))
 
-        async def rest(_: Task) -> Outcome:
+        async def rest(task: Task) -> Outcome:
+            self._context.worker = task.worker
             return await outcome_of(self._connection, self._job, handling)
 
         async def become() -> Task:
             begun = self._context.begun
             known = {} if begun is None else begun.answers
-            task = await self._runner.start(replace(self._new_task(), answers=dict(known)), rest)
+            done = self._context.done_once.done
+            new = replace(self._new_task(), answers=dict(known), done=dict(done))
+            task = await self._runner.start(new, rest)
             became.set_result(task)
             return task
 
