@@ -174,8 +174,8 @@ class TaskHandle:
             raise McpError(code, error["message"], error.get("data"))
         return self._wire.read(task["result"])
 
-    async def cancel_somehow(self) -> None:
-        """Tell the server that nobody waits any more; whatever it says to that."""
+    async def cancel_quietly(self) -> None:
+        """Cancel the task because nobody waits any more, whatever the server says to that."""
         try:
             await self._wire.ask(CANCEL, taskId=self.id)
         except (ProtocolError, Disconnected) as error:
