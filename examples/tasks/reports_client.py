@@ -12,13 +12,13 @@ import json
 import sys
 from argparse import ArgumentParser
 
-from pkg import TaskCalls, connect_http
+from pkg import connect_http
 from pkg import v2026_07_28 as mcp
 from pkg.v2026_07_28 import models as m
 from pkg.v2026_07_28.ext.tasks import TasksClient
 
 
-class Reader(TasksClient, TaskCalls, mcp.Client):
+class Reader(TasksClient, mcp.Client):
     """A client whose calls may become tasks, and that likes short reports."""
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:

@@ -1,26 +1,22 @@
-"""The page on extensions: its example of skills runs as it stands."""
-
-import asyncio
-from pathlib import Path
+"""What the page about extensions shows works as it stands there."""
 
 import pytest
-from support.docs.pages import example
-from support.skills.folders import skill, written
+from mcp_revisions import MissingCapability, connect_in_memory
+from mcp_revisions import v2026_07_28 as mcp
+from support.docs.pages import defined
 
 
-def test_the_example_of_skills_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path, {"skills/acme/refunds/SKILL.md": skill("refunds", body="Be kind.\n")})
-    program = example("extensions.md", "skills")
-    asyncio.run(program["main"]())
-    said = capsys.readouterr().out
-    assert said.startswith("skill://acme/refunds/SKILL.md What refunds is for.\n---\nname: refunds")
-    assert "Be kind." in said and "not used" not in said
-    # What changes between the entry and the reading is not used.
-    folder = program["Docs"].skills
-    unkind = {"uri": "skill://acme/refunds/SKILL.md", "text": "Be unkind."}
-    monkeypatch.setattr(folder, "content", {unkind["uri"]: unkind}.get)
-    asyncio.run(program["main"]())
-    assert "not used: size" in capsys.readouterr().out
+async def test_a_tool_of_the_page_is_a_task_of_its_client() -> None:
+    shown = defined("extensions.md")
+    async with connect_in_memory(shown["Client"](), shown["Server"]()) as client:
+        assert (await client.start_task("count", {"n": 3})).id is not None
+        assert await client.call_tool("count", {"n": 3}, as_=int) == 3
+
+
+async def test_a_method_of_an_extension_is_called_where_both_have_it() -> None:
+    shown = defined("extensions.md")
+    async with connect_in_memory(shown["Client"](), shown["ByHand"]()) as client:
+        assert await shown["look"](client) == "working"
+    async with connect_in_memory(shown["Client"](), mcp.App("plain")) as client:
+        with pytest.raises(MissingCapability):
+            await shown["look"](client)

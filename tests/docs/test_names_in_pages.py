@@ -27,7 +27,7 @@ PAGES: Final = tuple(
             "state.md",
             "testing.md",
         ),
-        *("toolkit.md", "translation.md", "transports.md"),
+        *("tasks.md", "toolkit.md", "translation.md", "transports.md"),
     )
     if (DOCS / name).exists()
 )
@@ -50,7 +50,7 @@ SPACES: Final = [
     *(f"{REVISIONS[-1]}.ext.tasks", f"{REVISIONS[-1]}.ext.tasks.models"),
     # Methods are also named without what they belong to.
     *(f"{one}:{cls}" for one in REVISIONS for cls in ("App", "Client", "Session")),
-    *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "Transport")),
+    *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "TaskHandle", "Transport")),
     *("asyncio", "enum", "pathlib", "pydantic", "typing"),
     *("starlette.applications", "starlette.routing"),
 ]

@@ -17,6 +17,7 @@ from mcp_protogen.inputs.forms import wrong_form
 from mcp_protogen.package import Package
 from support.folders import ROOT
 from support.made_once import generated_once
+from support.missing import reference
 from support.tables import case
 
 REVISION = "2026-07-28"
@@ -63,6 +64,25 @@ def test_the_rest_of_the_package_is_the_same_with_an_extension() -> None:
     without = {file.path: file.content for file in package_of().files}
     with_it = {file.path: file.content for file in package_of("tasks").files}
     assert without == {path: one for path, one in with_it.items() if "/ext/" not in path}
+
+
+def test_integers_have_no_limits_that_are_those_of_what_wrote_the_schema(
+    extended: Extended,
+) -> None:
+    file = reference("published/extensions/tasks.schema.json", "models of tasks fit their schema")
+    schema = json.loads(file.read_bytes())
+    large = {
+        "taskId": "7",
+        "status": "working",
+        "resultType": "task",
+        "createdAt": "a",
+        "lastUpdatedAt": "b",
+        "ttlMs": 2**53,
+    }
+    own = {**schema, "$ref": "#/$defs/CreateTaskResult"}
+    assert not validators.Draft202012Validator(own).is_valid(large)
+    assert validators.Draft202012Validator(own).is_valid({**large, "ttlMs": 2**53 - 1})
+    assert extended.ext.models.CreateTaskResult.from_wire(large).ttl_ms == 2**53
 
 
 def test_an_intersection_is_a_subclass_of_what_it_does_not_restrict(extended: Extended) -> None:

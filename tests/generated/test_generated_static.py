@@ -49,6 +49,7 @@ PROGRAMS = {
     *(
         "calling.md",
         "extensions.md",
+        "tasks.md",
         "from-fastmcp.md",
         "from-mcp-sdk.md",
         "models.md",

@@ -8,7 +8,6 @@ from mcp_revisions import (
     CallNext,
     McpError,
     MethodCall,
-    TaskCalls,
     TaskOptions,
     Toolkit,
     connect_http,
@@ -41,7 +40,7 @@ class Greeter(TasksServer, Toolkit, mcp.Server):
         return await next(call)
 
 
-class Caller(TasksClient, TaskCalls, mcp.Client):
+class Caller(TasksClient, mcp.Client):
     """A client that says who it is when a task asks."""
 
     async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:

@@ -93,9 +93,7 @@ def client_for(revision: str, tasks: bool, heard: Heard) -> Any:
     }
     if revision in WITH_ELICITATION:
         handlers["on_elicit"] = on_elicit
-    mixins: list[Any] = [TaskCalls] if tasks else []
-    if tasks and revision == STATELESS:
-        mixins.insert(0, TasksClient)
+    mixins = (TasksClient if revision == STATELESS else TaskCalls,) if tasks else ()
     return type("Ours", (*mixins, load(revision).Client), handlers)()
 
 

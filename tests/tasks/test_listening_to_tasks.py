@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from mcp_revisions import TaskOptions, Toolkit, tool
 from mcp_revisions.v2026_07_28 import Server, Session
+from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.coroutines import until
 from support.json_types import JsonObject
 from support.sessions.talking import CAPABILITIES, META, Hand, pkg, served
 from support.tasks.by_hand import (
     DECLARED,
-    TABLE,
     Before,
     Clock,
     Played,
@@ -28,11 +28,8 @@ WITH: JsonObject = {"_meta": {**META, CAPABILITIES: DECLARED}}
 CURIOUS: JsonObject = {"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"}
 
 
-class Slow(Toolkit, Server):
+class Slow(TasksServer, Toolkit, Server):
     """A server whose tool works until a test lets it go on."""
-
-    TABLE = TABLE
-    DECLARES = DECLARED
 
     def __init__(self) -> None:
         self.go_on = asyncio.Event()

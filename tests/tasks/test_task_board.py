@@ -4,9 +4,10 @@ Time is that of a loop that skips it, for boards and stores.
 """
 
 import asyncio
+import time
 from asyncio import create_task, get_running_loop, sleep
 from base64 import urlsafe_b64decode
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import cast
@@ -172,6 +173,21 @@ def test_ten_thousand_tasks_wait_and_hold_at_once_and_none_is_lost() -> None:
         assert watched(board) == (0, 0)
 
     play(script)
+
+
+async def test_a_key_that_comes_up_as_a_call_ends_is_dealt_with() -> None:
+    came, loop = list[str](), get_running_loop()
+
+    async def work(keys: Sequence[str]) -> None:
+        came.extend(keys)
+
+    rounds = Rounds(work)
+    rounds.later("first", 0)
+    # Meanwhile the second one comes up, too, and is next after the call for the first.
+    loop.call_later(0, time.sleep, 0.01)
+    rounds.later("second", 0.005)
+    await coroutines.until(lambda: len(came) == 2)
+    assert came == ["first", "second"]
 
 
 def test_a_lease_is_renewed_without_a_change_that_anybody_sees() -> None:

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from mcp_revisions import TaskCalls
 from mcp_revisions.v2026_07_28 import Client as Plain
 from mcp_revisions.v2026_07_28 import models as m
+from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 from pydantic import BaseModel
 from support.coroutines import until
 from support.json_types import JsonObject
@@ -14,8 +14,6 @@ from support.revisions import STATELESS
 from support.sessions.talking import Accepting, Hand, pkg
 from support.tasks.by_hand import (
     DECLARED,
-    TABLE,
-    TASKS,
     Clock,
     Played,
     Since,
@@ -71,7 +69,7 @@ async def test_a_call_waits_for_its_task_as_often_as_the_server_says() -> None:
     assert clock.waits == [5, 2, 0.1]
     (call,) = server.params("tools/call")
     declared = call["_meta"]["io.modelcontextprotocol/clientCapabilities"]
-    assert declared["extensions"] == {TASKS: {}}
+    assert declared["extensions"] == DECLARED["extensions"]
     assert [one["taskId"] for one in server.params("tasks/get")] == ["t"] * 3
 
 
@@ -192,7 +190,7 @@ async def test_a_late_answer_about_a_task_is_asked_for_again() -> None:
 
     server = played(got(), never, DONE)
     async with pkg.connect(
-        Accepting(server.play), timed(Since(), Clock()), options=pkg.Options(timeout=0.02)
+        Accepting(server.play), timed(Since(), Clock()), options=pkg.Options(timeout=0.2)
     ) as client:
         assert (await client.call_tool("slow")).text == "done"
 
@@ -276,9 +274,8 @@ async def test_results_of_tasks_are_checked_too() -> None:
     class After(pkg.CheckedResults, Since):
         pass
 
-    class Around(TaskCalls, pkg.CheckedResults, Plain):
-        TABLE = TABLE
-        DECLARES = DECLARED
+    class Around(TasksClient, pkg.CheckedResults, Plain):
+        pass
 
     for cls in (After, Around):
         server = played(right, wrong, tools_list=[listed])

@@ -1,83 +1,24 @@
-"""The extension for tasks, written by hand, and servers that play what they are told to."""
+"""Clients with tasks, of each form, and servers that play what they are told to."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, cast
 
-from mcp_revisions import v2025_11_25, v2026_07_28
-from mcp_revisions._runtime.client.tasks.calls import TaskCaller, TaskCalls
+from mcp_revisions import TaskCalls, v2025_11_25, v2026_07_28
+from mcp_revisions._runtime.client.tasks.calls import TaskCaller
 from mcp_revisions._runtime.client.tasks.timing import Timing
-from mcp_revisions._runtime.core.extensions import ClaimedResult, Extension
-from mcp_revisions._runtime.core.models.base import WireModel
-from mcp_revisions._runtime.core.spec import NotificationSpec, RequestSpec, Requirement
-from mcp_revisions._runtime.messages.extended_table import ExtendedTable
+from mcp_revisions._runtime.rules.task_forms import TASKS_EXTENSION
+from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 
 from support.json_types import Json, JsonObject
-from support.revisions import OLD, STATELESS
+from support.revisions import OLD
 from support.sessions.talking import Accepting, Hand, discovered, pkg, request, welcome
 
-TASKS = "io.modelcontextprotocol/tasks"
+DECLARED: JsonObject = {"extensions": {TASKS_EXTENSION: {}}}
 
 
-class TaskResult(WireModel):
-    """Any result of the extension but a new task; its members are checked by nothing here."""
-
-    resultType: Literal["complete"] = "complete"
-
-
-class NewTask(WireModel):
-    """The answer to a call that becomes a task."""
-
-    resultType: Literal["task"] = "task"
-    taskId: str
-    status: str
-    ttlMs: int | None
-
-
-class OfTask(WireModel):
-    """The params of a message about a task."""
-
-    taskId: str
-
-
-def _request(method: str) -> RequestSpec[Any, Any]:
-    return RequestSpec(
-        method,
-        senders=frozenset({"client"}),
-        types=lambda: (OfTask, TaskResult),
-        requires=(Requirement(NEED, "MUST", "client"),),
-        phase="any",
-        since=STATELESS,
-    )
-
-
-NEED = Extension(identifier=TASKS, revision=STATELESS).declared_by("client")
-EXTENSION = Extension(
-    identifier=TASKS,
-    revision=STATELESS,
-    requests={method: _request(method) for method in ("tasks/get", "tasks/update", "tasks/cancel")},
-    notifications={
-        "notifications/tasks": NotificationSpec(
-            "notifications/tasks",
-            senders=frozenset({"server"}),
-            types=lambda: (OfTask,),
-            phase="any",
-            since=STATELESS,
-        )
-    },
-    claims=(ClaimedResult(method="tools/call", result_type="task", load=lambda: NewTask),),
-    settings={"client": MappingProxyType({}), "server": MappingProxyType({})},
-)
-TABLE = ExtendedTable(v2026_07_28.methods.TABLE, (EXTENSION,))
-DECLARED: JsonObject = {"extensions": {TASKS: {}}}
-
-
-class Since(TaskCalls, v2026_07_28.Client):
+class Since(TasksClient, v2026_07_28.Client):
     """A client with the extension."""
-
-    TABLE = TABLE
-    DECLARES = DECLARED
 
 
 class Before(TaskCalls, v2025_11_25.Client):
@@ -160,7 +101,7 @@ class Played:
         if revision == OLD:
             self.capabilities["tasks"] = {"cancel": {}, "requests": {"tools": {"call": {}}}}
         else:
-            self.capabilities["extensions"] = {TASKS: {}}
+            self.capabilities["extensions"] = {TASKS_EXTENSION: {}}
 
     def methods(self) -> list[str]:
         """What came, but for how connections begin."""

@@ -1,4 +1,4 @@
-"""Two principals who have tasks over HTTP."""
+"""Two principals who have tasks over HTTP, each with a scope of their own."""
 
 from typing import Any, Final
 

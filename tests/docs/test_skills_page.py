@@ -1,0 +1,26 @@
+"""The page about skills: its example runs as it stands."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from support.docs.pages import example
+from support.skills.folders import skill, written
+
+
+def test_the_example_of_skills_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path, {"skills/acme/refunds/SKILL.md": skill("refunds", body="Be kind.\n")})
+    program = example("skills.md", "skills")
+    asyncio.run(program["main"]())
+    said = capsys.readouterr().out
+    assert said.startswith("skill://acme/refunds/SKILL.md What refunds is for.\n---\nname: refunds")
+    assert "Be kind." in said and "not used" not in said
+    # What changes between the entry and the reading is not used.
+    folder = program["Docs"].skills
+    unkind = {"uri": "skill://acme/refunds/SKILL.md", "text": "Be unkind."}
+    monkeypatch.setattr(folder, "content", {unkind["uri"]: unkind}.get)
+    asyncio.run(program["main"]())
+    assert "not used: size" in capsys.readouterr().out
