@@ -211,6 +211,20 @@ class Tasks(RuleBasedStateMachine):
         if task is not None and task.holders.get(which) is not None:
             self.finish_as(task, which, "completed")
 
+    @rule(data=st.data(), which=st.sampled_from([0, 1]))
+    def stop_for_a_lease(self, data: st.DataObject, which: int) -> None:
+        """Stop a worker so long that another one runs its task; then it goes on, and ends it."""
+        task = self.choose(data)
+        if task is None or task.holder is not None or not task.live:
+            return
+        id = self.chosen
+        self.run(task, which)
+        self.wait(LEASE)
+        self.take_over(1 - which, again=True)
+        if id in self.known:
+            self.chosen = id
+            self.finish_as(task, which, "completed")
+
     def finish_as(self, task: Known, which: int, end: str) -> None:
         board, worker = self.boards[which], task.holders[which]
         steps: dict[str, Step] = {
