@@ -13,6 +13,7 @@ from mcp_revisions._runtime.sharing import redis as redis_engine
 from support.docs.pages import example, page
 from support.engines import PostgresServer, RedisServer
 from support.http.serving import booted, calling
+from support.tasks.asking import DECLARED
 
 NAME = "many-machines.md"
 
@@ -54,6 +55,29 @@ async def test_the_same_with_postgresql(
     program = example(NAME, "memory")
     http = package.HttpOptions(shared=example(NAME, "postgres")["shared"])
     await goes_on(program["app"].http(http=http), program["app"].http(http=http))
+
+
+async def test_a_task_of_the_example_is_begun_at_one_worker_and_ends_at_another(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_server.url)
+    monkeypatch.setenv("STATE_KEY", "k" * 32)
+    host = {"host": "mcp.example.com"}
+    async with AsyncExitStack() as stack:
+        one, other = [
+            await stack.enter_async_context(
+                calling(await stack.enter_async_context(booted(example(NAME, "tasks")["served"])))
+            )
+            for _ in range(2)
+        ]
+        known: Any = {"meta": DECLARED, "headers": host}
+        begun = await one.modern("tools/call", name="report", arguments={"month": "May"}, **known)
+        id = begun.json()["result"]["taskId"]
+        found: Any = {"status": "working"}
+        while found["status"] == "working":
+            answer = await other.modern("tasks/get", taskId=id, **known)
+            found = answer.json()["result"]
+        assert found["result"]["content"][0]["text"] == "done: order of May"
 
 
 async def test_the_same_in_memory() -> None:

@@ -3,6 +3,7 @@
 One server has tasks for the clients of both forms.
 """
 
+import json
 from asyncio import create_task, sleep, timeout, wait, wait_for
 from contextlib import AsyncExitStack
 from typing import Any
@@ -17,12 +18,14 @@ from mcp_revisions import (
     TaskOptions,
     connect_http,
 )
-from support.http.serving import Site, calling, serving
+from support.http.serving import JSON, Session, Site, calling, serving
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import notification, request
 from support.sharing.task_workers import ENGINES, Work, engine_of, task_workers
 from support.tables import case
+from support.tasks.asking import DECLARED
+from support.tasks.jobs import RELATED
 from support.tasks.principals import of
 from support.tasks.tools import CLIENTS
 
@@ -114,6 +117,10 @@ class Listening:
 
     async def _read(self, site: Site, message: object, headers: Any) -> None:
         async with site.stream(message, headers) as events:
+            if events.response.headers["content-type"] == JSON:
+                # Where nothing was said before the answer.
+                self.came.append(json.loads(await events.response.aread()))
+                return
             while (one := await events.take()) is not None:
                 self.came.append(one)
 
@@ -130,6 +137,60 @@ async def asked_at(streams: list[Listening]) -> Listening:
             await sleep(0.01)
     (found,) = [one for one in streams if one.came]
     return found
+
+
+@pytest.mark.shows("TX-17", "TX-18")
+async def test_a_listen_stream_at_one_worker_hears_of_tasks_at_the_others(engine: Any) -> None:
+    work = Work()
+    async with task_workers(work, engine) as workers, AsyncExitStack() as stack:
+        sites = [await stack.enter_async_context(calling(port)) for port in workers.ports]
+        known: Any = {"meta": DECLARED, "headers": of("ann")}
+        ids = list[str]()
+        for site in sites:
+            begun = await site.modern("tools/call", name="slow", arguments={}, **known)
+            ids.append(begun.json()["result"]["taskId"])
+        wanted = {"taskIds": ids}
+        async with sites[0].modern_stream(
+            "subscriptions/listen", notifications=wanted, **known
+        ) as events:
+            said = (await events.take())["params"]["notifications"]
+            assert sorted(said["taskIds"]) == sorted(ids)
+            first = [(await events.take())["params"] for _ in ids]
+            assert {one["taskId"]: one["status"] for one in first} == dict.fromkeys(ids, "working")
+            for id, site in zip(ids, (*sites[1:], sites[0]), strict=True):
+                with case(f"cancelled at {site.port}"):
+                    await site.modern("tasks/cancel", taskId=id, **known)
+                    last: Any = None
+                    async with timeout(10):
+                        # That it is to be cancelled is a change, too.
+                        while last is None or last["params"]["status"] == "working":
+                            last = await events.take()
+                    assert last["method"] == "notifications/tasks"
+                    assert (last["params"]["taskId"], last["params"]["status"]) == (id, "cancelled")
+
+
+@pytest.mark.shows("TC-14", "TC-15")
+async def test_progress_and_status_of_a_task_come_on_the_stream_of_its_session(
+    engine: Any,
+) -> None:
+    work = Work()
+    async with task_workers(work, engine) as workers, AsyncExitStack() as stack:
+        sites = [await stack.enter_async_context(calling(port)) for port in workers.ports]
+        session = await sites[0].initialize(OLD, of("ann"), elicitation={})
+        elsewhere = Session(sites[1], OLD, session.id, session.headers)
+        async with elsewhere.get() as events:
+            begun = await session.call("slow", arguments={}, task={}, _meta={"progressToken": "p"})
+            id = begun.json()["result"]["task"]["taskId"]
+            async with timeout(10):
+                progress = await events.take()
+            assert progress["method"] == "notifications/progress"
+            assert progress["params"]["progressToken"] == "p"
+            assert progress["params"]["_meta"][RELATED] == {"taskId": id}
+            work.go_on.set()
+            async with timeout(10):
+                status = await events.take()
+            assert status["method"] == "notifications/tasks/status"
+            assert (status["params"]["taskId"], status["params"]["status"]) == (id, "completed")
 
 
 async def test_tasks_are_kept_where_one_says_else_where_workers_share_else_in_memory() -> None:

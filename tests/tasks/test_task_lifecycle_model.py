@@ -2,22 +2,26 @@
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Literal, TypeVar
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from mcp_protogen.runtime.core.base64url import base64url
 from mcp_protogen.runtime.rpc.tasks import lifecycle
 from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, TooManyTasks, UnknownTask
-from mcp_protogen.runtime.rpc.tasks.holding import Step
+from mcp_protogen.runtime.rpc.tasks.holding import Holding, LeaseLost, Step
 from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
-from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR
+from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR, Task
 from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
+from support.coroutines import run
 from support.sharing.task_stores import a_task
 from support.tables import case
 
 MOST = 3
+LEASE = 10.0
 PRINCIPALS = ("ann", "bob", None)
 KEYS = ("1", "2", "3")
 
@@ -36,6 +40,11 @@ class Known:
     asked: set[str] = field(default_factory=set[str])
     answered: set[str] = field(default_factory=set[str])
     updated_at: float = 0.0
+    due: float = 0.0
+    """When its worker counts as gone."""
+    holders: dict[int, str | None] = field(default_factory=dict[int, str | None])
+    """By worker, the name under which it has begun to run it; the last one has it."""
+    holder: str | None = None
 
     @property
     def live(self) -> bool:
@@ -43,20 +52,24 @@ class Known:
 
 
 class Tasks(RuleBasedStateMachine):
-    """Two workers whose clocks are wrong, each in its own way, on one store."""
+    """Two workers whose clocks are wrong, each in its own way, on one store.
+
+    A worker that is killed, or stopped for a while, is one that renews nothing: what it has held
+    is taken over, and what it does later is refused.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.now = 1000.0
         self.wrong = [0.0, 0.0]
-        store = MemoryTaskStore(lambda: self.now)
-        options = TaskOptions(max_tasks=MOST)
+        store = self.store = MemoryTaskStore(lambda: self.now)
+        options = TaskOptions(max_tasks=MOST, lease=LEASE)
         self.boards = [
             TaskBoard(store, options, clock=lambda i=i: self.now + self.wrong[i])  # type: ignore[misc]
             for i in range(2)
         ]
         self.known: dict[str, Known] = {}
-        self.numbers = 0
+        self.numbers = self.numbers_of_runs = 0
 
     def pass_time(self) -> None:
         """Do what time does to the tasks of the model."""
@@ -70,13 +83,20 @@ class Tasks(RuleBasedStateMachine):
     def take(self, data: st.DataObject, step: Step, allowed: bool) -> bool:
         """Take a step of the task that `data` chose last; return whether it was taken."""
         board = data.draw(st.sampled_from(self.boards))
+        before = done(board.find(self.chosen))
         try:
-            done(board.change(self.chosen, step))
+            after = done(board.change(self.chosen, step))
         except (lifecycle.TaskEnded, ValueError):
             assert not allowed
             return False
         assert allowed
+        if after.version != before.version:
+            self.written()
         return True
+
+    def written(self) -> None:
+        """Whoever writes a task knows of nobody who is gone."""
+        self.known[self.chosen].due = self.now + LEASE
 
     def choose(self, data: st.DataObject) -> Known | None:
         if not self.known:
@@ -96,9 +116,9 @@ class Tasks(RuleBasedStateMachine):
             assert full
         else:
             assert not full
-            self.known[id] = Known(form, owner, self.now + 100.0)
+            self.known[id] = Known(form, owner, self.now + 100.0, due=self.now + LEASE)
 
-    @rule(seconds=st.sampled_from([1.0, 30.0, 99.0, 100.0, 1000.0]))
+    @rule(seconds=st.sampled_from([1.0, 9.0, 10.0, 30.0, 99.0, 100.0, 1000.0]))
     def wait(self, seconds: float) -> None:
         self.now += seconds
         self.pass_time()
@@ -140,6 +160,93 @@ class Tasks(RuleBasedStateMachine):
         }
         if self.take(data, steps[end], task.live):
             task.status, task.asked = end, set()
+
+    # Workers.
+
+    @rule(data=st.data(), which=st.sampled_from([0, 1]))
+    def hold(self, data: st.DataObject, which: int) -> None:
+        """Begin to run a task, as its first worker does."""
+        task = self.choose(data)
+        if task is None or task.holder is not None:
+            return
+        self.run(task, which)
+
+    def run(self, task: Known, which: int) -> None:
+        self.numbers_of_runs += 1
+        name = f"run {self.numbers_of_runs} of {which}"
+        step: Step = lambda one: lifecycle.held(one, name, self.clock(which))  # noqa: E731
+        try:
+            done(self.boards[which].change(self.chosen, step))
+        except lifecycle.TaskEnded:
+            assert not task.live
+        else:
+            assert task.live
+            task.holders[which] = task.holder = name
+            self.written()
+
+    @rule(which=st.sampled_from([0, 1]))
+    def renew(self, which: int) -> None:
+        """Renew what a worker holds, which it does while it is not stopped."""
+        held = {id: one for id, one in self.known.items() if one.holders.get(which) and one.live}
+        done(self.store.renew([_key(id) for id in held], LEASE))
+        for one in held.values():
+            one.due = self.now + LEASE
+
+    @rule(which=st.sampled_from([0, 1]), again=st.booleans())
+    def take_over(self, which: int, again: bool) -> None:
+        """Run again, or end, the tasks whose workers are gone."""
+        gone = {id for id, one in self.known.items() if one.live and self.now >= one.due}
+        found = done(collected(self.boards[which]))
+        assert {task.id for task in found} == gone
+        for self.chosen in sorted(gone):
+            task = self.known[self.chosen]
+            self.run(task, which)
+            if not again:
+                self.finish_as(task, which, "failed")
+
+    @rule(data=st.data(), which=st.sampled_from([0, 1]))
+    def finish(self, data: st.DataObject, which: int) -> None:
+        """End a task that a worker has begun to run, before it was stopped for a while or not."""
+        task = self.choose(data)
+        if task is not None and task.holders.get(which) is not None:
+            self.finish_as(task, which, "completed")
+
+    @rule(data=st.data(), which=st.sampled_from([0, 1]))
+    def stop_for_a_lease(self, data: st.DataObject, which: int) -> None:
+        """Stop a worker so long that another one runs its task; then it goes on, and ends it."""
+        task = self.choose(data)
+        if task is None or task.holder is not None or not task.live:
+            return
+        id = self.chosen
+        self.run(task, which)
+        self.wait(LEASE)
+        self.take_over(1 - which, again=True)
+        if id in self.known:
+            self.chosen = id
+            self.finish_as(task, which, "completed")
+
+    def finish_as(self, task: Known, which: int, end: str) -> None:
+        board, worker = self.boards[which], task.holders[which]
+        steps: dict[str, Step] = {
+            "completed": lambda one: lifecycle.completed(one, {}, board.clock()),
+            "failed": lambda one: lifecycle.failed(one, board.clock(), error={}),
+        }
+
+        async def change() -> None:
+            await Holding(await board.find(self.chosen), str(worker), board.change).change(
+                steps[end]
+            )
+
+        try:
+            run(change())
+        except lifecycle.TaskEnded:
+            assert not task.live
+        except LeaseLost:
+            assert task.live and task.holder != worker
+        else:
+            assert task.live and task.holder == worker
+            task.status, task.asked = end, set()
+            self.written()
 
     @rule(data=st.data())
     def say(self, data: st.DataObject) -> None:
@@ -207,6 +314,15 @@ def test_what_may_follow_each_status() -> None:
                 else:
                     with pytest.raises(lifecycle.TaskEnded):
                         take(task)
+
+
+async def collected(board: TaskBoard) -> list[Task]:
+    """The tasks whose workers are gone."""
+    return [task async for task in board.orphans()]
+
+
+def _key(id: str) -> str:
+    return base64url(sha256(id.encode()).digest())
 
 
 TestTasks = Tasks.TestCase
