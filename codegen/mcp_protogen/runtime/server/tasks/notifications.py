@@ -7,6 +7,7 @@ task: there is neither progress nor a log of it.
 from collections.abc import Collection
 from typing import Any, Final
 
+from ...core.models.base import validator_of
 from ...messages.envelope import SUBSCRIPTION_ID, members
 from ...messages.method_table import Request
 from ...rpc.tasks.board import TaskBoard, UnknownTask
@@ -40,7 +41,8 @@ class FollowedTask:
         endpoint = self._connection.endpoint
         spec = endpoint.connection.table.notifications[METHOD]
         while True:
-            params = spec.params.from_wire(detailed(self._task))
+            # By its status, a task is of one class or another.
+            params = validator_of(spec.params)(detailed(self._task))
             await endpoint.notify(spec, params, meta=self._meta)
             if has_ended(self._task):
                 return
