@@ -11,6 +11,9 @@ from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     PaginatedRequestParams,
 )
+from mcp_revisions.v2026_07_28 import Server
+from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
+from support.conformance import everything_tasks
 from support.http.serving import JSON, POSTED, Site, asked, outcome, raw, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
@@ -29,11 +32,16 @@ from support.sessions.talking import (
     tools,
 )
 from support.tables import case
+from support.tasks.asking import DECLARED
 
 TOKEN = "t" * 16
 LEVEL = "io.modelcontextprotocol/logLevel"
 REGION = {"type": "string", "x-mcp-header": "Region"}
 SCHEMA = {"type": "object", "properties": {"region": REGION}}
+
+
+class Working(TasksServer, everything_tasks.Working, Server):
+    """Has tools that are tasks."""
 
 
 async def on_list_tools(self: object, session: Session, params: PaginatedRequestParams) -> object:
@@ -351,6 +359,16 @@ class TestFields:
             for wrong in (None, name + "x"):
                 answer = await site.modern(method, **params, headers={"mcp-name": wrong})
                 assert outcome(answer) == (400, -32020)
+
+    async def test_methods_of_extensions_may_have_a_name_but_no_other(self) -> None:
+        async with serving(Working()) as site:
+            for field, code in [("t", -32602), (None, -32602), ("", -32020), ("u", -32020)]:
+                with case(field):
+                    headers = {"mcp-name": field}
+                    answer = await site.modern(
+                        "tasks/get", meta=DECLARED, taskId="t", headers=headers
+                    )
+                    assert outcome(answer)[1] == code
 
     async def test_other_methods_need_no_name(self) -> None:
         ours = tools(STATELESS, echo, on_list_tools=on_list_tools)

@@ -7,7 +7,7 @@ from support import tables
 from support.peers import example_visits
 from support.peers.example_visits import EXAMPLES, PAGE, TRANSPORTS, USES, Visits, row, uses
 from support.peers.spoken import NEWEST
-from support.peers.visits import CLIENTS, Peers, check
+from support.peers.visits import Peers, check
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("examples")]
 
@@ -20,7 +20,7 @@ def found(
     return peers.run(example_visits.visits(peers, folder))
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", NEWEST)
 def test_a_client_gets_all_that_the_servers_offer(
     found: dict[str, Visits | BaseException], client: str
 ) -> None:

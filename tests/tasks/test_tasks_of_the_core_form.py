@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions._runtime.core.errors import InvalidAnswer
 from mcp_revisions.v2025_11_25 import models as m
 from support.coroutines import until
 from support.revisions import OLD
@@ -43,7 +44,8 @@ async def test_a_tool_that_has_to_be_a_task_is_called_as_one() -> None:
         result = await client.call_tool("slow", {"n": 1})
     assert isinstance(result, m.CallToolResult) and result.text == "done"
     (call,) = server.params("tools/call")
-    assert call == {"name": "slow", "arguments": {"n": 1}, "task": {}}
+    # It need not be kept for longer than it is waited for.
+    assert call == {"name": "slow", "arguments": {"n": 1}, "task": {"ttl": 600_000}}
     assert server.methods() == ["tools/list", "tools/call", "tasks/result"]
 
 
@@ -126,6 +128,18 @@ async def test_a_task_that_failed_answers_as_its_call_would_have() -> None:
             await client.call_tool("slow")
         assert (await client.call_tool("slow")).is_error
         with pytest.raises(pkg.TaskCancelled, match="dear"):
+            await client.call_tool("slow")
+
+
+async def test_an_empty_result_is_that_of_a_task_that_was_cancelled_or_no_result() -> None:
+    server = played(
+        tasks_result=[{}], tasks_get=[core_task("t", "cancelled"), core_task("t", "completed")]
+    )
+    async with calling(timed(Before(), Clock()), server) as client:
+        await client.list_tools()
+        with pytest.raises(pkg.TaskCancelled):
+            await client.call_tool("slow")
+        with pytest.raises(InvalidAnswer):
             await client.call_tool("slow")
 
 

@@ -10,6 +10,8 @@ from driving import Host, Steps, drive, seen_by, wire
 from fastmcp import Client
 from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import StdioTransport
+from fastmcp_tasks.client import call_tool_task
+from fastmcp_tasks.client_models import ClientGetTaskResult, GetTaskRequest, GetTaskRequestParams
 from mcp import MCPError
 
 warnings.simplefilter("ignore")
@@ -36,6 +38,15 @@ class FastHost(Host):
 
     async def model(self, messages: Any, params: Any, context: Any) -> Any:
         return await self.sample(context, params)
+
+
+def read(found: Any) -> Any:
+    """The result of a tool as it was sent."""
+    return {
+        "content": [wire(block) for block in found.content],
+        "structuredContent": found.structured_content,
+        "isError": found.is_error,
+    }
 
 
 class Fast(Steps):
@@ -68,11 +79,27 @@ class Fast(Steps):
             progress_handler=progressed,
             meta=LOGS if stateless else None,
         )
-        return {
-            "content": [wire(block) for block in found.content],
-            "structuredContent": found.structured_content,
-            "isError": found.is_error,
-        }
+        return read(found)
+
+    async def task(self, name: str, arguments: Any, answers: Any = ()) -> Any:
+        """Call a tool as a task, and answer what it asks."""
+        host = self.host
+        host.answers, host.asked = list(answers), []
+        task = await call_tool_task(self.client, name, arguments, raise_on_error=False)
+        result = read(await task.result())
+        statuses = [task.create_result.status, (await task.status()).status]
+        return {**result, "asked": host.asked, "statuses": statuses}
+
+    async def stop(self, name: str, arguments: Any) -> Any:
+        """Begin a task, and cancel it."""
+        task = await call_tool_task(self.client, name, arguments)
+        await task.cancel()
+        return (await task.wait()).status
+
+    async def status(self, id: str) -> Any:
+        """fastmcp has no handle of a task that somebody else has begun."""
+        request = GetTaskRequest(params=GetTaskRequestParams(task_id=id))
+        return (await self.client.session.send_request(request, ClientGetTaskResult)).status
 
     async def ping(self) -> None:
         await self.client.ping()

@@ -3,7 +3,7 @@
 from typing import Any
 
 import anyio
-from driving import Host, Steps, drive
+from driving import Host, Steps, drive, wire
 from mcp import ClientSession, McpError, StdioServerParameters, types
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
@@ -26,6 +26,25 @@ class Generation1(Steps):
             types.ClientNotification(types.CancelledNotification(params=params))
         )
         return "cancelled"
+
+    async def task(self, name: str, arguments: Any, answers: Any = ()) -> Any:
+        """Call a tool as a task; what it asks comes while its result is waited for."""
+        host, tasks = self.host, self.client.experimental
+        host.answers, host.asked = list(answers), []
+        begun = (await tasks.call_tool_as_task(name, arguments)).task
+        result = await tasks.get_task_result(begun.taskId, types.CallToolResult)
+        last = await tasks.get_task(begun.taskId)
+        return {**wire(result), "asked": host.asked, "statuses": [begun.status, last.status]}
+
+    async def stop(self, name: str, arguments: Any) -> Any:
+        """Begin a task, and cancel it."""
+        tasks = self.client.experimental
+        id = (await tasks.call_tool_as_task(name, arguments)).task.taskId
+        await tasks.cancel_task(id)
+        return (await tasks.get_task(id)).status
+
+    async def status(self, id: str) -> Any:
+        return (await self.client.experimental.get_task(id)).status
 
 
 def transport(target: Any) -> Any:

@@ -118,8 +118,30 @@ const stepsOf = (client, seen, step) => {
     const result = await (first ? client.callTool(params, undefined, options) : client.callTool(params, options));
     return { ...result, asked: step.asked, progress: step.progress };
   };
+  // Tasks, which only the first generation has: the first message of a kind about the call of a tool.
+  const heard = async (kind, name, given) => {
+    const stream = client.experimental.tasks.callToolStream({ name, arguments: given }, undefined, { task: {} });
+    let task;
+    for await (const message of stream) {
+      if (message.error) throw message.error;
+      task ??= message.task;
+      if (message.type === kind) return [task, message.result];
+    }
+  };
+  const statusOf = async (id) => (await client.experimental.tasks.getTask(id)).status;
   return {
     call,
+    task: async (name, given, answers = []) => {
+      Object.assign(step, { answers: [...answers], asked: [] });
+      const [task, result] = await heard("result", name, given);
+      return { ...result, asked: step.asked, statuses: [task.status, await statusOf(task.taskId)] };
+    },
+    stop: async (name, given) => {
+      const [{ taskId }] = await heard("taskCreated", name, given);
+      await client.experimental.tasks.cancelTask(taskId);
+      return statusOf(taskId);
+    },
+    status: statusOf,
     tools: () => pages("listTools", "tools"),
     resources: () => pages("listResources", "resources"),
     templates: () => pages("listResourceTemplates", "resourceTemplates"),

@@ -17,7 +17,7 @@ from support.json_types import JsonObject
 from support.missing import untested
 from support.peers.places import PEERS, Command
 from support.peers.spoken import NEWEST, WITHOUT
-from support.peers.visits import CLIENTS, Expected, Peers, Step
+from support.peers.visits import Expected, Peers, Step
 from support.revisions import STATELESS
 
 
@@ -310,8 +310,8 @@ async def visits(peers: Peers, folder: Path) -> dict[str, Visits | BaseException
                         seen[server, transport], _ = await visitor.visit(url, wanted)
         return seen
 
-    found = await asyncio.gather(*map(of_one, CLIENTS), return_exceptions=True)
-    return dict(zip(CLIENTS, found, strict=True))
+    found = await asyncio.gather(*map(of_one, NEWEST), return_exceptions=True)
+    return dict(zip(NEWEST, found, strict=True))
 
 
 _PINNED: Final = {

@@ -38,16 +38,17 @@ def _python(environment: str, program: str) -> Callable[[], Command]:
     return lambda: (python_with(environment), PROGRAMS / program)
 
 
-def _typescript(generation: str) -> Callable[[], Command]:
-    return lambda: ("node", PROGRAMS / "sdk_client.mjs", node_modules(), generation)
+def _node(program: str, *arguments: str) -> Callable[[], Command]:
+    return lambda: ("node", PROGRAMS / program, node_modules(), *arguments)
 
 
 CLIENTS: Final[Mapping[str, Callable[[], Command]]] = {
     "mcp 1": _python("mcp-1", "mcp1_client.py"),
     "mcp 2": _python("mcp-2", "mcp2_client.py"),
     "fastmcp": _python("fastmcp", "fastmcp_client.py"),
-    "TypeScript 1": _typescript("1"),
-    "TypeScript 2": _typescript("2"),
+    "TypeScript 1": _node("sdk_client.mjs", "1"),
+    "TypeScript 2": _node("sdk_client.mjs", "2"),
+    "ext-tasks": _node("ext_tasks_client.mjs"),
 }
 """The commands of the clients, which skip where one cannot be installed."""
 
@@ -190,7 +191,7 @@ async def visit(
     return Visit(seen, wire, served.errors[before:])
 
 
-_BESIDE_TEXT: Final = ("structuredContent", "asked", "progress")
+_BESIDE_TEXT: Final = ("structuredContent", "asked", "progress", "statuses")
 
 
 def brief(result: Any) -> Any:

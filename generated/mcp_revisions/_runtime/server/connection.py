@@ -72,7 +72,7 @@ class BoundServer:
         if self.tasks is not None:
             self.handlers = {**self.handlers, **self.tasks.handlers}
         declaration = view.declaration()
-        if not tells_apart:
+        if self.tasks is not None and not tells_apart:
             # Who cannot be told from others is not shown what there is (2025-11-25,
             # basic/utilities/tasks, "Task Isolation and Access Control").
             self.handlers = {

@@ -18,9 +18,10 @@ from ...core.json import JSONObject
 from ...core.models.base import WireModel, declared, validator_of
 from ...core.options import CallOptions
 from ...core.spec import RequestSpec
-from ...rpc.tasks import core_form
+from ...rpc.tasks import core_form, methods
 from ...rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
 from ...rpc.tasks.options import TaskOptions
+from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Status, Task
 from ...rules.task_forms import TASKS_EXTENSION, tasks_declared
 from ...server.base import SessionBase
@@ -49,9 +50,9 @@ class CoreClients(PlainClients):
         self._cancelled: OrderedDict[str, None] = OrderedDict()
         if EXTENSION.declared_in(client.peer_declared()):
             self.handlers = {
-                core_form.GET: self._get,
-                core_form.CANCEL: self._cancel,
-                core_form.RESULT: self._result,
+                methods.GET: self._get,
+                methods.CANCEL: self._cancel,
+                methods.RESULT: self._result,
             }
 
     def declared(self, server: Any) -> JSONObject:
@@ -108,7 +109,7 @@ class CoreClients(PlainClients):
                 poll_interval=board.options.poll_interval,
             )
         )
-        ended = partial(core_form.with_result, result=result.to_wire(), now=now)
+        ended = partial(Outcome(result=result.to_wire()).of, now=now)
         await board.change(task.id, ended)
         return core_form.members(task)
 
@@ -123,31 +124,31 @@ class CoreClients(PlainClients):
 
     async def _state(self, id: str) -> JSONObject:
         """Return a task of the server; raise `McpError` for one that is unknown."""
-        task = to_core(await awaited(self.asked(core_form.GET, taskId=id)))
+        task = to_core(await awaited(self.asked(methods.GET, taskId=id)))
         return {**task, "status": "cancelled"} if id in self._cancelled else task
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
         kept = await self._found(params.task_id)
         task = await self._state(params.task_id) if kept is None else core_form.members(kept)
-        return self.answer(core_form.GET, task)
+        return self.answer(methods.GET, task)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         id = params.task_id
         if await self._found(id) is not None or (await self._state(id))["status"] in _ENDED:
             why = "The task cannot be cancelled: it has ended"
             raise InvalidParams(why, [("/params/taskId", "The task has ended")])
-        await awaited(self.asked(core_form.CANCEL, taskId=id))
+        await awaited(self.asked(methods.CANCEL, taskId=id))
         # The work may still come to another end, which the client does not see any more.
         self._cancelled[id] = None
         while len(self._cancelled) > _MOST:
             self._cancelled.popitem(last=False)
-        return self.answer(core_form.CANCEL, await self._state(id))
+        return self.answer(methods.CANCEL, await self._state(id))
 
     async def _result(self, session: SessionBase, params: Any) -> Any:
         id = params.task_id
         kept = await self._found(id)
         if kept is not None:
-            return self.answer(core_form.RESULT, core_form.outcome(kept))
+            return self.answer(methods.RESULT, core_form.outcome(kept))
         handle = self.wire.handles.get(id)
         if handle is None:
             began = self.caller.timing.epoch()
@@ -158,7 +159,7 @@ class CoreClients(PlainClients):
             raise _without_result() from None
         if id in self._cancelled:
             raise _without_result()
-        return self.answer(core_form.RESULT, core_form.with_related(result.to_wire(), id))
+        return self.answer(methods.RESULT, core_form.with_related(result.to_wire(), id))
 
     async def ask(self, id: str, spec: RequestSpec[Any, Any], params: Any) -> Any:
         wire: JSONObject = {} if params is None else params.to_wire()

@@ -28,7 +28,7 @@ from ...core.options import CallOptions
 from ...core.spec import Capability, RequestSpec
 from ...core.tasks import Signal
 from ...messages.method_table import Request
-from ...rpc.tasks import core_form
+from ...rpc.tasks import core_form, methods
 from ...rpc.tasks.task import Status
 from ...rules.task_forms import tasks_declared
 from ...server.base import SessionBase
@@ -74,8 +74,8 @@ class ExtensionClients(PlainClients):
         self._news = Signal()
         if CORE_CALLS.declared_in(client.peer_declared()):
             self.handlers = {
-                core_form.GET: self._get,
-                core_form.CANCEL: self._cancel,
+                methods.GET: self._get,
+                methods.CANCEL: self._cancel,
                 _UPDATE: self._update,
             }
 
@@ -109,7 +109,7 @@ class ExtensionClients(PlainClients):
 
     async def state(self, id: str) -> JSONObject:
         """Return a task with what belongs to its status; raise `McpError` for an unknown one."""
-        core = await awaited(self.asked(core_form.GET, taskId=id))
+        core = await awaited(self.asked(methods.GET, taskId=id))
         task = to_extension(core)
         status = Status(core["status"])
         if status in (Status.COMPLETED, Status.FAILED):
@@ -124,7 +124,7 @@ class ExtensionClients(PlainClients):
 
     async def _ended(self, id: str, status: Status, task: JSONObject) -> JSONObject:
         try:
-            result = await awaited(self.asked(core_form.RESULT, NO_END, taskId=id))
+            result = await awaited(self.asked(methods.RESULT, NO_END, taskId=id))
         except McpError as error:
             if status is Status.COMPLETED:
                 raise  # it is not kept any more
@@ -155,7 +155,7 @@ class ExtensionClients(PlainClients):
         """Let the server ask: it does while it is asked for a result, which is got again later."""
         try:
             with suppress(ProtocolError, Disconnected):
-                await self.asked(core_form.RESULT, NO_END, taskId=id)
+                await self.asked(methods.RESULT, NO_END, taskId=id)
         finally:
             self._waiting.pop(id, None)
             for question in waiting.questions.values():
@@ -178,7 +178,7 @@ class ExtensionClients(PlainClients):
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
         return self.answer(
-            core_form.GET, {"resultType": "complete", **await self.state(params.task_id)}
+            methods.GET, {"resultType": "complete", **await self.state(params.task_id)}
         )
 
     async def _update(self, session: SessionBase, params: Any) -> Any:
@@ -186,7 +186,7 @@ class ExtensionClients(PlainClients):
         waiting = self._waiting.get(id)
         if waiting is None:
             # Whether there is such a task, only its server knows.
-            await awaited(self.asked(core_form.GET, taskId=id))
+            await awaited(self.asked(methods.GET, taskId=id))
         else:
             self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
         return self.answer(_UPDATE, {"resultType": "complete"})
@@ -212,17 +212,17 @@ class ExtensionClients(PlainClients):
         id: str = params.task_id
         if not _CANCELS.declared_in(self.client.peer_declared()):
             # The work may come to another end whatever a client asks for.
-            self.lose(core_form.CANCEL, "", "the server cannot cancel tasks")
-            await awaited(self.asked(core_form.GET, taskId=id))
-            return self.answer(core_form.CANCEL, {"resultType": "complete"})
+            self.lose(methods.CANCEL, "", "the server cannot cancel tasks")
+            await awaited(self.asked(methods.GET, taskId=id))
+            return self.answer(methods.CANCEL, {"resultType": "complete"})
         try:
-            await awaited(self.asked(core_form.CANCEL, taskId=id))
+            await awaited(self.asked(methods.CANCEL, taskId=id))
         except McpError as error:
             if error.code != INVALID_PARAMS:
                 raise
             # The extension lets a client cancel what has ended, but not what never was.
-            await awaited(self.asked(core_form.GET, taskId=id))
-        return self.answer(core_form.CANCEL, {"resultType": "complete"})
+            await awaited(self.asked(methods.GET, taskId=id))
+        return self.answer(methods.CANCEL, {"resultType": "complete"})
 
     # Listen streams.
 

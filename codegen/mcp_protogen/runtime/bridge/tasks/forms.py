@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ...core.json import JSONObject, is_object
-from ...rpc.tasks.core_form import text_of
+from ...rpc.tasks.outcome import text_of
 from ...rpc.tasks.task import Status
 
 _SAME: Final = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt")

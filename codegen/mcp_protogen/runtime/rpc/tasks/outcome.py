@@ -6,11 +6,12 @@ so ("Task Execution Errors"), in the extension only a JSON-RPC error.
 
 from typing import Any, Final, NamedTuple
 
-from ...core.errors import INTERNAL_ERROR
+from ...core.errors import INTERNAL_ERROR, McpError, ProtocolError
 from ...core.json import JSONObject, is_array, is_object
-from ...rpc.tasks import lifecycle
-from ...rpc.tasks.task import Task
+from . import lifecycle
+from .task import Task
 
+# How much of a text goes into a status message, in characters.
 _LONGEST: Final = 500
 
 
@@ -31,12 +32,24 @@ class Outcome(NamedTuple):
             return lifecycle.failed(task, now, error=self.error, message=message)
         result: JSONObject = self.result or {}
         if task.form == "core" and result.get("isError") is True:
-            return lifecycle.failed(task, now, result=result, message=_first_text(result))
+            return lifecycle.failed(task, now, result=result, message=text_of(result))
         return lifecycle.completed(task, result, now)
 
 
-def _first_text(result: JSONObject) -> str | None:
-    content: Any = result.get("content")
+def text_of(result: JSONObject) -> str | None:
+    """Return the beginning of what the result of a tool says in text."""
+    content = result.get("content")
     blocks: list[Any] = content if is_array(content) else []
-    texts = (one.get("text") for one in blocks if is_object(one))
-    return next((text[:_LONGEST] for text in texts if isinstance(text, str)), None)
+    texts = [one["text"] for one in blocks if is_object(one) and isinstance(one.get("text"), str)]
+    return "\n".join(texts)[:_LONGEST] or None
+
+
+def error_object(error: ProtocolError) -> JSONObject:
+    """Return an error as it is in an answer."""
+    said: JSONObject = {"code": error.code, "message": error.message}
+    return said if error.data is None else {**said, "data": error.data}
+
+
+def error_of(said: JSONObject) -> McpError:
+    """Return the error that an answer has."""
+    return McpError(said["code"], said["message"], said.get("data"))
