@@ -326,21 +326,16 @@ async def test_what_has_no_counterpart_is_a_loss_with_a_name() -> None:
     }
     immediate = {"_meta": {"io.modelcontextprotocol/model-immediate-response": "Soon."}}
 
-    async def begin(hand: Hand, message: JsonObject) -> JsonObject:
-        token = message["params"]["_meta"]["progressToken"]
-        await hand.send(
-            {"jsonrpc": "2.0", "id": message["id"], "result": {"task": core_task("t"), **immediate}}
-        )
-        progress = {"progressToken": token, "progress": 1}
-        await hand.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress})
-        return {"error": {"code": -1, "message": "nobody waits for this"}}
-
-    served = Played(OLD, tools_list=[{"tools": [tool]}], tools_call=[begin])
+    served = Played(
+        OLD, tools_list=[{"tools": [tool]}], tools_call=[{"task": core_task("t"), **immediate}]
+    )
     served.capabilities["tasks"]["list"] = {}
     lost: list[Any] = []
     async with between(served, on_loss=lost.append) as hand:
         answer = await asking.call(hand, "x", meta={**asking.DECLARED, "progressToken": "p"})
         assert answer["result"]["taskId"] == "t"
+        token = served.params(CALL)[0]["_meta"]["progressToken"]
+        await served.notify("notifications/progress", progressToken=token, progress=1)
         await until(lambda: len(lost) == 3)
     assert [(one.method, one.pointer) for one in lost] == [
         ("ServerCapabilities", "/ServerCapabilities/tasks/list"),

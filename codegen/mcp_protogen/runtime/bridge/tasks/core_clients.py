@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from ...client.base import Work
 from ...client.tasks.handle import TaskHandle
-from ...client.tasks.state import TaskCancelled
 from ...core.errors import INVALID_PARAMS, InvalidParams, McpError
 from ...core.forms import ELICIT
 from ...core.json import JSONObject
@@ -19,6 +18,7 @@ from ...core.models.base import WireModel, declared, validator_of
 from ...core.options import CallOptions
 from ...core.spec import RequestSpec
 from ...rpc.tasks import core_form, methods
+from ...rpc.tasks.at_peer import TaskCancelled
 from ...rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
 from ...rpc.tasks.options import TaskOptions
 from ...rpc.tasks.outcome import Outcome

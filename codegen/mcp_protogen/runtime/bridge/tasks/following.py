@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from ...client.tasks.state import heard_within, state_of
+from ...client.tasks.timing import heard_within
 from ...core.errors import McpError, RequestId
 from ...core.json import JSONObject
 from ...core.models.base import validator_of
 from ...core.tasks import Signal
 from ...messages.envelope import SUBSCRIPTION_ID, members
+from ...rpc.tasks.at_peer import state_of
 from ...rpc.tasks.methods import CHANGED
 
 # Between two looks, where the server does not say how long to wait, in seconds.
@@ -29,9 +30,7 @@ class ClientStream:
         # By its status, a task is of one class or another. That the client declares the extension,
         # its request has said, and no connection.
         params = validator_of(spec.params)(task)
-        await self._endpoint.sink.send(
-            table.serialise_notification(spec, params, meta=self._meta)
-        )
+        await self._endpoint.sink.send(table.serialise_notification(spec, params, meta=self._meta))
 
 
 class PolledTask:

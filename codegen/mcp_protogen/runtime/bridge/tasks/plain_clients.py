@@ -5,7 +5,6 @@ from math import inf
 from typing import Any, Final
 
 from ...client.tasks.calls import TaskCaller
-from ...client.tasks.state import TaskCancelled
 from ...client.tasks.wire import TaskWire
 from ...core.connection_errors import MissingClientCapability
 from ...core.errors import INTERNAL_ERROR, McpError
@@ -15,6 +14,7 @@ from ...core.options import CallOptions
 from ...core.spec import Capability, RequestSpec
 from ...messages.envelope import client_capabilities
 from ...messages.method_table import Request
+from ...rpc.tasks.at_peer import TaskCancelled
 from ...rules.task_forms import TASKS_EXTENSION
 from ...server.context import RequestContext
 from ...server.task_serving import FollowedTask
