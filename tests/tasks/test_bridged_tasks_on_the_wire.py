@@ -179,7 +179,8 @@ async def test_questions_of_2025_11_25_are_shown_under_keys_and_answered_in_part
             assert question["method"] == "elicitation/create"
             assert question["params"]["message"] == message and key not in keys
             keys.append(key)
-            for answer in ({"unknown": {"action": "cancel"}}, {keys[0] + "x": {}}):
+            unknown: list[JsonObject] = [{"unknown": {"action": "cancel"}}, {key + "x": {}}]
+            for answer in unknown:
                 assert (await asking.told(hand, id, **answer))["result"]["resultType"] == "complete"
             wrong = await asking.told(
                 hand, id, **{key: {"action": "accept", "content": {"value": 5}}}
@@ -200,7 +201,8 @@ async def test_questions_of_2025_11_25_are_shown_under_keys_and_answered_in_part
 
 
 async def test_what_has_ended_can_be_cancelled_in_the_extension() -> None:
-    for cancels in ({"cancel": {}}, {}):
+    rows: list[JsonObject] = [{"cancel": {}}, {}]
+    for cancels in rows:
         lost: list[Any] = []
         tool = {
             "name": "x",
@@ -308,12 +310,12 @@ async def test_what_a_plain_call_asks_in_a_task_is_asked_in_rounds() -> None:
         tasks_result=[ask],
     )
     async with between(served) as hand:
-        meta = {**META, CAPABILITIES: {"elicitation": {}}}
+        meta: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
         asked = (await asking.call(hand, "x", meta=meta))["result"]
         ((key, question),) = asked["inputRequests"].items()
         assert question["params"]["message"] == "How old?"
         given = {key: {"action": "accept", "content": {"age": 36}}}
-        back = {"inputResponses": given, "requestState": asked["requestState"]}
+        back: Any = {"inputResponses": given, "requestState": asked["requestState"]}
         await hand.send(modern(CALL, 2, name="x", arguments={}, _meta=meta, **back))
         assert (await hand.take())["result"]["content"][0]["text"] == "36"
 
