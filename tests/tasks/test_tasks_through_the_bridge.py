@@ -4,7 +4,8 @@ from asyncio import create_task, wait_for
 from typing import Any
 
 import pytest
-from mcp_revisions import McpError, TaskCancelled, open_http
+from mcp_revisions import McpError, TaskCancelled, Toolkit, client_of, in_memory, open_http
+from mcp_revisions import v2025_11_25 as handshake
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import content_of
@@ -115,3 +116,15 @@ async def test_a_server_over_http_knows_whose_task_it_is(client: str, server: st
         # Its id is that of the server, which another bridge asks as well.
         async with joined(CLIENTS[client](), bridges[0]) as again:
             assert text_of(await again.task(handle.to_json()).result()) == "True True"
+
+
+async def test_a_tool_of_a_mounted_server_that_is_always_a_task_is_waited_for() -> None:
+    class Top(Toolkit, handshake.Server):
+        """A server that mounts another one, of the other form."""
+
+    top = Top()
+    top.mount("far", connect_to=in_memory(SERVERS[STATELESS]()))
+    async with client_of(top, handshake.Client()) as one:
+        assert text_of(await one.call_tool("far_needed")) == "needed is done"
+        listed = {tool.name: tool.execution async for tool in one.iter_tools()}
+    assert listed["far_needed"] is None
