@@ -462,8 +462,8 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
         if own == STATELESS:
             await hand.send(discovered(asked["id"], tools={}, extensions=extensions))
             # Tasks are what the bridge carries by itself.
-            said: JsonObject = {"sampling": {}, "extensions": {TASKS_EXTENSION: {}}}
-            assert asked["params"]["_meta"][CAPABILITIES] == said
+            told: JsonObject = {"sampling": {}, "extensions": {TASKS_EXTENSION: {}}}
+            assert asked["params"]["_meta"][CAPABILITIES] == told
         else:
             await hand.send(welcome(asked["id"], own, tools={}, extensions=extensions))
             assert asked["params"]["capabilities"] == {"sampling": {}}

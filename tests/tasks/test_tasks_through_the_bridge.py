@@ -1,14 +1,17 @@
 """Tasks between a client and a server of the same form, and of different ones, with a bridge."""
 
-from asyncio import create_task, sleep, wait_for
+from asyncio import create_task, wait_for
 from typing import Any
 
 import pytest
-from mcp_revisions import McpError, TaskCancelled
+from mcp_revisions import McpError, TaskCancelled, Toolkit, client_of, in_memory, open_http
+from mcp_revisions import v2025_11_25 as handshake
+from support.http.serving import serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import content_of
 from support.tables import case
-from support.tasks.gateway import CLIENTS, SERVERS, joined
+from support.tasks.gateway import CLIENTS, OPTIONS, SERVERS, joined
+from support.tasks.principals import WHO, of
 
 PAIRS = [(OLD, OLD), (STATELESS, STATELESS), (OLD, STATELESS), (STATELESS, OLD)]
 FORMS = pytest.mark.parametrize(("client", "server"), PAIRS)
@@ -94,4 +97,34 @@ async def test_a_plain_call_gets_its_result(client: str, server: str) -> None:
         assert text_of(await one.call_tool("quick")) == "quick is done"
         assert text_of(await one.call_tool("sure")) == "True True"
         assert text_of(await one.call_tool("needed")) == "needed is done"
-    await sleep(0)
+
+
+@FORMS
+async def test_a_server_over_http_knows_whose_task_it_is(client: str, server: str) -> None:
+    """A bridge has one client, and is to the server who its connection says it is."""
+    theirs = SERVERS[server]()
+    async with serving(theirs, authentication=WHO, **OPTIONS) as site:
+        bridges = [open_http(site.url, headers=of(name)) for name in ("ann", "bob")]
+        async with joined(CLIENTS[client](), bridges[0]) as ann:
+            handle = await ann.start_task("sure")
+            assert text_of(await handle.result()) == "True True"
+            async with joined(CLIENTS[client](), bridges[1]) as bob:
+                for ask in ("status", "cancel", "result"):
+                    with case(ask), pytest.raises(McpError) as raised:
+                        await getattr(bob.task(handle.to_json()), ask)()
+                    assert raised.value.code == -32602
+        # Its id is that of the server, which another bridge asks as well.
+        async with joined(CLIENTS[client](), bridges[0]) as again:
+            assert text_of(await again.task(handle.to_json()).result()) == "True True"
+
+
+async def test_a_tool_of_a_mounted_server_that_is_always_a_task_is_waited_for() -> None:
+    class Top(Toolkit, handshake.Server):
+        """A server that mounts another one, of the other form."""
+
+    top = Top()
+    top.mount("far", connect_to=in_memory(SERVERS[STATELESS]()))
+    async with client_of(top, handshake.Client()) as one:
+        assert text_of(await one.call_tool("far_needed")) == "needed is done"
+        listed = {tool.name: tool.execution async for tool in one.iter_tools()}
+    assert listed["far_needed"] is None

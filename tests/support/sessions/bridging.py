@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from mcp_revisions._runtime.core.revision import Revision
+from mcp_revisions._runtime.server.base import ServerBase
 from mcp_revisions.v2025_11_25 import Server
 from mcp_revisions.v2025_11_25.models import ElicitRequestFormParams
 
@@ -28,11 +29,11 @@ ASKED: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
 
 @asynccontextmanager
 async def bridged(
-    theirs: Accepting | Server, server_revisions: Iterable[Revision] | None = None, **options: Any
+    theirs: pkg.Opener | Server, server_revisions: Iterable[Revision] | None = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
     """The client's end of a bridge to a server, which has ended when this has."""
     ours, middle = runtime("transports.memory").memory_pair()
-    opener = theirs if isinstance(theirs, Accepting) else runtime("testing").in_memory(theirs)
+    opener = runtime("testing").in_memory(theirs) if isinstance(theirs, ServerBase) else theirs
     chosen = pkg.Options(**options)
     bridge = pkg.Bridge(middle, opener, server_revisions=server_revisions, options=chosen)
     running = asyncio.create_task(bridge.run())
