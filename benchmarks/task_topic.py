@@ -67,7 +67,14 @@ def _caller(stack: ExitStack, port: int) -> Caller:
 def _starts(stack: ExitStack, port: int) -> Load:
     """What starts tasks that end at once, one after another, and asks about each."""
     caller = _caller(stack, port)
-    return lambda: _each(_STARTS, lambda: _started(caller, 0.0))
+
+    def starts() -> float:
+        each = _each(_STARTS, lambda: _started(caller, 0.0))
+        # What is left of them to do would disturb who has the next turn.
+        _ended(caller)
+        return each
+
+    return starts
 
 
 def _ends(stack: ExitStack, port: int) -> Load:
