@@ -36,7 +36,7 @@ check: $(READY) ## Lint, format check and strict types of our own code
 	$(BIN)/mypy
 
 golden: $(READY) ## Rewrite generated/ from schema/ and templates/
-	$(BIN)/mcp-gen --revision all --with all --extension tasks --out generated/mcp_revisions --force
+	$(BIN)/mcp-gen --revision all --with all --extension all --out generated/mcp_revisions --force
 
 conformance: $(READY) ## Run the official suite, and write what it found into the README
 	PYTHONPATH=tests $(BIN)/python -m support.conformance.suite --write README.md

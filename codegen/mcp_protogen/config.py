@@ -68,8 +68,9 @@ class GenerationOptions(NamedTuple):
 
     @property
     def selection(self) -> Selection:
-        """The contents of the package, by its parts."""
-        return Selection(self.parts, several=len({*self.revisions, *self.kept}) > 1)
+        """The contents of the package, by its parts and extensions."""
+        extensions = {*self.extensions, *self.kept_extensions}
+        return Selection(self.parts, len({*self.revisions, *self.kept}) > 1, extensions)
 
 
 class Format(StrEnum):
@@ -87,7 +88,7 @@ class Settings(NamedTuple):
     report them. `listed` are the revisions that pyproject.toml lists, which are all that the
     package has. With `prune`, revisions that are not asked for are removed from the package.
     `runtime` is the module of an installed runtime, or `COPY`. `extensions` are names, each with
-    the file or URL in place of its pin if there is one: "tasks", "tasks=FILE"; or `NONE`.
+    the file or URL in place of its pin if there is one: "tasks", "tasks=FILE"; `ALL`, or `NONE`.
     """
 
     revisions: tuple[str, ...] | None = None

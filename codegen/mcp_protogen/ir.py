@@ -113,7 +113,8 @@ class FieldIR:
 class ObjectIR:
     """A type with members.
 
-    Undeclared members are always kept; `open` says that the specification intends them.
+    Undeclared members are always kept; `open` says that the specification intends them. Its class
+    may have the members in `inherited` from that of another type, its `base`.
     """
 
     name: ClassName
@@ -123,6 +124,13 @@ class ObjectIR:
     origin: str
     doc: str
     deprecated: bool
+    base: ClassName | None = None
+    inherited: frozenset[FieldName] = frozenset()
+
+    @property
+    def own_fields(self) -> tuple[FieldIR, ...]:
+        """The members that its class defines itself."""
+        return tuple(field for field in self.fields if field.name not in self.inherited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +306,14 @@ class ClaimIR:
 
 
 @dataclass(frozen=True, slots=True)
+class MembersIR:
+    """A type whose members a type of the core has, too, in the messages of a method."""
+
+    method: str
+    type: ClassName
+
+
+@dataclass(frozen=True, slots=True)
 class ExtensionIR:
     """What an extension adds to a revision.
 
@@ -311,10 +327,11 @@ class ExtensionIR:
     ir: RevisionIR
     core: RevisionIR
     claims: tuple[ClaimIR, ...]
+    members: tuple[MembersIR, ...]
     names: Mapping[str, str]
     settings: Mapping[Role, Mapping[str, Any]]
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """The roles that it binds."""
-        return tuple(self.settings)
+        """The roles that have something to declare, to send or to answer."""
+        return tuple(role for role in ROLES if role in self.settings or self.ir.methods)

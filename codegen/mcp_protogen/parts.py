@@ -26,6 +26,7 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "telemetry": frozenset(),
     "auth": frozenset(),
     "tasks": frozenset(),
+    "skills": frozenset(),
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
 }
@@ -35,6 +36,9 @@ _ROLES: Final = "roles"
 """A client or a server, whichever."""
 _SEVERAL: Final = "several"
 """More than one revision."""
+_EXTENSION: Final = "extension "
+_APPS: Final = f"{_EXTENSION}apps"
+"""What says, before its name, that there is an extension; and the one that has modules here."""
 
 _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "app": ("App", "app"),
@@ -56,6 +60,14 @@ OF_REVISIONS: Final = frozenset(
     name for of in ("app", "client", "server") for name in _GENERATED[of]
 )
 """Those that are in the revisions."""
+
+EXTENSION_BASES: Final[Mapping[tuple[str, str], tuple[str, str]]] = {
+    ("apps", "client"): ("client.ui", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'),
+}
+"""What the class of an extension for a role is made of, where it does more than messages.
+
+It is a module of the runtime, and a class of it with the models that it reads.
+"""
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
 """Names of the package's `__init__`, by the module of the runtime that they come from."""
@@ -102,7 +114,7 @@ CONTENTS: Final = (
         frozenset(),
         {
             "core": ("errors", "extensions", "json", "models", "revision", "spec"),
-            "messages": ("extended_table", "jsonrpc", "method_table", "results", "writing"),
+            "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
         (("core.errors", _ERRORS),),
@@ -235,7 +247,23 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"toolkit"}),
-        {"core": ("schema_validation",), "toolkit": (), **_MARKS},
+        {
+            "core": ("schema_validation",),
+            "toolkit": (
+                *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
+                *("items", "links", "media", "middleware", "mounts", "offers"),
+                *(
+                    "remote_mounts",
+                    "results",
+                    "revision_models",
+                    "scopes",
+                    "server",
+                    "task_options",
+                ),
+                *("threads", "uri_templates", "visibility"),
+            ),
+            **_MARKS,
+        },
         (
             ("toolkit.decorators", ("prompt", "resource", "tool")),
             ("toolkit.dependencies", ("Depends",)),
@@ -247,11 +275,17 @@ CONTENTS: Final = (
         ),
         ("app",),
     ),
+    Contents(frozenset({"toolkit", _APPS}), {"core": ("ui",), "toolkit": ("ui",)}),
+    Contents(frozenset({"client", _APPS}), {"core": ("ui",), "client": ("ui",)}),
     Contents(
         frozenset({"bridge"}),
-        {"bridge": (), "client": ("listen_stream",)},
+        {
+            "bridge": ("bridge", "carrying", "forwarded_request", "proxies", "task_carrying"),
+            "client": ("listen_stream",),
+        },
         modules=("bridge",),
     ),
+    Contents(frozenset({"bridge", "tasks"}), {"bridge": ("tasks",)}),
     Contents(
         frozenset({"telemetry"}),
         {"core": ("connection_errors", "http_request", "middleware", "telemetry")},
@@ -265,6 +299,7 @@ CONTENTS: Final = (
             "sharing": ("engine", "memory_tasks", "task_files"),
         },
         (
+            ("rpc.tasks.at_peer", ("TaskCancelled", "TaskState")),
             ("rpc.tasks.options", ("TaskOptions",)),
             ("sharing.memory_tasks", ("MemoryTaskStore",)),
             ("sharing.task_files", ("FileTaskStore",)),
@@ -272,9 +307,10 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"tasks", "server"}),
-        {"server": ("tasks",)},
+        {"server.tasks": ("requested",)},
         (("server.tasks.requested", ("RequestedTask",)),),
     ),
+    Contents(frozenset({"tasks", "toolkit"}), {"server": ("tasks",)}),
     Contents(
         frozenset({"tasks", "client"}),
         {"client": ("tasks",)},
@@ -282,7 +318,22 @@ CONTENTS: Final = (
             ("client.tasks.calls", ("TaskCalls",)),
             ("client.tasks.handle", ("TaskHandle",)),
             ("client.tasks.receiver", ("TaskReceiver",)),
-            ("client.tasks.state", ("TaskCancelled", "TaskState")),
+        ),
+    ),
+    Contents(
+        frozenset({"skills", "server"}),
+        {"rules": ("skills",), "server": ("skills",)},
+        (
+            ("server.skills.folder", ("InvalidSkill", "SkillFolder")),
+            ("server.skills.serving", ("ServesSkills",)),
+        ),
+    ),
+    Contents(
+        frozenset({"skills", "client"}),
+        {"rules": ("skills",), "client": ("skills",)},
+        (
+            ("client.skills", ("read_skill",)),
+            ("rules.skills.entries", ("SkillFile", "UnverifiedSkill")),
         ),
     ),
     Contents(
@@ -368,10 +419,14 @@ CONTENTS: Final = (
 
 
 class Selection(NamedTuple):
-    """The parts of one package, and whether it has several revisions: what follows from these."""
+    """The parts and extensions of one package, and whether it has several revisions.
+
+    From these follows what it has.
+    """
 
     parts: Collection[str]
     several: bool = False
+    extensions: Collection[str] = ()
 
     @property
     def exports(self) -> Exports:
@@ -395,6 +450,7 @@ class Selection(NamedTuple):
     def _contents(self) -> list[Contents]:
         roles = frozenset[str]().union(*(PARTS[part] for part in self.parts))
         has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
+        has |= {f"{_EXTENSION}{name}" for name in self.extensions}
         return [one for one in CONTENTS if one.when <= has]
 
 
@@ -402,17 +458,23 @@ def missing_names(selection: Selection) -> dict[str, str]:
     """Return what brings each name that a package could have and one of `selection` has not."""
     here = _names(selection)
     brought: dict[str, list[str]] = {}
-    # Some names need two parts, which are asked for with a comma between.
-    pairs = [sorted(one.when) for one in CONTENTS if len(one.when) > 1 and one.when <= {*PARTS}]
+    # Some names need two parts, or a part and a role, which are asked for with a comma between.
+    pairs = [_parts_for(one.when) for one in CONTENTS if len(one.when) > 1 and one.when & {*PARTS}]
     for parts in [[part] for part in PARTS] + pairs:
-        for name in _names(Selection(parts, selection.several)) - here:
-            # What one of the two brings is known by then.
-            if not any(one in parts for one in brought.get(name, ())):
+        for name in _names(Selection({*selection.parts, *parts}, selection.several)) - here:
+            # What fewer parts bring is known by then.
+            if not any(set(one.split(",")) <= {*parts} for one in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))
     found = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
-    for name in _names(Selection(selection.parts, several=True)) - here:
+    for name in _names(selection._replace(several=True)) - here:
         found[name] = "a second --revision"
     return dict(sorted(found.items()))
+
+
+def _parts_for(when: frozenset[str]) -> list[str]:
+    """Return the parts that bring something, with one that has the role if none else has it."""
+    parts = when & {*PARTS}
+    return sorted(parts | ({"stdio"} if when - parts else set()))
 
 
 def _names(selection: Selection) -> set[str]:

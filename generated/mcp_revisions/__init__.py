@@ -30,6 +30,9 @@ if TYPE_CHECKING:
         ConnectConfig as ConnectConfig,
         Servers as Servers,
     )
+    from ._runtime.client.skills import (
+        read_skill as read_skill,
+    )
     from ._runtime.client.targets import (
         Connect as Connect,
     )
@@ -41,10 +44,6 @@ if TYPE_CHECKING:
     )
     from ._runtime.client.tasks.receiver import (
         TaskReceiver as TaskReceiver,
-    )
-    from ._runtime.client.tasks.state import (
-        TaskCancelled as TaskCancelled,
-        TaskState as TaskState,
     )
     from ._runtime.client.tool_results import (
         ToolFailed as ToolFailed,
@@ -210,6 +209,10 @@ if TYPE_CHECKING:
     from ._runtime.rpc.peer import (
         WrongCall as WrongCall,
     )
+    from ._runtime.rpc.tasks.at_peer import (
+        TaskCancelled as TaskCancelled,
+        TaskState as TaskState,
+    )
     from ._runtime.rpc.tasks.options import (
         TaskOptions as TaskOptions,
     )
@@ -218,6 +221,10 @@ if TYPE_CHECKING:
     )
     from ._runtime.rules.handlers import (
         handles as handles,
+    )
+    from ._runtime.rules.skills.entries import (
+        SkillFile as SkillFile,
+        UnverifiedSkill as UnverifiedSkill,
     )
     from ._runtime.server.lifespan import (
         LifespanError as LifespanError,
@@ -232,6 +239,13 @@ if TYPE_CHECKING:
     )
     from ._runtime.server.serve import (
         serve as serve,
+    )
+    from ._runtime.server.skills.folder import (
+        InvalidSkill as InvalidSkill,
+        SkillFolder as SkillFolder,
+    )
+    from ._runtime.server.skills.serving import (
+        ServesSkills as ServesSkills,
     )
     from ._runtime.server.stdio import (
         run_stdio as run_stdio,
@@ -353,6 +367,7 @@ __all__ = [
     "Introspection",
     "InvalidMetadata",
     "InvalidParams",
+    "InvalidSkill",
     "Issuers",
     "JwksUri",
     "JwtVerifier",
@@ -400,9 +415,12 @@ __all__ = [
     "RouteRequest",
     "RouteResponse",
     "Servers",
+    "ServesSkills",
     "SessionEnd",
     "Shared",
     "SharedReplays",
+    "SkillFile",
+    "SkillFolder",
     "StaticKeys",
     "StatusError",
     "TaskCalls",
@@ -424,6 +442,7 @@ __all__ = [
     "Unreachable",
     "UnsafeUrl",
     "Untranslatable",
+    "UnverifiedSkill",
     "UriTemplate",
     "VerifierUnavailable",
     "WebRedirect",
@@ -445,6 +464,7 @@ __all__ = [
     "open_stdio",
     "page",
     "prompt",
+    "read_skill",
     "resource",
     "run_http",
     "run_stdio",
@@ -506,12 +526,11 @@ _MODULES = {
     "ConfigError": "client.config",
     "ConnectConfig": "client.config",
     "Servers": "client.config",
+    "read_skill": "client.skills",
     "Connect": "client.targets",
     "TaskCalls": "client.tasks.calls",
     "TaskHandle": "client.tasks.handle",
     "TaskReceiver": "client.tasks.receiver",
-    "TaskCancelled": "client.tasks.state",
-    "TaskState": "client.tasks.state",
     "ToolFailed": "client.tool_results",
     "Disconnected": "core.connection_errors",
     "HttpError": "core.connection_errors",
@@ -592,9 +611,13 @@ _MODULES = {
     "RouteResponse": "http.server.routes",
     "run_http": "http.server.run",
     "WrongCall": "rpc.peer",
+    "TaskCancelled": "rpc.tasks.at_peer",
+    "TaskState": "rpc.tasks.at_peer",
     "TaskOptions": "rpc.tasks.options",
     "NegotiatedRevision": "rules.client_negotiation",
     "handles": "rules.handlers",
+    "SkillFile": "rules.skills.entries",
+    "UnverifiedSkill": "rules.skills.entries",
     "LifespanError": "server.lifespan",
     "Accepted": "server.questions",
     "Answer": "server.questions",
@@ -603,6 +626,9 @@ _MODULES = {
     "Form": "server.questions",
     "form": "server.questions",
     "serve": "server.serve",
+    "InvalidSkill": "server.skills.folder",
+    "SkillFolder": "server.skills.folder",
+    "ServesSkills": "server.skills.serving",
     "run_stdio": "server.stdio",
     "serve_stdio": "server.stdio",
     "RequestedTask": "server.tasks.requested",

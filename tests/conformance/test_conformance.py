@@ -18,7 +18,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 # Side by side they would keep each other from answering in time.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("conformance")]
 
-AUTHORIZATION = [leg for leg in LEGS if leg.topic is not None]
+AUTHORIZATION = [leg for leg in LEGS if leg.topic is not None and "authorization" in leg.topic]
 NEWEST = [leg for leg in LEGS if leg.only is None and leg not in AUTHORIZATION[1:]]
 SERVERS = [leg for leg in NEWEST if leg.side == "server"]
 RESTRICTED = [leg for leg in LEGS if leg.only is not None]

@@ -34,7 +34,7 @@ def test_a_scenario_that_was_not_played_is_a_fault() -> None:
 
 
 def test_a_scenario_that_nobody_has_thought_of_is_a_fault() -> None:
-    found = {"ping": (GOOD,), "pong": (GOOD,), "tasks-lifecycle": ()}
+    found = {"ping": (GOOD,), "pong": (GOOD,), "authorization-server": ()}
     assert list(faults(found, ["ping"], {})) == ["pong: is new to scenarios.py"]
 
 

@@ -40,8 +40,9 @@ class Row(NamedTuple):
 
 
 PROTOCOL: Final = Page("requirements.md", r"S\d-\d\d", (APPLICATION,))
-AUTHORIZATION: Final = Page("requirements-authorization.md", r"[A-Z]{2}-\d\d", DUTIES)
-PAGES: Final = (PROTOCOL, AUTHORIZATION)
+AUTHORIZATION: Final = Page("requirements-authorization.md", r"(?!T[CX])[A-Z]{2}-\d\d", DUTIES)
+TASKS: Final = Page("requirements-tasks.md", r"T[CX]-\d\d", ())
+PAGES: Final = (PROTOCOL, AUTHORIZATION, TASKS)
 
 LEVEL: Final = re.compile(r"(MUST|SHOULD)( NOT)?|\w+")
 
@@ -112,6 +113,13 @@ def test_every_row_of_authorization_is_listed_with_level_and_revisions() -> None
     wanted = {row["id"]: (level_of(row), revisions_of(row)) for row in reference["rows"]}
     listed = {id: (row.level, row.cells[0]) for id, row in rows(AUTHORIZATION).items()}
     assert listed == wanted
+
+
+def test_every_row_of_tasks_is_listed_with_its_level_and_whom_it_holds() -> None:
+    file = missing.reference("spec/tasks.json", "that no row is forgotten")
+    reference = json.loads(file.read_bytes())
+    wanted = {row["id"]: (row["level"], row["role"]) for row in reference["rows"]}
+    assert {id: (row.level, row.cells[0]) for id, row in rows(TASKS).items()} == wanted
 
 
 def level_of(row: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.inputs import extensions
+from mcp_protogen.inputs.forms import wrong_form
 from mcp_protogen.package import Package
 from support.folders import ROOT
 from support.made_once import generated_once
@@ -97,6 +98,41 @@ def test_models_accept_what_the_published_schema_accepts(extended: Extended) -> 
                     assert not accepts(value)
                 else:
                     assert accepts(value)
+
+
+def test_an_intersection_is_a_subclass_of_what_it_does_not_restrict(extended: Extended) -> None:
+    own, core = extended.ext.models, extended.mcp.models
+    assert issubclass(own.CreateTaskResult, own.Task)
+    assert own.CreateTaskResult.__annotations__.keys() == {"result_type", "meta"}
+    assert issubclass(own.GetTaskResultFailed, own.FailedTask)
+    assert issubclass(own.TaskStatusNotificationParamsFailed, own.FailedTask)
+    assert issubclass(own.UpdateTaskRequestParams, core.RequestParams)
+    # Its `resultType` is not any.
+    assert not issubclass(own.CancelTaskResult, core.Result)
+
+
+def test_members_that_an_extension_adds_are_read_checked_and_written(extended: Extended) -> None:
+    _, mcp, ext = extended
+    server: Any = type("Server", (ext.TasksServer, mcp.Server), {})
+    core, table = mcp.Server.TABLE, server.TABLE
+    listen = core.requests["subscriptions/listen"]
+    assert table.requests["subscriptions/listen"] is listen
+    wanted = ext.models.TaskSubscriptionNotifications(task_ids=["7"], tools_list_changed=True)
+    params = mcp.models.SubscriptionsListenRequestParams(notifications=wanted)
+    written = table.serialise_request(listen, 1, params)
+    notifications = {"taskIds": ["7"], "toolsListChanged": True}
+    assert json.loads(written)["params"]["notifications"] == notifications
+    read = table.parse_request(written, sender="client").params
+    assert type(read.notifications) is ext.models.TaskSubscriptionNotifications
+    assert isinstance(read, mcp.models.SubscriptionsListenRequestParams)
+    assert read.notifications.task_ids == ["7"]
+    assert table.serialise_request(listen, 1, read) == written
+    wrong = written.replace(b'["7"]', b"[7]")
+    with pytest.raises(extended.package.InvalidParams) as refused:
+        table.parse_request(wrong, sender="client")
+    assert refused.value.data["problems"][0]["pointer"] == "/params/notifications/taskIds/0"
+    # Without the extension nobody knows the member.
+    assert core.parse_request(wrong, sender="client").params.notifications.taskIds == [7]
 
 
 def test_a_class_has_its_extension_in_either_order_of_bases(extended: Extended) -> None:
@@ -201,19 +237,21 @@ def test_a_copy_that_differs_from_the_core_stops_the_run_with_its_place() -> Non
 
 def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
     right = json.loads((ROOT / "schema/extensions/tasks/facts.json").read_bytes())
-    form = json.loads((ROOT / "schema/formats/extension-facts.schema.json").read_bytes())
-    is_valid = validators.Draft202012Validator(form).is_valid
-    assert is_valid(right)
+    assert not [*wrong_form(right, "extension-facts", "facts.json")]
+    right["types"] = {"names": [], "source": "page"}
     wrong: list[tuple[tuple[str | int, ...], Any, str]] = [
         (("identifier",), "", "/identifier"),
         (("revisions",), REVISION, "/revisions"),
         (("settings",), {"host": {}}, "/settings"),
         (("methods",), [], "/methods"),
         (("methods", "tasks/get", "kind"), "call", "/methods/tasks~1get/kind"),
-        (("methods", "tasks/get", "senders"), ["host"], "/methods/tasks~1get/senders"),
-        (("methods", "tasks/get", "else"), 1, "/methods/tasks~1get/else"),
+        (("methods", "tasks/get", "senders"), ["host"], "/methods/tasks~1get/senders/0"),
+        (("methods", "tasks/get", "else"), 1, "/methods/tasks~1get"),
         (("claims", 0, "type"), 3, "/claims/0/type"),
         (("members",), {}, "/members"),
+        (("types", "names"), "Task", "/types/names"),
+        (("$defs",), [], "/$defs"),
+        (("$defs",), {"A": {"type": "object"}}, "/$defs/A"),
     ]
     for path, value, pointer in wrong:
         facts = json.loads(json.dumps(right))
@@ -222,8 +260,7 @@ def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
             holder = holder[step]
         holder[path[-1]] = value
         with case(pointer):
-            assert not is_valid(facts)
-            [problem] = extensions.wrong_facts(facts, "facts.json")
+            [problem] = wrong_form(facts, "extension-facts", "facts.json")
             assert (problem.code, problem.pointer) == ("bad-form", pointer)
     with pytest.raises(ProblemError, match="does not exist"):
         extensions.load("nothing", tmp_path)

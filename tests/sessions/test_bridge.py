@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from mcp_revisions._runtime.rules.task_forms import TASKS_EXTENSION
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -402,7 +403,7 @@ async def test_what_needs_a_capability_that_was_not_declared_is_reported_once(
 async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_came(
     revision: str,
 ) -> None:
-    done: JsonObject = {OLD: {"content": []}, STATELESS: {"resultType": "task", "task": 1}}
+    done: JsonObject = {OLD: {"content": []}, STATELESS: {"resultType": "b/made", "made": 1}}
 
     def said(method: str, id: int = 0, **params: Any) -> Any:
         make = modern if revision == STATELESS else request
@@ -460,7 +461,9 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
         asked = await hand.take()
         if own == STATELESS:
             await hand.send(discovered(asked["id"], tools={}, extensions=extensions))
-            assert asked["params"]["_meta"][CAPABILITIES] == {"sampling": {}}
+            # Tasks are what the bridge carries by itself.
+            said: JsonObject = {"sampling": {}, "extensions": {TASKS_EXTENSION: {}}}
+            assert asked["params"]["_meta"][CAPABILITIES] == said
         else:
             await hand.send(welcome(asked["id"], own, tools={}, extensions=extensions))
             assert asked["params"]["capabilities"] == {"sampling": {}}

@@ -21,7 +21,7 @@ from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.output.trial import Trial
 from mcp_protogen.package import Package
 from mcp_protogen.vectors.making import make
-from mcp_protogen.vectors.vector import VectorSet
+from mcp_protogen.vectors.vector import VectorSet, title
 
 from .generating import require_importable
 
@@ -54,10 +54,15 @@ def trying_once(options: GenerationOptions) -> Generator[Trial, None, None]:
     yield _Once()
 
 
-def vectors_once(revision: str, options: GenerationOptions | None = None) -> VectorSet:
-    """The vectors of a revision, likewise."""
-    inputs = _inputs(options or GenerationOptions((revision,)))
-    vectors: VectorSet = _once(f"vectors {revision} {inputs}", lambda: make(revision, options))
+def vectors_once(
+    revision: str, options: GenerationOptions | None = None, extension: str = ""
+) -> VectorSet:
+    """The vectors of a revision or an extension, likewise."""
+    extensions = {extension: None} if extension else {}
+    inputs = _inputs(options or GenerationOptions((revision,), extensions=extensions))
+    vectors: VectorSet = _once(
+        f"vectors {title(revision, extension)} {inputs}", lambda: make(revision, options, extension)
+    )
     return vectors
 
 

@@ -7,6 +7,7 @@ import pytest
 from mcp_revisions import InvalidParams, McpError, MemoryTaskStore, TaskOptions
 from mcp_revisions._runtime.rpc.tasks import core_form, lifecycle
 from mcp_revisions._runtime.rpc.tasks.board import TaskBoard
+from mcp_revisions._runtime.rpc.tasks.outcome import Outcome, error_object
 from mcp_revisions._runtime.rpc.tasks.task import Task
 from mcp_revisions.v2025_11_25 import models as m
 from support.tables import case
@@ -87,16 +88,16 @@ def test_a_time_to_live_is_kept_within_limits() -> None:
 @pytest.mark.shows("TC-12", "TC-13", "TC-18")
 def test_a_task_ends_as_its_request_would_have() -> None:
     result: dict[str, Any] = {"content": [{"type": "text", "text": "3"}], "_meta": {"a": 1}}
-    ended = core_form.with_result(TASK, result, NOW)
+    ended = Outcome(result=result).of(TASK, NOW)
     assert ended.status == "completed"
     assert core_form.outcome(ended) == {**result, "_meta": {"a": 1, **RELATED}}
 
     wrong = {"content": [{"type": "text", "text": "No disk"}], "isError": True}
-    ended = core_form.with_result(TASK, wrong, NOW)
+    ended = Outcome(result=wrong).of(TASK, NOW)
     assert (ended.status, ended.status_message) == ("failed", "No disk")
     assert core_form.outcome(ended) == {**wrong, "_meta": RELATED}
 
-    ended = core_form.with_error(TASK, McpError(-5, "No luck", [1]), NOW)
+    ended = Outcome(error=error_object(McpError(-5, "No luck", [1]))).of(TASK, NOW)
     assert (ended.status, ended.status_message) == ("failed", "No luck")
     with pytest.raises(McpError) as raised:
         core_form.outcome(ended)
@@ -106,7 +107,7 @@ def test_a_task_ends_as_its_request_would_have() -> None:
         core_form.outcome(lifecycle.cancelled(TASK, NOW))
 
 
-@pytest.mark.shows("TC-16", "TC-20")
+@pytest.mark.shows("TC-16", "TC-19", "TC-20")
 async def test_a_list_has_all_tasks_of_one_principal_page_by_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -166,5 +167,5 @@ async def test_only_a_task_that_goes_on_can_be_cancelled() -> None:
     with pytest.raises(InvalidParams):
         await core_form.ANSWERS["tasks/cancel"](kept, {"taskId": "t-1"}, None)
     with pytest.raises(lifecycle.TaskEnded):
-        await kept.change("t-1", lambda task: core_form.with_result(task, {"content": []}, NOW))
+        await kept.change("t-1", lambda task: Outcome(result={"content": []}).of(task, NOW))
     assert (await kept.find("t-1")).status == "cancelled"

@@ -7,6 +7,8 @@ import pytest
 from mcp_revisions import McpError, Options, TaskOptions, Toolkit, client_of
 from mcp_revisions.v2025_11_25 import Client, Server
 from mcp_revisions.v2025_11_25 import models as m
+from support.revisions import OLD
+from support.sessions.talking import INITIALIZED, hello, served
 from support.tables import case
 from support.tasks.jobs import (
     OPTIONS,
@@ -48,6 +50,20 @@ async def test_a_server_declares_tasks_and_each_tool_says_whether_it_can_be_one(
         assert "tasks" not in client.server_capabilities.to_wire()
 
 
+@pytest.mark.shows("TC-06")
+async def test_a_server_that_has_no_tasks_passes_over_the_wish_for_one() -> None:
+    class Plain(Toolkit, Server):
+        """Tools that are no tasks."""
+
+        quick = Jobs.quick
+
+    async with served(Plain()) as hand:
+        await hand.send(hello(OLD), INITIALIZED)
+        assert "tasks" not in (await hand.take())["result"]["capabilities"]
+        result = (await hand.ask("tools/call", 1, name="quick", task={"ttl": 60000}))["result"]
+        assert result["content"][0]["text"] == "quick is done"
+
+
 @pytest.mark.shows("TC-04")
 async def test_a_tool_that_forbids_or_requires_a_task_is_called_in_no_other_way() -> None:
     async with client_of(Jobs(), Client(), options=OPTIONS) as client:
@@ -61,7 +77,7 @@ async def test_a_tool_that_forbids_or_requires_a_task_is_called_in_no_other_way(
         assert text_of(await client.get_task_payload(task.task_id)) == "needed is done"
 
 
-@pytest.mark.shows("TC-05", "TC-08", "TC-11", "TC-12", "TC-13", "TC-14", "TC-15")
+@pytest.mark.shows("TC-05", "TC-08", "TC-11", "TC-12", "TC-13", "TC-14", "TC-15", "TC-16")
 async def test_a_call_becomes_a_task_whose_result_waits() -> None:
     jobs, tapped, reports = Jobs(), Tapped(), list[Any]()
     async with client_of(jobs, Client(), tap=keeping(tapped), options=OPTIONS) as client:
@@ -70,7 +86,8 @@ async def test_a_call_becomes_a_task_whose_result_waits() -> None:
         assert (await client.get_task(task.task_id)).status == "working"
         await jobs.began.wait()
         waiting = create_task(client.get_task_payload(task.task_id))
-        assert [one.task_id async for one in client.iter_tasks()] == [task.task_id]
+        shown = (await client.get_task(task.task_id)).to_wire()
+        assert [one.to_wire() async for one in client.iter_tasks()] == [shown]
         assert not waiting.done()
         jobs.go_on.set()
         payload = await wait_for(waiting, 5)
@@ -118,6 +135,18 @@ async def test_a_call_that_fails_fails_its_task_and_is_answered_in_the_same_way(
             assert (error.code, error.message, error.data) == (-7, "No luck", {"more": 1})
         ended = await client.get_task(task.task_id)
         assert (ended.status, ended.status_message) == ("failed", "No luck")
+
+
+@pytest.mark.shows("TC-13")
+async def test_params_say_which_task_is_meant_whatever_is_related() -> None:
+    async with client_of(Jobs(), Client(), options=OPTIONS) as client:
+        one, other = await begun(client, "needed"), await begun(client, "slow")
+        meta = m.RequestParamsMeta.from_wire({RELATED: {"taskId": other.task_id}})
+        found = await client.get_task(one.task_id, meta=meta)
+        assert found.task_id == one.task_id
+        assert found.meta is None, "nothing else says which task it is about"
+        payload = await client.get_task_payload(one.task_id, meta=meta)
+        assert payload.meta == {RELATED: {"taskId": one.task_id}}
 
 
 @pytest.mark.shows("TC-17", "TC-19")
@@ -189,7 +218,7 @@ async def test_a_client_that_answers_with_an_error_fails_what_asked() -> None:
         assert (raised.value.code, raised.value.message) == (-1, "Not now")
 
 
-@pytest.mark.shows("TC-21")
+@pytest.mark.shows("TC-19", "TC-21")
 async def test_a_client_cannot_have_any_number_of_tasks() -> None:
     options = Options(timeout=5, tasks=TaskOptions(max_tasks=1))
     async with client_of(Jobs(), Client(), options=options) as client:

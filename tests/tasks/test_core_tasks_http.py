@@ -4,31 +4,15 @@ from asyncio import create_task, wait_for
 from typing import Any
 
 import pytest
-from mcp_revisions import (
-    Authentication,
-    McpError,
-    MemoryTaskStore,
-    Principal,
-    TaskOptions,
-    connect_http,
-    static_tokens,
-)
+from mcp_revisions import McpError, MemoryTaskStore, TaskOptions, connect_http
 from support.http.serving import serving
 from support.tables import case
 from support.tasks.jobs import Jobs, Person, begun, text_of
-
-WHO = Authentication(
-    verify=static_tokens({name * 6: Principal(id=name) for name in ("ann", "bob")}),
-)
+from support.tasks.principals import WHO, of
 
 
 def tasks(**limits: Any) -> TaskOptions:
     return TaskOptions(poll_interval=0.01, **limits)
-
-
-def of(name: str) -> Any:
-    """The fields that say who somebody is."""
-    return {"Authorization": f"Bearer {name * 6}"}
 
 
 @pytest.mark.shows("TC-16", "TC-20")
@@ -46,7 +30,7 @@ async def test_tasks_are_listed_for_those_who_are_known_and_seen_by_nobody_else(
         for call in (bob.get_task, bob.cancel_task, bob.get_task_payload):
             with case(call.__name__), pytest.raises(McpError) as raised:
                 await call(task.task_id)
-            assert (raised.value.code, raised.value.message) == (-32602, "Task not found")
+            assert (raised.value.code, raised.value.message) == (-32602, "Unknown task")
         waiting = create_task(ann.get_task_payload(task.task_id))
         jobs.go_on.set()
         assert text_of(await wait_for(waiting, 5)) == "slow is done"

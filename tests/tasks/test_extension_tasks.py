@@ -5,10 +5,24 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_revisions import Accepted, Answer, McpError, TaskOptions, ToolError, Toolkit, tool
+import pytest
+from mcp_revisions import (
+    REVISIONS,
+    Accepted,
+    Answer,
+    McpError,
+    MemoryTaskStore,
+    TaskOptions,
+    ToolError,
+    Toolkit,
+    tool,
+)
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
-from support.sessions.talking import META, served
+from support.json_types import JsonObject
+from support.revisions import OLD
+from support.sessions.talking import CAPABILITIES, INITIALIZED, META, hello, served
+from support.tables import case
 from support.tasks.asking import (
     DECLARED,
     TASKS,
@@ -80,6 +94,12 @@ class Worker(TasksServer, Toolkit, mcp.Server):
         )
         return " ".join(str(age_in(one)) for one in answers)
 
+    @tool(task=True)
+    async def twice(self, session: mcp.Session) -> str:
+        for _ in range(2):
+            await session.elicit("Sure?", Age)
+        return "sure"
+
     @tool(task="deferred")
     async def later(self, session: mcp.Session, become: bool = True) -> str:
         answer = await session.elicit("How old?", Age)
@@ -99,6 +119,7 @@ def accept(age: object) -> dict[str, Any]:
     return {"action": "accept", "content": {"age": age}}
 
 
+@pytest.mark.shows("TX-02", "TX-10")
 async def test_a_tool_becomes_a_task_only_where_the_request_declares_the_extension() -> None:
     async with served(Worker()) as hand:
         found = await call(hand, "slow", meta=META, label="a")
@@ -108,8 +129,130 @@ async def test_a_tool_becomes_a_task_only_where_the_request_declares_the_extensi
         assert ended["result"]["content"][0]["text"] == "done b"
         assert ended["resultType"] == "complete"
         assert (await call(hand, "plain"))["result"]["resultType"] == "complete"
+        found = await call(hand, "slow", meta=META)
+        assert found["result"]["resultType"] == "complete", "whatever was declared before"
 
 
+@pytest.mark.shows("TX-01")
+async def test_the_extension_is_declared_without_settings_by_servers_that_have_tasks() -> None:
+    class Plain(TasksServer, Toolkit, mcp.Server):
+        """Tools that never become tasks."""
+
+        plain = Worker.plain
+
+    declared: list[Any] = []
+    for server in (Worker(), Plain()):
+        async with served(server) as hand:
+            said = (await hand.ask("server/discover", _meta=META))["result"]["capabilities"]
+            assert "tasks" not in said
+            declared.append(said.get("extensions"))
+    assert declared == [{TASKS: {}}, None]
+
+
+@pytest.mark.shows("TX-04", "TX-23")
+async def test_the_server_alone_decides_and_the_wish_of_the_older_form_is_ignored() -> None:
+    async with served(Worker(), tasks=TaskOptions(ttl=60)) as hand:
+        for name, meta, kind in (
+            ("slow", DECLARED, "task"),
+            ("slow", META, "complete"),
+            ("plain", DECLARED, "complete"),
+        ):
+            with case((name, kind)):
+                asked = {"name": name, "arguments": {}, "_meta": meta}
+                found = (await hand.ask("tools/call", **asked, task={"ttl": 1}))["result"]
+                assert (found["resultType"], found.get("ttlMs")) == (
+                    kind,
+                    60000 if kind == "task" else None,
+                )
+
+
+@pytest.mark.shows("TX-06")
+async def test_a_new_task_is_flat_and_no_other_result_is_of_its_type() -> None:
+    async with served(Worker()) as hand:
+        made = (await call(hand, "endless"))["result"]
+        made.pop("_meta", None)
+        times = {made.pop("createdAt"), made.pop("lastUpdatedAt")}
+        assert all(time.endswith("Z") for time in times)
+        id = made.pop("taskId")
+        assert made == {
+            "resultType": "task",
+            "status": "working",
+            "ttlMs": 3_600_000,
+            "pollIntervalMs": 1000,
+        }
+        others = [await got(hand, id), await told(hand, id), await cancelled(hand, id)]
+        assert [one["result"]["resultType"] for one in others] == ["complete"] * 3
+
+
+@pytest.mark.shows("TX-07")
+async def test_a_task_is_kept_before_anybody_hears_of_it() -> None:
+    keep = asyncio.Event()
+
+    class Slow(MemoryTaskStore):
+        """A store that takes its time."""
+
+        async def create(self, key: str, record: bytes, **given: Any) -> bool:
+            await keep.wait()
+            return await super().create(key, record, **given)
+
+    store = Slow()
+    async with (
+        served(Worker(), tasks=TaskOptions(store=store), drain=0) as hand,
+        served(Worker(), tasks=TaskOptions(store=store), drain=0) as other,
+    ):
+        asking = asyncio.create_task(begun(hand, "endless"))
+        assert await hand.nothing(0.02)
+        keep.set()
+        assert (await got(other, await asking))["result"]["status"] == "working"
+
+
+@pytest.mark.shows("TX-12")
+async def test_the_same_question_has_another_key_when_it_is_asked_again() -> None:
+    async with served(Worker()) as hand:
+        id = await begun(hand, "twice")
+        keys: list[str] = []
+        for _ in range(2):
+            asked = (await until(hand, id, "input_required"))["inputRequests"]
+            keys += asked
+            await told(hand, id, **dict.fromkeys(keys, accept(1)))
+        await until(hand, id, "completed")
+        assert len({*keys}) == 2
+
+
+@pytest.mark.shows("TX-20")
+async def test_a_client_without_the_extension_can_ask_about_no_task() -> None:
+    async with served(Worker()) as hand:
+        id = await begun(hand, "endless")
+        for method in ("tasks/get", "tasks/update", "tasks/cancel"):
+            with case(method):
+                given: dict[str, Any] = {"inputResponses": {}} if "update" in method else {}
+                error = (await hand.ask(method, taskId=id, **given, _meta=META))["error"]
+                assert error["code"] == -32021
+                assert error["data"] == {"requiredCapabilities": {"extensions": {TASKS: {}}}}
+
+
+@pytest.mark.shows("TX-24")
+async def test_neither_form_is_switched_on_by_the_declaration_of_the_other() -> None:
+    methods: JsonObject = {"list": {}, "cancel": {}, "requests": {"elicitation": {"create": {}}}}
+    async with served(Worker()) as hand:
+        older = {**META, CAPABILITIES: {"tasks": methods}}
+        found = (await call(hand, "slow", meta=older))["result"]
+        assert found["resultType"] == "complete"
+        assert (await call(hand, "failing", meta=older))["error"]["code"] == -32021
+    async with served(Worker(), revisions=REVISIONS) as hand:
+        await hand.send(hello(OLD, extensions={TASKS: {}}))
+        said = (await hand.take())["result"]["capabilities"]
+        assert "extensions" not in said and said["tasks"]["requests"] == {"tools": {"call": {}}}
+        await hand.send(INITIALIZED)
+        plain = (await hand.ask("tools/call", 1, name="slow"))["result"]
+        assert "task" not in plain and plain["content"][0]["text"] == "done "
+        assert (await hand.ask("tasks/update", 2, taskId="x"))["error"]["code"] == -32601
+        made = (await hand.ask("tools/call", 3, name="endless", task={}))["result"]
+        id = made["task"]["taskId"]
+        assert (await hand.ask("tasks/get", 4, taskId=id))["result"]["status"] == "working"
+
+
+@pytest.mark.shows("TX-03")
 async def test_a_tool_that_needs_a_task_says_which_capability_is_missing() -> None:
     async with served(Worker()) as hand:
         error = (await call(hand, "failing", meta=META))["error"]
@@ -117,6 +260,7 @@ async def test_a_tool_that_needs_a_task_says_which_capability_is_missing() -> No
         assert error["data"] == {"requiredCapabilities": {"extensions": {TASKS: {}}}}
 
 
+@pytest.mark.shows("TX-10", "TX-11")
 async def test_only_an_error_of_the_protocol_makes_a_task_fail() -> None:
     async with served(Worker()) as hand:
         ended = await until(hand, await begun(hand, "failing"), "completed")
@@ -127,6 +271,7 @@ async def test_only_an_error_of_the_protocol_makes_a_task_fail() -> None:
         assert "result" not in ended
 
 
+@pytest.mark.shows("TX-10", "TX-14")
 async def test_a_question_waits_in_the_task_until_it_is_answered() -> None:
     for name in ("aged", "threaded"):
         async with served(Worker()) as hand:
@@ -142,6 +287,7 @@ async def test_a_question_waits_in_the_task_until_it_is_answered() -> None:
             assert "7" in ended["result"]["content"][0]["text"]
 
 
+@pytest.mark.shows("TX-10", "TX-14")
 async def test_questions_are_answered_one_by_one_and_keys_disappear() -> None:
     async with served(Worker()) as hand:
         id = await begun(hand, "two")
@@ -156,6 +302,7 @@ async def test_questions_are_answered_one_by_one_and_keys_disappear() -> None:
         assert (await until(hand, id, "completed"))["result"]["content"][0]["text"] == "1 2"
 
 
+@pytest.mark.shows("TX-15")
 async def test_cancelling_is_acknowledged_and_ends_the_handler() -> None:
     async with served(Worker()) as hand:
         id = await begun(hand, "endless")
@@ -169,6 +316,7 @@ async def test_cancelling_is_acknowledged_and_ends_the_handler() -> None:
         assert ended["result"]["content"][0]["text"] == "I was nearly done"
 
 
+@pytest.mark.shows("TX-08")
 async def test_a_task_may_begin_after_questions_that_are_asked_without_one() -> None:
     async with served(Worker()) as hand:
         for become in (True, False):
@@ -196,6 +344,7 @@ async def test_a_task_may_begin_after_questions_that_are_asked_without_one() -> 
             assert ended["result"]["content"][0]["text"] == "3 4"
 
 
+@pytest.mark.shows("TX-20", "TX-23")
 async def test_what_is_no_task_is_unknown_and_removed_methods_are_not_found() -> None:
     async with served(Worker()) as hand:
         for answer in (await got(hand, "x"), await told(hand, "x"), await cancelled(hand, "x")):
@@ -209,4 +358,4 @@ async def test_too_many_tasks_are_refused_in_words() -> None:
     async with served(Worker(), tasks=TaskOptions(max_tasks=1)) as hand:
         await begun(hand, "endless")
         error = (await call(hand, "endless"))["error"]
-        assert error["message"] == "Too many tasks at once"
+        assert "Too many tasks: 1 are kept" in error["message"]

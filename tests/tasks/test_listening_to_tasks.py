@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_revisions import TaskOptions, Toolkit, tool
-from mcp_revisions.v2026_07_28 import Server
+from mcp_revisions.v2026_07_28 import Server, Session
 from support.coroutines import until
 from support.json_types import JsonObject
 from support.sessions.talking import CAPABILITIES, META, Hand, pkg, served
@@ -25,6 +25,7 @@ from support.tasks.by_hand import (
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 LISTEN = "subscriptions/listen"
 WITH: JsonObject = {"_meta": {**META, CAPABILITIES: DECLARED}}
+CURIOUS: JsonObject = {"progressToken": "p", "io.modelcontextprotocol/logLevel": "debug"}
 
 
 class Slow(Toolkit, Server):
@@ -37,15 +38,19 @@ class Slow(Toolkit, Server):
         self.go_on = asyncio.Event()
 
     @tool(task=True)
-    async def slow(self) -> str:
-        """Wait."""
+    async def slow(self, session: Session) -> str:
+        """Wait, and report that to whoever may hear of it."""
+        await session.progress(1, 2)
         await self.go_on.wait()
+        await session.progress(2, 2)
+        await session.log("error", "It took long")
         return "done"
 
 
 async def call(hand: Hand) -> str:
     """Call the tool; the id of the task that it becomes."""
-    answer = await ask(hand, 1, "tools/call", name="slow", arguments={})
+    meta = {**WITH["_meta"], **CURIOUS}
+    answer = await ask(hand, 1, "tools/call", name="slow", arguments={}, _meta=meta)
     return str(answer["result"]["taskId"])
 
 
@@ -79,7 +84,7 @@ async def test_a_stream_tells_where_its_tasks_stand_until_they_have_ended() -> N
         assert last["params"]["taskId"] == id and last["params"]["status"] == "completed"
         assert last["params"]["result"]["content"][0]["text"] == "done"
         assert last["params"]["_meta"][SUBSCRIPTION] == 2
-        assert await hand.nothing(0.02)
+        assert await hand.nothing(0.02), "and neither progress nor a log"
 
 
 @pytest.mark.shows("TX-17")

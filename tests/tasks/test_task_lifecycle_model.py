@@ -15,6 +15,7 @@ from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
 from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR
 from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
 from support.sharing.task_stores import a_task
+from support.tables import case
 
 MOST = 3
 PRINCIPALS = ("ann", "bob", None)
@@ -182,6 +183,30 @@ def done(work: Coroutine[Any, Any, T]) -> T:
         work.send(None)
     result: T = end.value.value
     return result
+
+
+@pytest.mark.shows("TC-08")
+def test_what_may_follow_each_status() -> None:
+    steps: dict[str, Step] = {
+        "input_required": lambda task: lifecycle.asked(task, {"key": {}}, 1.0),
+        "working": lambda task: lifecycle.answered(task, {"key": {}}, 1.0),
+        "completed": lambda task: lifecycle.completed(task, {}, 1.0),
+        "failed": lambda task: lifecycle.failed(task, 1.0, error={}),
+        "cancelled": lambda task: lifecycle.cancelled(task, 1.0),
+    }
+    new = a_task("task")
+    assert new.status == "working"
+    asked = steps["input_required"](new)
+    rows = {"working": new, "input_required": asked}
+    rows |= {end: steps[end](new) for end in ("completed", "failed", "cancelled")}
+    for status, task in rows.items():
+        for step, take in steps.items():
+            with case((status, step)):
+                if status in ("working", "input_required"):
+                    assert take(task if step != "input_required" else new).status == step
+                else:
+                    with pytest.raises(lifecycle.TaskEnded):
+                        take(task)
 
 
 TestTasks = Tasks.TestCase

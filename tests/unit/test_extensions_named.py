@@ -10,9 +10,13 @@ from mcp_protogen.base.canonical import pretty, sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
+from mcp_protogen.inputs import sources
+from mcp_protogen.inputs.extensions import load
 from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.inputs.named_extensions import named_extensions
+from mcp_protogen.inputs.named_extensions import chosen, named_extensions
+from mcp_protogen.inputs.pinned_extensions import PinnedExtension
 from mcp_protogen.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
+from mcp_protogen.normalise.extension import own_definitions
 from mcp_protogen.output.lock import LOCK_NAME
 from mcp_protogen.parts import DEFAULT
 from mcp_protogen.scaffold.extensions import project_extensions
@@ -65,6 +69,27 @@ def test_extensions_are_named_with_or_without_a_file() -> None:
             named_extensions(wrong)
 
 
+def test_all_are_those_that_extend_a_revision_of_the_package() -> None:
+    pin = load_extension_pins()["tasks"]
+    pinned = {
+        "tasks": PinnedExtension("tasks", pin, "io.test/tasks", ("2026-07-28",)),
+        "older": PinnedExtension("older", pin, "io.test/older", ("2025-11-25",)),
+        "undecided": PinnedExtension("undecided", pin),
+    }
+    rows: list[tuple[list[str], str, dict[str, str | None]]] = [
+        (["all"], "2026-07-28", {"tasks": None}),
+        (["all", "tasks"], "2026-07-28", {"tasks": None}),
+        (["all", "tasks=FILE"], "2026-07-28", {"tasks": "FILE"}),
+        (["all"], "2024-11-05", {}),
+    ]
+    for said, revision, found in rows:
+        with tables.case(said):
+            assert chosen(said, pinned, [revision]) == found
+    for wrong, code in ((["all", "none"], "conflicting-options"), (["all=FILE"], "unsafe-name")):
+        with tables.case(wrong), pytest.raises(ProblemError, match=code):
+            chosen(wrong, pinned, ["2026-07-28"])
+
+
 @pytest.mark.usefixtures("little")
 def test_names_that_cannot_be_generated_are_refused(mcp_gen: Run) -> None:
     for revision, said, code, more in (
@@ -105,11 +130,15 @@ def test_a_package_keeps_its_extensions_until_they_are_pruned(mcp_gen: Run) -> N
 @pytest.mark.usefixtures("little")
 def test_check_and_sync_go_by_the_extensions_in_pyproject(mcp_gen: Run) -> None:
     mcp_gen(*TASKS)
-    for listed, extensions in (("[]", set[str]()), ('["tasks"]', {"tasks"})):
+    for listed, extensions in (
+        ("[]", set[str]()),
+        ('["tasks"]', {"tasks"}),
+        ('["all"]', {"tasks"}),
+    ):
         text = f'[tool.mcp-gen]\nout = "pkg"\nextensions = {listed}\n'
         Path("pyproject.toml").write_text(text)
         with tables.case(listed):
-            assert mcp_gen("--check").code == 1
+            assert mcp_gen("--check").code == (listed != '["all"]')
             assert mcp_gen("sync").code == 0 and locked().keys() == extensions
             assert mcp_gen("--check").code == 0
 
@@ -217,12 +246,64 @@ def test_an_extension_without_facts_is_listed_and_not_generated(mcp_gen: Run, mo
     assert "error[missing-facts]" in mcp_gen(*ONE, "--extension", "mine").err
 
 
+def test_types_of_an_extension_are_in_its_facts_while_no_schema_is_published(
+    mcp_gen: Run, moving: Path
+) -> None:
+    folder = ("--schema-folder", str(moving))
+    ran = mcp_gen("extensions", "--format", "json")
+    assert forms.faults("report", ran.out) == []
+    rows = {row["extension"]: row for row in json.loads(ran.out)["extensions"]}
+    identifier = "io.modelcontextprotocol/skills"
+    assert rows["skills"] == {
+        "extension": "skills", "identifier": identifier, "extends": ["2026-07-28"]
+    }  # fmt: skip
+    assert "skills       unpublished  " in mcp_gen("extensions").out
+    said = "skills: no schema is published, so its facts have its types"
+    assert said in mcp_gen("schema", "verify", *folder).out
+    Path("one.json").write_text('{"$defs": {"A": {}}}')
+    alone = ("schema", "verify", "--extension", "skills", *folder)
+    assert mcp_gen(*alone).out == f"{said}\n"
+    ran = mcp_gen(*alone, "--against", "one.json")
+    assert ran.code == 1 and "error[unknown-publication]" in ran.err
+    assert mcp_gen(*ONE, "--extension", "skills").code == 0
+    made = locked()["skills"]
+    assert (made["source"], made["published"], made["schema"]) == ("pinned", "", "")
+    assert mcp_gen("--check", *ONE, "--extension", "skills").code == 0
+    # A schema that is published later takes the place of these types.
+    mcp_gen("schema", "add", "--extension", "skills", "--from", "one.json", *folder)
+    assert "error[facts-disagree]" in mcp_gen(*ONE, "--extension", "skills").err
+
+
+def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> None:
+    file = extensions_folder(moving) / "skills" / "facts.json"
+    facts = json.loads(file.read_text())
+    for name, written, code, pointer in (
+        ("Skill", {"type": "object"}, "bad-form", "/$defs/Skill"),
+        ("Skill", {"source": "here", "type": 3}, "not-a-schema", "/$defs/Skill/type"),
+        ("Resource", {"source": "here", "type": "object"}, "extension-differs", "/$defs/Resource"),
+    ):
+        with tables.case(code):
+            file.write_text(json.dumps({**facts, "$defs": {**facts["$defs"], name: written}}))
+            with pytest.raises(ProblemError) as stopped:
+                extension = load("skills", moving)
+                core = sources.load("2026-07-28", GenerationOptions(("2026-07-28",)))
+                own_definitions(extension.schema, core.schema, extension.place)
+            problem = stopped.value.problems[0]
+            place = "schema/extensions/skills/facts.json"
+            assert (problem.code, problem.place) == (code, place)
+            assert problem.pointer.startswith(pointer)
+
+
 def test_projects_take_extensions_from_pins_alone() -> None:
     assert project_extensions(["tasks"], ["2025-11-25", "2026-07-28"]) == ("tasks",)
     assert project_extensions([], ["2025-11-25"]) == ()
-    for said, code in (("tasks=a.json", "conflicting-options"), ("tasks", "unbound-extension")):
+    assert project_extensions(["all"], ["2025-11-25"]) == ()
+    for said, revision, code in (
+        ("tasks=a.json", "2026-07-28", "conflicting-options"),
+        ("tasks", "2025-11-25", "unbound-extension"),
+    ):
         with tables.case(said), pytest.raises(ProblemError, match=code):
-            project_extensions([said], ["2025-11-25"])
+            project_extensions([said], [revision])
 
 
 def test_inputs_have_extensions_only_where_there_are_some() -> None:

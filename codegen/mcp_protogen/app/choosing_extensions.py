@@ -8,9 +8,9 @@ as it is where that file is not named again.
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem
 from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.inputs.named_extensions import named_extensions, refused
+from mcp_protogen.inputs.named_extensions import chosen
 from mcp_protogen.inputs.pinned_extensions import pinned_extensions
 from mcp_protogen.output.lock import Lock
 from mcp_protogen.package import PINNED, ExtensionInputs
@@ -42,8 +42,7 @@ def with_extensions(
     if not request.said and not locked:
         return options
     pinned = {extension.name: extension for extension in pinned_extensions()}
-    named = named_extensions(request.said or ())
-    raise_errors(tuple(refused(named, pinned, options.revisions)))
+    named = chosen(request.said or (), pinned, options.revisions)
     there = {name for name, made in locked.items() if name not in named and made.source != PINNED}
     kept = {name: locked[name] for name in there if _extended(locked[name], options)}
     again = (name for name in locked.keys() - named.keys() - there if name in pinned)

@@ -72,10 +72,14 @@ def pin(
 
 
 def extensions() -> Report:
-    """Return every pinned extension: its identifier, and the revisions that it extends."""
+    """Return every pinned extension: its identifier, and the revisions that it extends.
+
+    One whose schema is not published has no digest, and nothing else of a publication.
+    """
     rows = tuple(_extension_row(extension) for extension in pinned_extensions())
     lines = [
-        f"{r['extension']:<12} {r['sha256'][:12]}  {r['published'] or '':<10} "
+        f"{r['extension']:<12} {r.get('sha256', 'unpublished')[:12]:<12}  "
+        f"{r.get('published') or '':<10} "
         f" {r['identifier'] or 'no facts':<34}  {', '.join(r['extends'])}"
         for r in rows
     ]
@@ -85,8 +89,8 @@ def extensions() -> Report:
 
 
 def _extension_row(extension: PinnedExtension) -> dict[str, Any]:
-    row = _row(extension.name, extension.pin)
-    del row["revision"]
+    row = _row(extension.name, extension.pin) if extension.pin else {}
+    row.pop("revision", None)
     identifier, extends = extension.identifier or None, list(extension.revisions)
     return {"extension": extension.name, "identifier": identifier, "extends": extends, **row}
 

@@ -21,6 +21,7 @@ from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.output.drift import Cause, DriftKind
 from mcp_protogen.output.lock import LOCK_NAME, Lock, LockedFile, folders_with_locks, read_lock
 from mcp_protogen.package import PINNED, newer
+from mcp_protogen.parts import ALL
 
 
 def check(out: Path, flags: Settings) -> Report:
@@ -96,7 +97,7 @@ def _with_extension_files(lock: Lock, settings: Settings) -> Settings:
         name: made.source
         for name, made in lock.inputs.extensions.items()
         if said.get(name) is None
-        and (name in said or not settings.only_extensions)
+        and (name in said or ALL in said or not settings.only_extensions)
         and _is_here(made.source, made.published)
     }
     if not found:

@@ -14,6 +14,7 @@ import typer
 
 from mcp_protogen import __version__
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli import completion
 from mcp_protogen.cli.audit import audit
 from mcp_protogen.cli.console import finish, say
 from mcp_protogen.cli.diff import diff
@@ -26,7 +27,7 @@ from mcp_protogen.cli.update import update
 from mcp_protogen.cli.usage import Command, Group, HelpWanted
 from mcp_protogen.cli.vectors import vectors
 from mcp_protogen.config import Format, Settings, load_settings
-from mcp_protogen.parts import ALL, DEFAULT, NONE, PARTS
+from mcp_protogen.parts import DEFAULT
 
 _MODES = ("check", "diff", "dry-run")
 
@@ -52,22 +53,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _complete_revision(incomplete: str) -> list[str]:
-    from mcp_protogen.inputs.pins import load_pins
-
-    return [name for name in (*load_pins(), "all") if name.startswith(incomplete)]
-
-
-def _complete_part(incomplete: str) -> list[str]:
-    return [name for name in (*PARTS, ALL, NONE) if name.startswith(incomplete)]
-
-
-def _complete_extension(incomplete: str) -> list[str]:
-    from mcp_protogen.inputs.pins import load_extension_pins
-
-    return [name for name in (*load_extension_pins(), NONE) if name.startswith(incomplete)]
-
-
 @app.callback(invoke_without_command=True)
 def generate(
     context: typer.Context,
@@ -76,7 +61,7 @@ def generate(
         typer.Option(
             metavar="REVISION",
             help="Revision to generate, or all. Repeat it, or separate names by commas.",
-            autocompletion=_complete_revision,
+            autocompletion=completion.revision,
         ),
     ] = None,
     parts: Annotated[
@@ -86,16 +71,16 @@ def generate(
             metavar="PART",
             help="Part of the package, or all, or none. Repeat it, or separate names by commas.",
             show_default=", ".join(DEFAULT),
-            autocompletion=_complete_part,
+            autocompletion=completion.part,
         ),
     ] = None,
     extension: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME[=FILE|URL]",
-            help="Extension to generate for the revisions that it extends, or none; with a schema"
-            " to use in place of its pin. Repeat it for others.",
-            autocompletion=_complete_extension,
+            help="Extension to generate for the revisions that it extends, or all, or none; with a"
+            " schema to use in place of its pin. Repeat it for others.",
+            autocompletion=completion.extension,
         ),
     ] = None,
     out: Annotated[

@@ -74,6 +74,7 @@ def _page(
 def _matrix(before: "ComparedRevision", after: "ComparedRevision") -> "Matrix":
     """Return all pinned revisions, with the two sides if these are something else."""
     from mcp_protogen.compare.matrix import matrix_of
+    from mcp_protogen.compare.moved_parts import moved_part
     from mcp_protogen.compare.revisions import compared_pin
     from mcp_protogen.inputs.pins import load_pins
 
@@ -81,6 +82,8 @@ def _matrix(before: "ComparedRevision", after: "ComparedRevision") -> "Matrix":
     pinned = [
         revisions[name] if name in revisions else compared_pin(name) for name in sorted(load_pins())
     ]
-    return matrix_of(
+    matrix = matrix_of(
         [*pinned, *(revision for revision in revisions.values() if revision not in pinned)]
     )
+    part = moved_part((before, after))
+    return part.rows(matrix) if part else matrix

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mcp_protogen.cli import completion
 from mcp_protogen.cli.comparing import DiffOptions, compare
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions
@@ -35,10 +36,17 @@ def diff(
         str,
         typer.Argument(
             metavar="A",
-            help="A revision, an earlier publication of one (REVISION@DIGEST), a file or a URL.",
+            help="A revision or an extension, an earlier publication of it (NAME@DIGEST), a file"
+            " or a URL.",
+            autocompletion=completion.side,
         ),
     ],
-    after: Annotated[str, typer.Argument(metavar="B", help="What to compare it with.")],
+    after: Annotated[
+        str,
+        typer.Argument(
+            metavar="B", help="What to compare it with.", autocompletion=completion.side
+        ),
+    ],
     reader: Annotated[
         Reader | None, typer.Option("--for", help="Show the severities for these authors.")
     ] = None,
@@ -66,8 +74,10 @@ def diff(
 ) -> None:
     """Compare what two revisions mean: methods, required capabilities, types, members, headers.
 
-    A file does not say which method needs which capability, and the like. These facts come from the
-    other side, or from the pinned revision if the file is one; REVISION=FILE names another.
+    An extension is compared with another version of it (NAME=FILE), or with what a revision has in
+    its place. A file does not say which method needs which capability, and the like. These facts
+    come from the other side, or from the pinned revision if the file is one; REVISION=FILE names
+    another.
     """
     options = DiffOptions(
         before,

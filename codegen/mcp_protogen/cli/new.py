@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from mcp_protogen.cli import completion
 from mcp_protogen.cli.options import NoCache
 from mcp_protogen.cli.starting import NewOptions, start
 from mcp_protogen.config import Format
@@ -25,6 +26,7 @@ def new(
             help="Revision that it speaks; its code is written in the first one. Repeat it, or"
             " separate names by commas, or say all.",
             show_default="those that nearly all peers speak",
+            autocompletion=completion.revision,
         ),
     ] = None,
     transport: Annotated[
@@ -42,8 +44,9 @@ def new(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Extension that its package has, such as tasks. Repeat it for others.",
+            help="Extension that its package has, such as tasks, or all. Repeat it for others.",
             show_default="none",
+            autocompletion=completion.extension,
         ),
     ] = None,
     out: Annotated[

@@ -12,11 +12,13 @@ import typer
 
 from mcp_protogen.base.printable import one_line
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import fail, finish, progress, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, Schema
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
+from mcp_protogen.parts import ALL
 from mcp_protogen.vectors.vector import Validity, VectorFilter
 
 if TYPE_CHECKING:
@@ -53,12 +55,31 @@ class TriedProgram:
     timeout: float
 
 
+@dataclass(frozen=True, slots=True)
+class NamedVectors:
+    """What vectors are asked of."""
+
+    revisions: tuple[str, ...]
+    extensions: tuple[str, ...]
+    schema: str | None
+
+
 def vectors(
     revision: Annotated[
         list[str] | None,
         typer.Option(
             metavar="REVISION",
             help="Revision to make vectors of, or all. Repeat it, or separate names by commas.",
+            autocompletion=completion.revision,
+        ),
+    ] = None,
+    extension: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[=FILE|URL]",
+            help="Extension to make vectors of, or all, in place of the revisions that it extends;"
+            " in all of these if none is named. Repeat it for others.",
+            autocompletion=completion.extension,
         ),
     ] = None,
     out: Annotated[
@@ -119,21 +140,22 @@ def vectors(
     _refuse_conflicts({name for name, value in flags.items() if value}, what)
     form = _form(format, what)
     place = Destination(form, output)
+    named = NamedVectors(tuple(revision or ()), tuple(extension or ()), schema)
     if out is not None:
         folder = out
 
         def work() -> Report:
-            return _folder(folder, _options(revision, schema), check=check, force=force)
+            return _folder(folder, _options(named), check=check, force=force)
 
         finish(work, "vectors", Format(form))
     elif trying:
         try:
-            found = _try(target, _options(revision, schema, usual=True), choice, place)
+            found = _try(target, _options(named, usual=True), choice, place)
         except ProblemError as error:
             fail(error, "vectors", form)
         raise SystemExit(1 if found else 0)
     else:
-        _print(_options(revision, schema), choice, place)
+        _print(_options(named), choice, place)
 
 
 _GO_ALONE = (
@@ -173,19 +195,28 @@ def _conflict(message: str) -> ProblemError:
     return ProblemError(Problem("conflicting-options", message))
 
 
-def _options(
-    requested: list[str] | None, schema: str | None, *, usual: bool = False
-) -> "GenerationOptions":
-    """Return the revisions to make vectors of; with `usual`, the newest if none is named."""
+def _options(named: NamedVectors, *, usual: bool = False) -> "GenerationOptions":
+    """Return what to make vectors of; with `usual`, the newest revision if nothing is named."""
+    from mcp_protogen.app.choosing_extensions import ExtensionRequest, with_extensions
     from mcp_protogen.app.selection import revision_names, select
     from mcp_protogen.config import GivenFile
     from mcp_protogen.inputs.pins import load_pins
     from mcp_protogen.upstream.upstream import read_source, source_name
 
+    def read(place: str) -> GivenFile:
+        return GivenFile(source_name(place), read_source(place))
+
     pins = load_pins()
-    names = revision_names(requested or ([max(pins)] if usual and schema is None else []), pins)
-    given = GivenFile(source_name(schema), read_source(schema)) if schema else None
-    return select(names, pins, None, given)
+    unsaid = [max(pins)] if usual and named.schema is None else []
+    requested = named.revisions or ([ALL] if named.extensions else unsaid)
+    given = read(named.schema) if named.schema else None
+    options = select(revision_names(requested, pins), pins, None, given)
+    options = with_extensions(options, ExtensionRequest(named.extensions), None, read)
+    if named.extensions and not options.extensions:
+        message = f"no extension extends these revisions: {', '.join(options.revisions)}"
+        hint = "mcp-gen extensions says what each extends"
+        raise ProblemError(Problem("unbound-extension", message, hint=hint))
+    return options
 
 
 def _folder(folder: Path, options: "GenerationOptions", *, check: bool, force: bool) -> Report:
@@ -210,13 +241,13 @@ def _folder(folder: Path, options: "GenerationOptions", *, check: bool, force: b
 
 
 def _print(options: "GenerationOptions", choice: VectorFilter, place: Destination) -> None:
-    from mcp_protogen.vectors.making import make
+    from mcp_protogen.vectors.making import make, wanted
     from mcp_protogen.vectors.writing import document, lines
 
-    whole = place.form == VectorsFormat.JSON
-    if whole and len(options.revisions) > 1:
+    whole, every = place.form == VectorsFormat.JSON, wanted(options)
+    if whole and len(every) > 1:
         raise _conflict("several revisions cannot be one document: add --out, or --format jsonl")
-    chosen = [choice.of(make(revision, options)) for revision in options.revisions]
+    chosen = [choice.of(make(revision, options, extension)) for revision, extension in every]
     rows = map(document, chosen) if whole else chain(*map(lines, chosen))
     place.deliver(b"".join(rows).decode())
 
@@ -229,13 +260,13 @@ def _try(
 ) -> bool:
     """Show the findings, and return whether there are any."""
     from mcp_protogen.vectors.findings import comparison
-    from mcp_protogen.vectors.making import make
+    from mcp_protogen.vectors.making import make, wanted
     from mcp_protogen.vectors.running import run_vectors
 
-    revision, *more = options.revisions
+    (revision, extension), *more = wanted(options)
     if more:
-        raise _conflict("an implementation is tried with one revision at a time")
-    chosen = choice.of(make(revision, options))
+        raise _conflict("an implementation is tried with one revision or extension at a time")
+    chosen = choice.of(make(revision, options, extension))
     command = _command(target, revision)
     outcome = run_vectors(command, chosen, timeout=target.timeout)
     found = comparison(outcome)

@@ -149,7 +149,7 @@ def _nature(schema: Json) -> str:
     """Return the kind of a definition, as short text."""
     if schema.get("properties"):
         return "object"
-    if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
+    if "anyOf" in schema and all("$ref" in arm or _is_object(arm) for arm in schema["anyOf"]):
         return "union"
     return spelled(schema)
 

@@ -6,22 +6,28 @@ from mcp_protogen.compare import definitions, errors, methods, protocol
 from mcp_protogen.compare.definitions import Types
 from mcp_protogen.compare.features import Features
 from mcp_protogen.compare.known_values import changes as known_values
+from mcp_protogen.compare.moved_parts import moved_part
 from mcp_protogen.compare.revisions import ComparedRevision
 from mcp_protogen.findings.change import Change, Comparison
 from mcp_protogen.findings.severities import Difference, rated
 
 
 def compare_revisions(before: ComparedRevision, after: ComparedRevision) -> Comparison:
-    """Return everything that differs between two sides, the worst first."""
+    """Return everything that differs between two sides, the worst first.
+
+    Between an extension and another revision, it is what is about the extension.
+    """
     types = Types(before, after)
     features = Features(types)
     # A schema and its facts may say the same, for example that a member is deprecated.
     found = map(rated, dict.fromkeys(_found(types)))
     changes = tuple(sorted(features.marked(found), key=_order))
     notes = tuple(dict.fromkeys((*before.notes, *after.notes)))
-    return Comparison(
+    whole = Comparison(
         before.title, after.title, changes, notes, came=features.came, went=features.went
     )
+    part = moved_part((before, after))
+    return part.narrowed(whole) if part else whole
 
 
 def _found(types: Types) -> Iterator[Difference]:

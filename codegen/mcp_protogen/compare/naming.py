@@ -5,8 +5,10 @@
 draft.json                  a file, with the facts of the revision whose schema it is, or else of
                             the other side
 2025-11-25=draft.json       a file, with the facts of the revision that is named
+tasks, tasks@…, tasks=…     the same of an extension
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,28 +16,46 @@ from typing import TYPE_CHECKING
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.compare.extensions import compared_extension
 from mcp_protogen.compare.revisions import (
     ComparedRevision,
     compared_file,
+    has_messages,
     inherited_basis,
-    revision_of,
+    published_as,
 )
 from mcp_protogen.config import GivenFile
-from mcp_protogen.inputs.pins import Pin, Pins, Publication, load_pins, pin_of
+from mcp_protogen.inputs.pins import (
+    EXTENSION,
+    REVISION,
+    Pin,
+    Pinnable,
+    Pins,
+    Publication,
+    load_extension_pins,
+    load_pins,
+)
 
 if TYPE_CHECKING:
     from mcp_protogen.upstream.source import SchemaSource
 
 _SHORTEST = 4
+_Pinned = Mapping[Pinnable, Pins]
 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """The meaning of a name: a file, or a pinned revision; a file may be of an unknown revision."""
+    """The meaning of a name: a file, or what is pinned; a file may be of nothing that is known."""
 
     title: str
-    revision: str | None
+    name: str | None
     given: GivenFile | None = None
+    kind: Pinnable = REVISION
+
+    @property
+    def is_no_revision(self) -> bool:
+        """Return whether this is a file of nothing that is known, and without messages."""
+        return self.name is None and self.given is not None and not has_messages(self.given)
 
 
 def named_revisions(
@@ -50,44 +70,75 @@ def named_revisions(
     Raise `ProblemError`: `unknown-revision`, `unknown-publication`, `no-source`, and all problems
     of a file.
     """
-    pins = load_pins()
-    found = [_named(text, source, pins) for text in texts]
-    titles = [one.title for one in found]
-    if titles[0] == titles[1] and texts[0] != texts[1]:
-        titles = [*texts]
-    known = next((one.revision for one in found if one.revision), None)
-    # If neither revision is known, both are files, and the first one decides.
-    basis = known or inherited_basis(next(one.given for one in found if one.given))
-    before, after = (
-        compared_file(one.revision or basis, one.given, title=title, as_published=as_published)
-        for one, title in zip(found, titles, strict=True)
-    )
-    if known is None:
-        before = replace(before, notes=(_borrowed(basis), *before.notes))
+    pinned: _Pinned = {REVISION: load_pins(), EXTENSION: load_extension_pins()}
+    found = [_named(text, source, pinned) for text in texts]
+    if found[0].title == found[1].title and texts[0] != texts[1]:
+        found = [replace(one, title=text) for one, text in zip(found, texts, strict=True)]
+    found = _of_one_extension(found)
+    before, after = (_compared(one, found, as_published=as_published) for one in found)
     return before, after
 
 
-def _borrowed(basis: str) -> Problem:
+def _of_one_extension(found: list[_Named]) -> list[_Named]:
+    """Return both sides; a file that cannot be a revision is of the extension on the other side.
+
+    Raise `ProblemError` (`conflicting-options`) for two extensions.
+    """
+    names = dict.fromkeys(one.name for one in found if one.name and one.kind is EXTENSION)
+    if len(names) > 1:
+        message = f"{' and '.join(names)} are two extensions"
+        hint = "compare one with a version of itself, such as NAME=FILE, or with a revision"
+        raise ProblemError(Problem("conflicting-options", message, hint=hint))
+    return [
+        replace(one, name=name, kind=EXTENSION) if one.is_no_revision else one
+        for one in found
+        for name in names
+    ] or found
+
+
+def _compared(one: _Named, found: Sequence[_Named], *, as_published: bool) -> ComparedRevision:
+    """Return one side; a file of no known revision takes the facts of the other side.
+
+    If that is no known revision either, those that a package of the first file would have.
+    """
+    if one.kind is EXTENSION and one.name:
+        return compared_extension(one.name, one.given, title=one.title, as_published=as_published)
+    revisions = [other for other in found if other.kind is REVISION]
+    known = next((name for other in (one, *revisions) if (name := other.name)), None)
+    basis = known or inherited_basis(next(other.given for other in revisions if other.given))
+    side = compared_file(basis, one.given, title=one.title, as_published=as_published)
+    if known is None and one is revisions[0]:
+        side = replace(side, notes=(_borrowed(basis, len(revisions)), *side.notes))
+    return side
+
+
+def _borrowed(basis: str, files: int) -> Problem:
+    whose = "both files are" if files > 1 else "the file is"
+    why = "neither is" if files > 1 else "it is not"
     return Problem(
         "derived-facts",
-        f"both files are compared with the facts of {basis}: neither is of a pinned revision",
+        f"{whose} compared with the facts of {basis}: {why} of a pinned revision",
         hint="write REVISION=FILE to use the facts of another revision",
         level=Level.WARNING,
     )
 
 
-def _named(text: str, source: str | None, pins: Pins) -> _Named:
-    revision, mark, state = text.partition("@")
-    if text in pins:
-        return _Named(text, text)
-    if mark and revision in pins:
-        return _publication(revision, state, source, pins)
-    facts_of, _, place = text.partition("=")
-    if place and facts_of in pins:
-        return _file(place, pins, facts_of)
+def _named(text: str, source: str | None, pinned: _Pinned) -> _Named:
+    for kind, pins in pinned.items():
+        name, mark, state = text.partition("@")
+        if text in pins:
+            return _Named(text, text, kind=kind)
+        if mark and name in pins:
+            return _publication(name, state, source, pins, kind)
+        facts_of, _, place = text.partition("=")
+        if place and facts_of in pins:
+            return replace(_file(place, pinned), name=facts_of, kind=kind)
     if _is_place(text):
-        return _file(text, pins)
-    hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, pins)}"
+        return _file(text, pinned)
+    known = [name for pins in pinned.values() for name in pins]
+    hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, known)}"
+    if text == "core":
+        hint = f"write the revision whose core you mean, such as {max(pinned[REVISION])}"
     raise ProblemError(Problem("unknown-revision", f"no schema is pinned for {text!r}", hint=hint))
 
 
@@ -97,29 +148,33 @@ def _is_place(text: str) -> bool:
     return named or (bool(text) and Path(text).exists())
 
 
-def _file(place: str, pins: Pins, revision: str | None = None) -> _Named:
+def _file(place: str, pinned: _Pinned) -> _Named:
     from mcp_protogen.upstream.upstream import read_source, source_name
 
     given = GivenFile(source_name(place), read_source(place))
-    title = place if (name := Path(given.name).name) in pins else name
-    return _Named(title, revision or revision_of(given, pins), given)
+    known = any(Path(given.name).name in pins for pins in pinned.values())
+    title = place if known else Path(given.name).name
+    for kind, pins in pinned.items():
+        if name := published_as(given, pins):
+            return _Named(title, name, given, kind)
+    return _Named(title, None, given)
 
 
-def _publication(revision: str, state: str, source: str | None, pins: Pins) -> _Named:
-    publication = _known(revision, state, pins)
-    title = f"{revision}@{publication.sha256[:8]}"
-    if publication is pin_of(revision, pins).published:
-        return _Named(title, revision)
+def _publication(name: str, state: str, source: str | None, pins: Pins, kind: Pinnable) -> _Named:
+    publication = _known(name, state, pins)
+    title = f"{name}@{publication.sha256[:8]}"
+    if publication is pins[name].published:
+        return _Named(title, name, kind=kind)
     if source is None:
         hint = "name a clone of the specification with --source, or the file itself"
-        message = f"only the pinned publication of {revision} is available here"
-        raise ProblemError(Problem("no-source", message, f"{revision}@{state}", hint=hint))
-    content = _published(pins[revision], publication, source)
-    return _Named(title, revision, GivenFile(title, content))
+        message = f"only the pinned publication of {name} is available here"
+        raise ProblemError(Problem("no-source", message, f"{name}@{state}", hint=hint))
+    content = _published(pins[name], publication, source)
+    return _Named(title, name, GivenFile(title, content), kind)
 
 
 def _known(revision: str, state: str, pins: Pins) -> Publication:
-    pin = pin_of(revision, pins)
+    pin = pins[revision]
     publications = (*pin.history, pin.published)
     found = [one for one in publications if len(state) >= _SHORTEST and _is_called(one, state)]
     if len(found) == 1:

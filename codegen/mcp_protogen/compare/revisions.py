@@ -44,11 +44,22 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtensionPart:
+    """What an extension adds to a revision: methods and types. `name` is that of the extension."""
+
+    name: str
+    revision: str
+    methods: frozenset[str]
+    types: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class ComparedRevision:
     """The meaning of one revision; `title` is the name that the user gave it.
 
-    `definitions` are those of the patched schema, without `allOf` and with inline objects in their
-    places: paths through them are those of the wire.
+    With an `extension` in it, it stands for that. `definitions` are those of the patched schema,
+    without `allOf` and with inline objects in their places: paths through them are those of the
+    wire.
     """
 
     title: str
@@ -56,6 +67,7 @@ class ComparedRevision:
     ir: RevisionIR
     headers: tuple[Header, ...]
     notes: tuple[Problem, ...] = ()
+    extension: ExtensionPart | None = None
 
 
 def compared_pin(revision: str) -> ComparedRevision:
@@ -76,23 +88,36 @@ def compared_file(
     source = sources.load(revision, options)
     notes: tuple[Problem, ...] = ()
     if given is not None:
-        source, notes = _as_given(source)
+        source, notes = as_given(source)
     mended = patches.apply(source.schema, source.ledger, source.ledger_place)
-    derived = _derived(replace(source, schema=mended, ledger=()))
-    found = (one for one in derived.warnings if one.code not in _NOT_OF_CONCERN)
+    derived = derive_revision(untried(replace(source, schema=mended, ledger=())))
     compared = source.schema if as_published else mended
-    definitions = readable(compared, source.facts.json_schemas, source.place)
+    return compared_source(source, derived, compared, title=title or revision, notes=notes)
+
+
+def compared_source(
+    source: RevisionSource,
+    derived: Derived,
+    schema: Json,
+    *,
+    title: str,
+    notes: tuple[Problem, ...] = (),
+) -> ComparedRevision:
+    """Return what was derived of an `untried` source as one side; types are those of `schema`."""
+    found = (one for one in derived.warnings if one.code not in _NOT_OF_CONCERN)
+    definitions = readable(schema, source.facts.json_schemas, source.place)
+    rules = methods.rules(Context(source.facts, source.descriptions, source.place))
     return ComparedRevision(
-        title=title or revision,
+        title=title,
         definitions=with_deprecations(definitions, source.facts.deprecated),
-        ir=derived.ir,
+        ir=replace(derived.ir, rules=rules),
         headers=_headers(source.facts.document),
         notes=(*notes, *found),
     )
 
 
-def _as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...]]:
-    """Return a source as it is read if its schema is not the pinned one."""
+def as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...]]:
+    """Return a source as it is read if its schema is not the pinned one, with notes."""
     if source.facts.inherited:
         return source, tuple(sources.inherited_notice(source))
     mended = ledger.mended(source.schema, source.ledger, source.ledger_place)
@@ -103,20 +128,24 @@ def _as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ..
     return replace(source, ledger=mended.entries, facts=borrowed), mended.notes
 
 
-def _derived(source: RevisionSource) -> Derived:
-    """Return the revision, without validating facts for senders and readers on its schema.
+def untried(source: RevisionSource) -> RevisionSource:
+    """Return a source without facts for senders and readers, which are tried on its schema.
 
     That needs a validator, which is slow to load, and is done whenever a package is generated.
     """
     tried = ("leniency", "producer")
     document = {key: value for key, value in source.facts.document.items() if key not in tried}
-    derived = derive_revision(replace(source, facts=replace(source.facts, document=document)))
-    context = Context(source.facts, source.descriptions, source.place)
-    return replace(derived, ir=replace(derived.ir, rules=methods.rules(context)))
+    return replace(source, facts=replace(source.facts, document=document))
 
 
-def revision_of(given: GivenFile, pins: Pins) -> str | None:
-    """Return the pinned revision that a file is a publication of, or None.
+def has_messages(given: GivenFile) -> bool:
+    """Return whether a file says what clients send, as schemas of revisions do."""
+    schema = snapshot_of(parse_json(given.content, given.name), given.name)
+    return "ClientRequest" in schema.get("$defs", {})
+
+
+def published_as(given: GivenFile, pins: Pins) -> str | None:
+    """Return the pinned revision or extension that a file is a publication of, or None.
 
     The file may be an earlier publication, or differ from the pinned one in its prose only.
     """

@@ -9,20 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import compact, parse_json
 from mcp_protogen.base.files import replace_files, writing
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, raise_errors
-from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.decisions import facts
 from mcp_protogen.decisions.methods import Shown
 from mcp_protogen.decisions.translation import Step, rules_file
 from mcp_protogen.derive.revision import derive_revision, normal_form
 from mcp_protogen.inputs import patches, sources
 from mcp_protogen.inputs.facts import Facts, chain, load
+from mcp_protogen.inputs.forms import wrong_form
 from mcp_protogen.inputs.ledger import Fit, PatchFit, mended
 from mcp_protogen.inputs.patches import ledger_of
 from mcp_protogen.inputs.pins import changing, load_pins, pin_of
@@ -133,12 +131,7 @@ class _Files:
         if not file.is_file():
             return None
         document: Json = parse_json(file.read_bytes(), place)
-        form = schema_folder() / "formats" / f"{file.stem}.schema.json"
-        validator: Any = Draft202012Validator(parse_json(form.read_bytes(), form.name))
-        raise_errors(
-            Problem("bad-form", error.message, place, jsonpointer.join(*error.absolute_path))
-            for error in validator.iter_errors(document)
-        )
+        raise_errors(wrong_form(document, file.stem, place))
         return document
 
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcp_protogen.base import jsonpointer, names
+from mcp_protogen.base import names
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
-from mcp_protogen.derive import skeleton
-from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.derive import extension_checks, skeleton
+from mcp_protogen.derive.inheritance import inheriting
+from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.inputs import patches
 from mcp_protogen.inputs.descriptions import Descriptions
 from mcp_protogen.inputs.extensions import ExtensionSource
@@ -23,6 +24,7 @@ from mcp_protogen.ir import (
     CapabilityIR,
     ClaimIR,
     ExtensionIR,
+    MembersIR,
     MethodIR,
     RequirementIR,
     RevisionIR,
@@ -36,15 +38,22 @@ Json = dict[str, Any]
 # Facts of an extension that say the same things as those of a revision.
 _MERGED = ("enums", "errors", "open_strings", "unions")
 # Members of the facts of a method that only extensions have.
-_OF_EXTENSIONS = frozenset({"declared_by", "name"})
+_OF_EXTENSIONS = frozenset({"declared_by", "name", "revisions", "setting"})
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedExtension:
-    """The IR of an extension in one revision, and warnings."""
+    """The IR of an extension in one revision, and warnings.
+
+    `merged` are the inputs of the revision with the extension in it, from which `derived` is, and
+    `own` are the definitions there that are the extension's.
+    """
 
     ir: ExtensionIR
     warnings: tuple[Problem, ...]
+    merged: RevisionSource
+    derived: Derived
+    own: frozenset[str]
 
 
 def derive_extension(
@@ -55,28 +64,56 @@ def derive_extension(
     Raise `ProblemError` with everything that is wrong.
     """
     mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
-    own = own_definitions(mended, core.schema, extension.place)
-    raise_errors(tuple(_unknown(extension, own, core.schema["$defs"], revision)))
-    derived = derive_revision(_merged(extension, core, own))
+    own = own_definitions(_needed(mended, extension), core.schema, extension.place)
+    raise_errors(tuple(extension_checks.unknown(extension, own, revision)))
+    own = _of_revision(extension, own, revision.id)
+    merged = _merged(extension, core, own)
+    derived = derive_revision(merged)
+    types = inheriting(derived.ir.types, own)
+    raise_errors(tuple(extension_checks.unfit(extension, types, revision)))
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
         identifier=extension.identifier,
-        ir=_beyond(revision, derived.ir, extension),
+        ir=_beyond(revision, replace(derived.ir, types=types), extension),
         core=revision,
         claims=tuple(
             ClaimIR(one["method"], one["result_type"], names.class_name(one["type"]))
-            for one in facts.get("claims", ())
+            for one in extension.of("claims", revision.id).values()
+        ),
+        members=tuple(
+            MembersIR(one["method"], names.class_name(one["from"]))
+            for one in extension.of("members", revision.id).values()
         ),
         names={
             method: fact["name"]
-            for method, fact in sorted(facts.get("methods", {}).items())
+            for method, fact in sorted(extension.methods(revision.id).items())
             if "name" in fact
         },
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
     warnings = tuple(one for one in derived.warnings if one.place == extension.place)
-    return DerivedExtension(ir, warnings)
+    return DerivedExtension(ir, warnings, merged, derived, frozenset(own))
+
+
+def _needed(schema: Json, extension: ExtensionSource) -> Json:
+    """Return a schema with those of its definitions that the facts name; all, if they name none.
+
+    Raise `ProblemError` (`unknown-type`) for each name that it does not have.
+    """
+    if "types" not in extension.facts:
+        return schema
+    definitions: Json = schema.get("$defs", {})
+    wanted: list[str] = extension.facts["types"]["names"]
+    place = extension.facts_place
+    raise_errors(
+        tuple(
+            Problem("unknown-type", f"there is no type {name}", place, f"/types/names/{index}")
+            for index, name in enumerate(wanted)
+            if name not in definitions
+        )
+    )
+    return {**schema, "$defs": {name: definitions[name] for name in wanted}}
 
 
 def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:
@@ -90,52 +127,37 @@ def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) ->
         types=tuple(one for one in merged.types if one.name not in types),
         methods=tuple(_gated(one, extension) for one in own),
         capabilities=tuple(
-            _capability(role, extension) for role in ROLES if _binds(role, extension)
+            one for role in ROLES if _binds(role, extension) for one in _declared(role, extension)
         ),
         errors=tuple(one for one in merged.errors if one.code not in codes),
         meta_keys=(),
     )
 
 
+def _of_revision(extension: ExtensionSource, own: Json, revision: str) -> Json:
+    """Return the definitions that mean something in a revision, with what they add to the core."""
+    here = extension.methods(revision)
+    elsewhere = {
+        fact["message"]
+        for method, fact in extension.facts.get("methods", {}).items()
+        if method not in here
+    }
+    found = {name: schema for name, schema in own.items() if name not in elsewhere}
+    for member in extension.of("members", revision).values():
+        name = member["from"]
+        found[name] = {"allOf": [to(member["type"]), own[name]]}
+    return found
+
+
 def _binds(role: Role, extension: ExtensionSource) -> bool:
     return role in extension.facts["settings"]
-
-
-def _unknown(
-    extension: ExtensionSource, own: Json, core: Json, revision: RevisionIR
-) -> Iterator[Problem]:
-    """Yield a problem for each name in the facts that means nothing."""
-    methods = {method.method for method in revision.methods}
-    place = extension.facts_place
-    for method, fact in extension.facts.get("methods", {}).items():
-        here = jsonpointer.join("methods", method)
-        if method in methods:
-            hint = "an extension adds methods; what it adds to others are claims and members"
-            yield Problem("facts-disagree", f"{revision.id} has {method}", place, here, hint)
-        if fact["message"] not in own:
-            message = f"there is no type {fact['message']}"
-            yield Problem("unknown-type", message, place, f"{here}/message")
-    for index, claim in enumerate(extension.facts.get("claims", ())):
-        here = f"/claims/{index}"
-        if claim["method"] not in methods:
-            message = f"{revision.id} has no method {claim['method']}"
-            yield Problem("facts-disagree", message, place, f"{here}/method")
-        if claim["type"] not in own:
-            yield Problem(
-                "unknown-type", f"there is no type {claim['type']}", place, f"{here}/type"
-            )
-    for index, member in enumerate(extension.facts.get("members", ())):
-        for key, types in (("type", core), ("from", own)):
-            if member[key] not in types:
-                here = f"/members/{index}/{key}"
-                yield Problem("unknown-type", f"there is no type {member[key]}", place, here)
 
 
 def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> RevisionSource:
     """Return the inputs of the revision with the extension in it."""
     schema = patches.apply(core.schema, core.ledger, core.ledger_place)
     definitions: Json = {**schema["$defs"], **copy.deepcopy(own)}
-    methods: Mapping[str, Json] = extension.facts.get("methods", {})
+    methods = extension.methods(core.facts.revision)
     for fact in methods.values():
         for sender in fact["senders"]:
             _send(fact["message"], sender, fact["kind"], definitions)
@@ -180,9 +202,9 @@ def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
     # The server first: a client need not declare what the server does not have.
     requires = [
         RequirementIR(
-            capability=_capability(role, extension).constant,
+            capability=one.constant,
             role=role,
-            path=("extensions", extension.identifier),
+            path=one.path,
             level="MUST",
             sender=sender,
             when=(),
@@ -191,17 +213,38 @@ def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
         for role in reversed(ROLES)
         if role in fact["declared_by"]
         for sender in method.senders
+        for one in [_capability(role, extension, fact if role != sender else {})]
     ]
     return replace(method, requires=(*requires, *method.requires))
 
 
-def _capability(role: Role, extension: ExtensionSource) -> CapabilityIR:
+def _declared(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
+    """Yield what a role may declare: the extension, and settings that methods need."""
+    yield _capability(role, extension, {})
+    methods: Mapping[str, Json] = extension.facts.get("methods", {})
+    settings = {
+        fact["setting"]: fact
+        for fact in methods.values()
+        if "setting" in fact and role in fact["declared_by"] and {role} != {*fact["senders"]}
+    }
+    for _, fact in sorted(settings.items()):
+        yield _capability(role, extension, fact)
+
+
+def _capability(role: Role, extension: ExtensionSource, fact: Json) -> CapabilityIR:
+    """Return what a role declares for a method that it answers: the extension, or a setting."""
+    source, setting = extension.facts["source"], fact.get("setting")
+    doc = f"The {role} has the extension `{extension.identifier}`."
+    settings: tuple[str, ...] = ()
+    if setting is not None:
+        source, settings = fact["source"], (setting,)
+        doc = f"The {role} has `{setting}` of the extension `{extension.identifier}`."
     return CapabilityIR(
-        constant=names.constant(role, extension.name),
+        constant=names.constant(role, extension.name, *settings),
         role=role,
-        path=("extensions", extension.identifier),
-        flag=False,
+        path=("extensions", extension.identifier, *settings),
+        flag=bool(settings),
         implied=False,
-        source=extension.facts["source"],
-        doc=f"The {role} has the extension `{extension.identifier}`.",
+        source=source,
+        doc=doc,
     )

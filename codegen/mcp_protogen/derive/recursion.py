@@ -23,7 +23,9 @@ def circular(types: Iterable[TypeIR]) -> frozenset[str]:
 def uses(type_: TypeIR) -> Iterator[str]:
     """Yield the types that a type names."""
     match type_:
-        case ObjectIR(fields=fields):
+        case ObjectIR(fields=fields, base=base):
+            if base is not None:
+                yield str(base)
             for field in fields:
                 yield from names_in(field.type)
         case UnionIR(arms=arms):

@@ -116,8 +116,8 @@ def qualified_annotation(expr: TypeExpr) -> str:
 
 
 def base_class(type_: ObjectIR) -> str:
-    """Return the class of the runtime that a class of models extends."""
-    return "ToolResult" if is_tool_result(type_) else "WireModel"
+    """Return what a class of models extends: that of another type, or a class of the runtime."""
+    return type_.base or ("ToolResult" if is_tool_result(type_) else "WireModel")
 
 
 def argument_annotation(expr: TypeExpr) -> str:

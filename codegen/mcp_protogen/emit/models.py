@@ -215,9 +215,9 @@ def _outline(type_: TypeIR, known: Collection[str]) -> Json:
                 if known
                 else True
             )
-            for field in type_.fields
+            for field in type_.own_fields
         },
-        "required": [str(field.name) for field in type_.fields if field.required],
+        "required": [str(field.name) for field in type_.own_fields if field.required],
     }
 
 
@@ -249,7 +249,7 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
                 "default": default_text(field),
                 "doc": text.docstring(doc, 4, of_member=True) if doc else None,
             }
-            for field in type_.fields
+            for field in type_.own_fields
             for doc in [_field_doc(field)]
         }
     return data

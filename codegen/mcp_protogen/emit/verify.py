@@ -135,10 +135,11 @@ def models(tree: ast.Module, types: Iterable[TypeIR], path: str) -> tuple[Proble
     """Return each difference between types and a module, and each statement out of place."""
     written = dict(_types(tree))
     expected = {str(type_.name): type_ for type_ in types}
+    bases = {base_class(one) for one in expected.values() if isinstance(one, ObjectIR)}
     return tuple(
         Problem("bad-output", message, path, hint=_REPORT)
         for message in (
-            *(f"{ast.unparse(node):.80} is out of place" for node in _strangers(tree)),
+            *(f"{ast.unparse(node):.80} is out of place" for node in _strangers(tree, bases)),
             *(f"type {name} is missing" for name in expected.keys() - written.keys()),
             *(f"type {name} is in no schema" for name in written.keys() - expected.keys()),
             *(
@@ -165,7 +166,7 @@ def _types(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | ast.expr]]:
                 pass
 
 
-def _strangers(tree: ast.Module) -> Iterator[ast.stmt]:
+def _strangers(tree: ast.Module, bases: Collection[str]) -> Iterator[ast.stmt]:
     """Yield statements that have no place in a models module, because importing runs them."""
     for node in tree.body:
         match node:
@@ -178,8 +179,8 @@ def _strangers(tree: ast.Module) -> Iterator[ast.stmt]:
                 pass
             case ast.If(test=ast.Name(id="TYPE_CHECKING")) if _is_said_twice(node):
                 pass
-            case ast.ClassDef(
-                bases=[ast.Name(id="WireModel" | "ToolResult")], keywords=[], decorator_list=[]
+            case ast.ClassDef(bases=[ast.Name(id=base)], keywords=[], decorator_list=[]) if (
+                base in bases
             ):
                 yield from (statement for statement in node.body if not _is_member(statement))
             case _:
@@ -252,7 +253,7 @@ def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:
     rule = ("ClassVar", repr(type_.any_of_required)) if type_.any_of_required else None
     if written.pop("ANY_OF_REQUIRED", None) != rule:
         yield f"{type_.name}.ANY_OF_REQUIRED is not {type_.any_of_required}"
-    expected: dict[str, FieldIR] = {str(field.name): field for field in type_.fields}
+    expected: dict[str, FieldIR] = {str(field.name): field for field in type_.own_fields}
     for name in sorted(expected.keys() ^ written.keys()):
         yield f"{type_.name}.{name} is {'missing' if name in expected else 'in no schema'}"
     for name in expected.keys() & written.keys():

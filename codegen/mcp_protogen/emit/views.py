@@ -31,6 +31,7 @@ from mcp_protogen.ir import (
     Scalar,
     TypeIR,
 )
+from mcp_protogen.parts import EXTENSION_BASES
 from mcp_protogen.plans.tables import PairTables
 from mcp_protogen.runtime.translation.plans import Direction
 
@@ -291,17 +292,23 @@ def extension_context(
         "client_asks": any(method.kind != "notification" for method in context["client_calls"]),
         "server_answers": any(m.kind != "notification" for m in context["server_handles"]),
         "core_modules": _core_modules(extension, core),
+        "client_base": EXTENSION_BASES.get((extension.name, "client")),
         "role_classes": found,
         "exported": sorted(exported),
         "methods_exported": sorted(
-            {"EXTENSION", "ERRORS", "INPUT_REQUESTS", "NOTIFICATIONS", "REQUESTS"}
+            {"EXTENSION", "ERRORS", "NOTIFICATIONS", "REQUESTS"}
             | {str(one.constant) for one in own.methods}
             | {str(error.name) for error in own.errors}
         ),
         "capabilities_exported": sorted(
             {"CAPABILITIES", "REQUIREMENTS", *(str(one.constant) for one in own.capabilities)}
         ),
-        "uses_models": bool(own.methods or extension.claims or any(e.data for e in own.errors)),
+        "uses_models": bool(
+            own.methods
+            or extension.claims
+            or extension.members
+            or any(error.data for error in own.errors)
+        ),
     }
 
 

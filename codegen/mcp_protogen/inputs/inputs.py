@@ -96,14 +96,16 @@ class _SchemaFolder:
 
     def extension(self, name: str, options: GenerationOptions) -> ExtensionInputs:
         """Return the digests of one extension that is generated."""
-        place, pinned = extensions_folder(self._folder), pinned_extension(name, self._folder)
-        given = options.extensions[name]
-        if given is None:
-            published = pinned.pin.published
-            snapshot = read_snapshot(name, place, kind=EXTENSION)
-            made = PINNED, published.sha256, published.spec_commit, snapshot
-        else:
+        pinned, given = pinned_extension(name, self._folder), options.extensions[name]
+        made: tuple[str, str, str | None, bytes]
+        if given is not None:
             made = _given(given)
+        elif pinned.pin is not None:
+            published = pinned.pin.published
+            snapshot = read_snapshot(name, extensions_folder(self._folder), kind=EXTENSION)
+            made = PINNED, published.sha256, published.spec_commit, snapshot
+        else:  # its facts have its types
+            made = PINNED, "", None, b""
         patches, facts = (
             self._json(EXTENSION.member, name, f"{file}.json") for file in ("patches", "facts")
         )
@@ -112,7 +114,7 @@ class _SchemaFolder:
             source=made[0],
             published=made[1],
             spec_commit=made[2],
-            schema=sha256(made[3]),
+            schema=sha256(made[3]) if made[3] else "",
             patches=digest(patches) if patches is not None else "",
             facts=digest(facts) if facts is not None else "",
             revisions=tuple(one for one in pinned.revisions if one in here),

@@ -1,16 +1,16 @@
 """Extensions as somebody names them, and what is wrong with these names."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from mcp_protogen.base.names import EXTENSION_HINT, is_extension
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.inputs.pinned_extensions import PinnedExtension
-from mcp_protogen.parts import NONE
+from mcp_protogen.parts import ALL, NONE
 
 
 def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
-    """Return the files or URLs of extensions, by name: `tasks,apps`, `tasks=FILE`; or `none`.
+    """Return the files or URLs of extensions, by name: `tasks,apps`, `tasks=FILE`; `all`, `none`.
 
     Raise `ProblemError` (`conflicting-options`) for none and some, and for a name with two files.
     """
@@ -28,7 +28,23 @@ def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
     return found
 
 
-def refused(
+def chosen(
+    said: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Collection[str]
+) -> dict[str, str | None]:
+    """Return the same for some revisions, with all that extend one of them in place of `all`.
+
+    Raise `ProblemError` with everything that is wrong with the names.
+    """
+    named = named_extensions(said)
+    if ALL in named and named[ALL] is None:
+        del named[ALL]
+        fitting = (one.name for one in pinned.values() if {*one.revisions} & {*revisions})
+        named = {**dict.fromkeys(fitting), **named}
+    raise_errors(tuple(_refused(named, pinned, revisions)))
+    return named
+
+
+def _refused(
     names: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Iterable[str]
 ) -> Iterator[Problem]:
     """Yield a problem for each name that is none of an extension of one of some revisions."""

@@ -16,6 +16,7 @@ from mcp_protogen.base.printable import listed
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.findings.report import Report, Status
 from mcp_protogen.inputs import metacheck
+from mcp_protogen.inputs.pinned_extensions import extension_names
 from mcp_protogen.inputs.pins import (
     EXTENSION,
     REVISION,
@@ -24,6 +25,7 @@ from mcp_protogen.inputs.pins import (
     Publication,
     changing,
     extensions_folder,
+    load_extension_pins,
     load_pins,
     pin_of,
     pins_file,
@@ -130,8 +132,8 @@ def verification(
         message = "a published schema stands for exactly one revision"
         hint = "name that revision"
         raise ProblemError(Problem("ambiguous-schema", message, against[0], hint=hint))
-    revisions = _verified(revision, extension, against, folder)
-    extensions = _verified(extension, revision, against, extensions_folder(folder), EXTENSION)
+    revisions = _verified_revisions(revision, extension, against, folder)
+    extensions = _verified_extensions(extension, revision, against, folder)
     every = (*revisions, *extensions)
     problems = tuple(problem for verification in every for problem in verification.problems)
     return Report(
@@ -145,19 +147,39 @@ def verification(
     )
 
 
-def _verified(
-    name: str | None,
-    other: str | None,
-    against: tuple[str, bytes] | None,
-    folder: Path | None,
-    kind: Pinnable = REVISION,
+def _verified_revisions(
+    name: str | None, other: str | None, against: tuple[str, bytes] | None, folder: Path | None
 ) -> tuple[Verification, ...]:
-    """Return the verification of one name, or of all unless something else is named."""
+    """Return the verification of one revision, or of all unless something else is named."""
     if name is not None:
-        return (verify(name, against, folder, kind),)
-    if other is not None or (kind is EXTENSION and not pins_file(folder).exists()):
+        return (verify(name, against, folder),)
+    return (
+        () if other is not None else tuple(verify(one, None, folder) for one in load_pins(folder))
+    )
+
+
+def _verified_extensions(
+    name: str | None, other: str | None, against: tuple[str, bytes] | None, folder: Path | None
+) -> tuple[Verification, ...]:
+    """Return the verification of one extension, or of all unless something else is named."""
+    if name is None and other is not None:
         return ()
-    return tuple(verify(one, None, folder, kind) for one in load_pins(folder, kind))
+    known, place = extension_names(folder), extensions_folder(folder)
+    written = {*known} - load_extension_pins(folder).keys()
+    return tuple(
+        _of_written(one, against) if one in written else verify(one, against, place, EXTENSION)
+        for one in (known if name is None else [name])
+    )
+
+
+def _of_written(extension: str, against: tuple[str, bytes] | None) -> Verification:
+    """Verify an extension of which no schema is pinned, because its facts have its types."""
+    message = "no schema is published, so its facts have its types"
+    if against is None:
+        return Verification(extension, message)
+    hint = f"to move to this one: mcp-gen schema add --extension {extension} --from FILE"
+    problem = Problem("unknown-publication", f"{extension}: {message}", against[0], hint=hint)
+    return Verification(extension, message, (problem,))
 
 
 def verify(

@@ -6,7 +6,7 @@ invalid one that the schema accepts is dropped: if alternatives overlap, a value
 one may be right for another.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,11 @@ from jsonschema.validators import validator_for
 
 from mcp_protogen.base.canonical import canonical, digest
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
+from mcp_protogen.derive.extended import ExtendedRevision, extended
 from mcp_protogen.derive.revision import Derived, derive_revision
-from mcp_protogen.inputs import patches, sources
+from mcp_protogen.inputs import extensions, patches, sources
 from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.vectors.cases import Case
 from mcp_protogen.vectors.places import Place, PlaceWalk
@@ -25,7 +27,7 @@ from mcp_protogen.vectors.samples import NoSampleError, Samples
 from mcp_protogen.vectors.shapes import Shapes
 from mcp_protogen.vectors.subjects import Topic, topics
 from mcp_protogen.vectors.tolerance import Tolerance, whereabouts
-from mcp_protogen.vectors.vector import Vector, VectorSet
+from mcp_protogen.vectors.vector import Subject, Vector, VectorSet
 from mcp_protogen.vectors.wrong import wrong
 
 Json = dict[str, Any]
@@ -36,27 +38,56 @@ class VectorFault(Exception):
     """Raised if a vector is wrong; a fault of the code that makes it."""
 
 
-def make(revision: str, options: GenerationOptions | None = None) -> VectorSet:
-    """Return the vectors of a revision.
+def wanted(options: GenerationOptions) -> tuple[tuple[str, str], ...]:
+    """Return what options ask vectors of: revisions, or their extensions; each as both names."""
+    if not options.extensions:
+        return tuple((revision, "") for revision in options.revisions)
+    every = extensions.load_all(options)
+    return tuple(
+        (revision, extension.name)
+        for revision in options.revisions
+        for extension in every
+        if revision in extension.revisions
+    )
+
+
+def make(revision: str, options: GenerationOptions | None = None, extension: str = "") -> VectorSet:
+    """Return the vectors of a revision, or those of an extension in it.
 
     Raise `ProblemError` for an invalid schema, and for one for which no valid value is known.
     """
     options = options or GenerationOptions((revision,))
     source = sources.load(revision, options)
-    derived = derive_revision(source)
+    of = None
+    if extension:
+        given = options.extensions.get(extension)
+        of = extended(extensions.load(extension, schema_folder(), given), source)
+        source = of.source
+    derived = of.derived if of else derive_revision(source)
     document = patches.apply(source.schema, source.ledger, source.ledger_place)
+    chosen = topics(document, derived.ir)
+    if of:
+        chosen = (topic for topic in chosen if _is_of(topic.subject, of))
     try:
-        made = tuple(_vectors(document, source, derived))
+        made = tuple(_vectors(document, source, derived, chosen))
     except NoSampleError as error:
-        if revision not in options.schemas:
+        if revision not in options.schemas and not options.extensions.get(extension):
             raise VectorFault(f"{error.pointer}: {error.message}") from error
         hint = "vectors are made of the keywords that revisions use; see docs/vectors.md"
         problem = Problem("no-sample", error.message, source.place, error.pointer, hint)
         raise ProblemError(problem) from None
-    return VectorSet(revision, digest(document), made)
+    return VectorSet(revision, digest(document), made, extension)
 
 
-def _vectors(document: Json, source: RevisionSource, derived: Derived) -> Iterator[Vector]:
+def _is_of(subject: Subject, extension: ExtendedRevision) -> bool:
+    """Return whether an extension brings a type, a message, or one more result of a method."""
+    claimed = subject.kind == "result" and subject.method in extension.claimed
+    return claimed or subject.method in extension.methods or subject.type in extension.types
+
+
+def _vectors(
+    document: Json, source: RevisionSource, derived: Derived, chosen: Iterable[Topic]
+) -> Iterator[Vector]:
     shapes = Shapes(document)
     samples = Samples(shapes, source.facts.revision)
     making = _VectorMaker(
@@ -66,7 +97,7 @@ def _vectors(document: Json, source: RevisionSource, derived: Derived) -> Iterat
         Tolerance(derived.facts, derived.ir, shapes),
     )
     known: set[str] = set()
-    for topic in topics(document, derived.ir):
+    for topic in chosen:
         for vector in making.of(topic):
             if vector.id in known:
                 raise VectorFault(f"two vectors are called {vector.id}")

@@ -33,9 +33,10 @@ class Introduction:
     envelope_apart: bool
 
 
-def hello(revision: str) -> bytes:
-    """Return the first line: the protocol, and the revision of the vectors."""
-    return _line({"responder": FORMAT, "revision": revision})
+def hello(revision: str, extension: str = "") -> bytes:
+    """Return the first line: the protocol, and the revision and extension of the vectors."""
+    of_extension = {"extension": extension} if extension else {}
+    return _line({"responder": FORMAT, "revision": revision, **of_extension})
 
 
 def question(vector: Vector) -> bytes:

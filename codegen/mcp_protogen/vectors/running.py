@@ -46,7 +46,7 @@ async def _run(start: Start, vectors: VectorSet, timeout: float) -> VectorRun:
         try:
             async with started(start) as program:
                 responder = _Responder(program, start.place, timeout)
-                said = await responder.greet(vectors.revision)
+                said = await responder.greet(vectors)
                 for vector in vectors.vectors[len(results) :]:
                     result = await responder.result(vector)
                     results.append(_without_envelope(result) if said.envelope_apart else result)
@@ -54,7 +54,7 @@ async def _run(start: Start, vectors: VectorSet, timeout: float) -> VectorRun:
             results.append(VectorResult(vectors.vectors[len(results)], error.verdict, error.how))
             if _is_hopeless(results):
                 raise ProblemError(error.problem) from None
-    return VectorRun(vectors.revision, said.name, tuple(results))
+    return VectorRun(vectors.title, said.name, tuple(results))
 
 
 def _without_envelope(result: VectorResult) -> VectorResult:
@@ -92,10 +92,10 @@ class _Responder:
     place: str
     timeout: float
 
-    async def greet(self, revision: str) -> protocol.Introduction:
+    async def greet(self, vectors: VectorSet) -> protocol.Introduction:
         """Return what the program says about itself; raise `ProblemError` if it does not answer."""
         try:
-            line = await self._ask(protocol.hello(revision), "the hello")
+            line = await self._ask(protocol.hello(vectors.revision, vectors.extension), "the hello")
         except _NoAnswerError as error:
             raise ProblemError(error.problem) from None
         return protocol.read_hello(line, self.place)

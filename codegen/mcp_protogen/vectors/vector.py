@@ -54,11 +54,25 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class VectorSet:
-    """All vectors of a revision, types before methods; `schema` is the digest of their schema."""
+    """All vectors of a revision, types before methods; `schema` is the digest of their schema.
+
+    With an `extension` they are those of that, as it is in the revision.
+    """
 
     revision: str
     schema: str
     vectors: tuple[Vector, ...]
+    extension: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return the name of what they are of: `2026-07-28`, or `2026-07-28+tasks`."""
+        return title(self.revision, self.extension)
+
+
+def title(revision: str, extension: str) -> str:
+    """Return the name of a revision, or of an extension in it."""
+    return f"{revision}+{extension}" if extension else revision
 
 
 class Validity(StrEnum):
@@ -79,8 +93,8 @@ class VectorFilter:
     def of(self, vectors: VectorSet) -> VectorSet:
         """Return the wanted vectors; raise `ProblemError` (`unknown-subject`)."""
         subjects = {vector.subject for vector in vectors.vectors}
-        _require(self.types, {subject.type for subject in subjects}, vectors.revision)
-        _require(self.methods, {subject.method for subject in subjects}, vectors.revision)
+        _require(self.types, {subject.type for subject in subjects}, vectors.title)
+        _require(self.methods, {subject.method for subject in subjects}, vectors.title)
         return replace(vectors, vectors=tuple(v for v in vectors.vectors if self._matches(v)))
 
     def _matches(self, vector: Vector) -> bool:

@@ -11,16 +11,16 @@ from typing import Any
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.emit.parallel import ahead, processors
-from mcp_protogen.vectors.making import make
+from mcp_protogen.vectors.making import make, wanted
 from mcp_protogen.vectors.protocol import subject_members
-from mcp_protogen.vectors.vector import FORMAT, Vector, VectorSet
+from mcp_protogen.vectors.vector import FORMAT, Vector, VectorSet, title
 
 SCHEMA_NAME = "vectors.schema.json"
 
 
 def document(vectors: VectorSet) -> bytes:
     """Return the vectors of a revision as one JSON document."""
-    head = {"format": FORMAT, "revision": vectors.revision, "schema": vectors.schema}
+    head = {"format": FORMAT, **_origin(vectors), "schema": vectors.schema}
     start = json.dumps(head, indent=2)[:-2]
     rows = ",\n".join(f"    {_text(vector_members(vector))}" for vector in vectors.vectors)
     return f'{start},\n  "vectors": [\n{rows}\n  ]\n}}\n'.encode()
@@ -29,8 +29,13 @@ def document(vectors: VectorSet) -> bytes:
 def lines(vectors: VectorSet) -> Iterator[bytes]:
     """Yield the vectors of a revision as JSON lines; each names the revision."""
     for vector in vectors.vectors:
-        row = {"revision": vectors.revision, **vector_members(vector)}
+        row = {**_origin(vectors), **vector_members(vector)}
         yield f"{_text(row)}\n".encode()
+
+
+def _origin(vectors: VectorSet) -> dict[str, str]:
+    extension = {"extension": vectors.extension} if vectors.extension else {}
+    return {"revision": vectors.revision, **extension}
 
 
 def vector_members(vector: Vector) -> dict[str, Any]:
@@ -51,16 +56,22 @@ def vector_members(vector: Vector) -> dict[str, Any]:
 
 
 def folder_files(options: GenerationOptions) -> dict[str, bytes]:
-    """Return the files of a folder of vectors, by name: revisions and their schema."""
-    shares = [options.revisions[start :: processors()] for start in range(processors())]
+    """Return the files of a folder of vectors, by name: vectors and their schema."""
+    every = wanted(options)
+    shares = [every[start :: processors()] for start in range(processors())]
     with ExitStack() as stack:
         made = [stack.enter_context(ahead(_documents(share, options))) for share in shares]
         files = {f"{name}.json": content for documents in made for name, content in documents}
     return {**files, SCHEMA_NAME: (schema_folder() / "formats" / SCHEMA_NAME).read_bytes()}
 
 
-def _documents(revisions: Iterable[str], options: GenerationOptions) -> Iterator[tuple[str, bytes]]:
-    return ((name, document(make(name, options))) for name in revisions)
+def _documents(
+    names: Iterable[tuple[str, str]], options: GenerationOptions
+) -> Iterator[tuple[str, bytes]]:
+    return (
+        (title(revision, extension), document(make(revision, options, extension)))
+        for revision, extension in names
+    )
 
 
 def _text(value: Any) -> str:

@@ -34,7 +34,7 @@ from .core.extensions import EXTENSIONS
 from .core.options import FOREVER, CallOptions, Patience
 from .core.spec import NotificationSpec, RequestSpec, Requirement, Role
 from .messages import jsonrpc
-from .messages.envelope import PROGRESS_TOKEN, client_capabilities
+from .messages.envelope import PROGRESS_TOKEN, client_capabilities, overlaid
 from .messages.jsonrpc import Batch, Call, Malformed, Parsed
 from .messages.method_table import Error, MethodTable, Notification, Request, Result
 from .rules import capabilities
@@ -265,14 +265,15 @@ class Connection:
         """Return a new request and its id; raise `LocalError`, and then nothing has changed.
 
         With `progress` the peer is asked to report how far it has come, under the id as token.
-        `meta` are members of its `_meta`, as JSON text, which are not translated.
+        `meta` are members of its `_meta`, as JSON text, which are not translated; they count before
+        those of the envelope.
         """
         self._check(spec, params)
         self.table.admit(spec.method, self.role)
         id = next(self.ids)
         own = self._meta(id, progress)
         if meta is not None:
-            own = meta if own is None else b"%b,%b" % (own, meta)
+            own = meta if own is None else overlaid(own, meta)
         data = self.table.serialise_request(spec, id, params, meta=own)
         pending = self._asked[id] = Pending(spec, patience, progress, now)
         self.latest_due = pending.due

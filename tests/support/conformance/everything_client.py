@@ -11,16 +11,17 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from mcp_revisions import REVISIONS, connect_http
+from mcp_revisions import REVISIONS, UnverifiedSkill, connect_http, read_skill
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
+from mcp_revisions.v2026_07_28.ext.skills import SkillsClient
 
 from support.conformance.everything_login import authorization
 
 ERAS: Final = {one.id: one.era for one in REVISIONS}
 
 
-class Everything(mcp.Client):
+class Everything(SkillsClient, mcp.Client):
     """Answers all that a server may ask."""
 
     info = m.Implementation(name="everything", version="1.0")
@@ -92,6 +93,22 @@ async def echo_a_schema(client: Everything, context: Mapping[str, Any]) -> None:
     await call(client, "json_schema_echo", {"schema": schemas["json_schema_2020_12_tool"]})
 
 
+async def list_skills(client: Everything, context: Mapping[str, Any]) -> None:
+    """See what skills there are, and read nothing of them."""
+    await client.list_skills()
+
+
+async def load_every_skill(client: Everything, context: Mapping[str, Any]) -> None:
+    """Read all files of each skill, but no more of one that is not what its entry says."""
+    async for skill in client.iter_skills():
+        try:
+            await read_skill(client, skill)
+            for file in skill.resources if isinstance(skill.resources, list) else ():
+                await read_skill(client, skill, file.uri)
+        except UnverifiedSkill as error:
+            print(error, file=sys.stderr)
+
+
 async def call(client: Everything, name: str, arguments: Mapping[str, Any]) -> None:
     """Call one tool."""
     await client.call_tool(m.CallToolRequestParams(name=name, arguments=dict(arguments)))
@@ -108,6 +125,10 @@ SCENARIOS: Final[Mapping[str, Script]] = {
     "json-schema-2020-12-preservation": echo_a_schema,
     "json-schema-ref-no-deref": list_tools,
     "request-metadata": say_hello,
+    "sep-2640-client-no-prefetch": list_skills,
+    "sep-2640-client-verify-digest": load_every_skill,
+    "sep-2640-client-verify-frontmatter": load_every_skill,
+    "sep-2640-client-verify-size": load_every_skill,
     "sep-2322-client-request-state": call_every_tool,
     "sse-retry": call_every_tool,
     "tools_call": call_every_tool,

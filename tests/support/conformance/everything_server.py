@@ -5,10 +5,21 @@ PYTHONPATH=tests:generated python -m support.conformance.everything_server --por
 """
 
 from argparse import ArgumentParser
+from pathlib import Path
 
-from mcp_revisions import REVISIONS, HttpOptions, Options, RedisEngine, Shared, run_http
+from mcp_revisions import (
+    REVISIONS,
+    HttpOptions,
+    Options,
+    RedisEngine,
+    ServesSkills,
+    Shared,
+    SkillFolder,
+    run_http,
+)
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
+from mcp_revisions.v2026_07_28.ext.skills import SkillsServer
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 
 from support.conformance.everything_plain import PLAIN
@@ -28,8 +39,11 @@ from support.conformance.everything_toolbox import Call, Toolbox
 TOOLS = Toolbox(PLAIN, ASKING, ROUNDS)
 
 
-class Everything(TasksServer, Working, mcp.Server):
+class Everything(TasksServer, ServesSkills, SkillsServer, Working, mcp.Server):
     """Answers whatever the suite asks."""
+
+    skills = SkillFolder(Path(__file__).with_name("skills"))
+    skills_page_size = 1
 
     info = m.Implementation(name="everything", version="1.0")
     instructions = "Call whatever you like."
@@ -59,7 +73,8 @@ class Everything(TasksServer, Working, mcp.Server):
     async def on_list_resources(
         self, session: mcp.Session, params: m.PaginatedRequestParams
     ) -> m.ListResourcesResult:
-        return m.ListResourcesResult(resources=RESOURCES)
+        skills: m.ListResourcesResult = await super().on_list_resources(session, params)
+        return m.ListResourcesResult(resources=[*RESOURCES, *skills.resources])
 
     async def on_list_resource_templates(
         self, session: mcp.Session, params: m.PaginatedRequestParams
@@ -69,6 +84,9 @@ class Everything(TasksServer, Working, mcp.Server):
     async def on_read_resource(
         self, session: mcp.Session, params: m.ReadResourceRequestParams
     ) -> m.ReadResourceResult:
+        if params.uri.startswith("skill:"):
+            result: m.ReadResourceResult = await super().on_read_resource(session, params)
+            return result
         return m.ReadResourceResult(contents=[read(params.uri)])
 
     async def on_list_prompts(

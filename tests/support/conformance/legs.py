@@ -24,6 +24,8 @@ from support.conformance.scenarios import (
     HANDSHAKE_SERVER,
     IMPOSSIBLE,
     NONE,
+    SKILLS_CLIENT,
+    SKILLS_SERVER,
     STATELESS_AUTHORIZATION,
     STATELESS_CLIENT,
     STATELESS_SERVER,
@@ -111,6 +113,8 @@ LEGS: Final = (
     _authorization("2025-03-26", AUTHORIZATION_2025_03_26),
     _extensions("2026-07-28"),
     _extensions("2025-11-25"),
+    Leg("server", "2026-07-28", SKILLS_SERVER, topic="skills"),
+    Leg("client", "2026-07-28", SKILLS_CLIENT, topic="skills"),
 )
 
 
@@ -144,7 +148,8 @@ class Runner:
         revisions = () if leg.only is None else ("--revisions", leg.only)
         async with self._serve(folder / "server.log", *revisions) as url:
             arguments = ("server", "--url", url)
-            if leg.only is not None:
+            # A set of requirements is of a whole revision.
+            if leg.only is not None or leg.topic is not None:
                 return await self._each(leg, folder, (*arguments, "--force"))
             required = (*arguments, "--requirements", leg.held_to)
             return await self._play("all scenarios", *required, "-o", folder)

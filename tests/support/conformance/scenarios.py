@@ -1,8 +1,8 @@
 """Which scenarios of the official suite are ours to pass, by side and revision.
 
-Not among them: the extension for skills, what an authorization server has to do, and a scenario for
-tasks that the suite itself skips. The suite runs some of these all the same; they are named here so
-that a scenario nobody has thought of is noticed.
+Not among them: what an authorization server has to do, and a scenario for tasks that the suite
+itself skips. The suite runs some of these all the same; they are named here so that a scenario
+nobody has thought of is noticed.
 """
 
 from collections.abc import Mapping
@@ -167,7 +167,20 @@ AUTHORIZATION_EXTENSIONS: Final = (
     "auth/wif-jwt-bearer",
 )
 
-OTHERS: Final = ("authorization-", "sep-2640-", "tasks-status-notifications")
+SKILLS_SERVER: Final = (
+    "sep-2640-skills-directory",
+    "sep-2640-skills-enumeration",
+    "sep-2640-skills-manifest",
+)
+
+SKILLS_CLIENT: Final = (
+    "sep-2640-client-no-prefetch",
+    "sep-2640-client-verify-digest",
+    "sep-2640-client-verify-frontmatter",
+    "sep-2640-client-verify-size",
+)
+
+OTHERS: Final = ("authorization-", "tasks-status-notifications")
 """How the names of scenarios begin that are not ours to pass."""
 
 

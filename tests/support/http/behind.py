@@ -14,7 +14,7 @@ from zlib import crc32
 
 import pytest
 
-from support.http.forwarding import POLICIES, forwarding
+from support.http.forwarding import POLICIES, Forwarder, forwarding
 
 if TYPE_CHECKING:
     from mcp_revisions import HttpApp
@@ -183,16 +183,29 @@ async def served(
         async with boot(app) as port:
             yield app, port
         return
+    async with workers(make, boot, chosen, _chosen["engine"](), policy, _chosen["seed"]) as served:
+        yield served[0], served[1].port
+
+
+@asynccontextmanager
+async def workers(
+    make: "Callable[..., HttpApp]",
+    boot: Boot,
+    chosen: dict[str, Any],
+    engine: Any,
+    policy: str = "another",
+    seed: int = 0,
+) -> AsyncGenerator[tuple[Workers, Forwarder], None]:
+    """Workers that share an engine, and the forwarder in front of them."""
     from mcp_revisions import Shared
 
-    shared = Shared(engine=_chosen["engine"]())
-    chosen = {"shared": shared, "state_keys": [_KEY], **chosen}
+    chosen = {"shared": Shared(engine=engine), "state_keys": [_KEY], **chosen}
     workers = Workers(make(**chosen) for _ in range(NUMBER))
     async with (
         together([boot(app) for app in workers.apps]) as ports,
-        forwarding(ports, policy, _chosen["seed"]) as forwarder,
+        forwarding(ports, policy, seed) as forwarder,
     ):
-        yield workers, forwarder.port
+        yield workers, forwarder
 
 
 @asynccontextmanager

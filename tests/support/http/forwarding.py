@@ -120,6 +120,11 @@ class Forwarder:
         self._policy = POLICIES[policy](len(ports), seed)
         self._serving: set[asyncio.Task[None]] = set()
 
+    @property
+    def url(self) -> str:
+        """Of the endpoint of servers over HTTP."""
+        return f"http://127.0.0.1:{self.port}/mcp"
+
     def protocol(self) -> asyncio.Protocol:
         """Return what takes in a connection of a client."""
         return _Watched(self._take)

@@ -30,7 +30,12 @@ JSON = "application/json"
 EVENTS = "text/event-stream"
 WORKER = "support.http.worker:app"
 POSTED = {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
-NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMED = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    **dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId"),
+}
 
 _LIMITS = frozenset(field.name for field in fields(pkg.Options))
 

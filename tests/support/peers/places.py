@@ -50,18 +50,19 @@ def install(folder: Path, *requirements: str | Path) -> None:
 
 
 @cache
-def node_modules() -> Path:
-    """The folder of Node packages that `package.json` names; skips where there is no Node."""
+def node_modules(wanted: str = "package.json", what: str = "the TypeScript SDK") -> Path:
+    """The folder of Node packages that a file names; skips `what` where there is no Node."""
     if shutil.which("node") is None or shutil.which("npm") is None:
-        untested("node and npm", "the TypeScript SDK")
-    wanted = PEERS / "package.json"
+        untested("node and npm", what)
+    file = PEERS / wanted
 
     def make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(wanted, folder)
+        shutil.copy(file, folder / "package.json")
         run_command(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
 
-    return made("node", wanted.read_text(), make) / "node_modules"
+    name = file.stem.replace("package", "node")
+    return made(name, file.read_text(), make) / "node_modules"
 
 
 def made(name: str, state: str, make: Callable[[Path], None]) -> Path:
@@ -97,8 +98,9 @@ def _alone(name: str) -> Generator[None, None, None]:
         yield
 
 
-def run_command(command: Command) -> None:
-    """Run a command; raises `RuntimeError` with what it wrote to standard error if it fails."""
+def run_command(command: Command) -> str:
+    """What a command prints; raises `RuntimeError` with its standard error if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{command} failed:\n{done.stderr}")
+    return done.stdout

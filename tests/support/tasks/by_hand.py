@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 from mcp_revisions import v2025_11_25, v2026_07_28
 from mcp_revisions._runtime.client.tasks.calls import TaskCaller, TaskCalls
-from mcp_revisions._runtime.client.tasks.state import Timing
+from mcp_revisions._runtime.client.tasks.timing import Timing
 from mcp_revisions._runtime.core.extensions import ClaimedResult, Extension
 from mcp_revisions._runtime.core.models.base import WireModel
 from mcp_revisions._runtime.core.spec import NotificationSpec, RequestSpec, Requirement

@@ -19,11 +19,17 @@ INSIDE = ("params", "result")
 
 
 class Responder:
-    """Reads and writes values of one revision."""
+    """Reads and writes values of one revision, or of an extension in it."""
 
-    def __init__(self, revision: str) -> None:
-        self._loaded: Any = import_module("mcp_revisions").load(revision)
-        self._table: Any = self._loaded.methods.TABLE
+    def __init__(self, revision: str, extension: str | None) -> None:
+        loaded: Any = import_module("mcp_revisions").load(revision)
+        self._models: Any = loaded.models
+        self._table: Any = loaded.methods.TABLE
+        if extension is not None:
+            own: Any = import_module(f"{loaded.__name__}.ext.{extension.replace('-', '_')}")
+            tables: Any = import_module("mcp_revisions._runtime.messages.extended_table")
+            self._models = own.models
+            self._table = tables.ExtendedTable(self._table, (own.EXTENSION,))
         self._model: Any = import_module("mcp_revisions._runtime.core.models.base")
 
     def answer(self, asked: Json) -> Json:
@@ -67,7 +73,7 @@ class Responder:
 
     @cache  # noqa: B019 (one responder lives as long as the process)
     def _of_type(self, name: str) -> Callable[[Any], Any] | None:
-        kind: Any = getattr(self._loaded.models, RENAMED.get(name, name), None)
+        kind: Any = getattr(self._models, RENAMED.get(name, name), None)
         if kind is None:
             return None
         if isinstance(kind, type):
@@ -111,7 +117,7 @@ def main() -> None:
     responder: Responder | None = None
     for asked in lines():
         if responder is None:
-            responder = Responder(asked["revision"])
+            responder = Responder(asked["revision"], asked.get("extension"))
             answer: Json = {"responder": 1, "name": "mcp_revisions"}
             answer |= {"envelope": "apart"} if TOLD else {}
         else:

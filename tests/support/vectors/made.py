@@ -5,10 +5,16 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.inputs import patches, sources
+from mcp_protogen.derive.extended import extended
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.inputs import extensions, patches, sources
+from mcp_protogen.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.ir import RevisionIR
 from mcp_protogen.vectors.making import make
-from mcp_protogen.vectors.vector import Vector, VectorSet
+from mcp_protogen.vectors.subjects import topics
+from mcp_protogen.vectors.vector import Subject, Vector, VectorSet, title
 
 from support.folders import GENERATED
 from support.made_once import vectors_once
@@ -23,16 +29,39 @@ ODD = (sys.executable, str(_HERE / "odd_responder.py"))
 """The command of one that goes wrong, without its arguments."""
 
 
-def vectors(revision: str) -> VectorSet:
-    """All vectors of a revision."""
-    return vectors_once(revision)
+SETS = (
+    *REVISIONS,
+    *(title(rev, one.name) for one in pinned_extensions() for rev in one.revisions),
+)
+"""All that vectors are made of: revisions, and extensions in them."""
+
+
+def vectors(name: str) -> VectorSet:
+    """All vectors of a revision, or of an extension in one."""
+    revision, _, extension = name.partition("+")
+    return vectors_once(revision, None, extension)
+
+
+def document(name: str) -> Document:
+    """The schema that decides: the snapshot with its patches."""
+    return _deriving(name)[0]
+
+
+def schemas_of(name: str) -> dict[Subject, Json]:
+    """The schema of each subject."""
+    schema, ir = _deriving(name)
+    return {topic.subject: topic.schema for topic in topics(schema.schema, ir)}
 
 
 @cache
-def document(revision: str) -> Document:
-    """The schema that decides: the snapshot with its patches."""
+def _deriving(name: str) -> tuple[Document, RevisionIR]:
+    revision, _, extension = name.partition("+")
     source = sources.load(revision, GenerationOptions((revision,)))
-    return Document(patches.apply(source.schema, source.ledger, source.ledger_place))
+    if extension:
+        made = extended(extensions.load(extension, schema_folder()), source)
+        return Document(made.source.schema, made.types), made.derived.ir
+    schema = patches.apply(source.schema, source.ledger, source.ledger_place)
+    return Document(schema), derive_revision(source).ir
 
 
 def named(revision: str, id: str) -> Vector:

@@ -5,7 +5,7 @@ pointer in the schema that it is about.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -39,10 +39,11 @@ _LISTS = ("allOf", "anyOf", "oneOf")
 
 
 class Document:
-    """A patched schema, asked place by place."""
+    """A patched schema, asked place by place; all of it is shown, or the definitions `names`."""
 
-    def __init__(self, schema: Json) -> None:
+    def __init__(self, schema: Json, names: Iterable[str] | None = None) -> None:
         self.schema = schema
+        self.names = sorted(schema["$defs"] if names is None else names)
         self._validators: dict[str, Any] = {}
 
     def accepts(self, pointer: str, value: Any) -> bool:
@@ -55,12 +56,12 @@ class Document:
     @cached_property
     def right(self) -> set[Fact]:
         """Everything that some right value has to show."""
-        return {fact for name in self.schema["$defs"] for fact in self._right(f"/$defs/{name}")}
+        return {fact for name in self.names for fact in self._right(f"/$defs/{name}")}
 
     @cached_property
     def wrong(self) -> set[Fact]:
         """Every keyword that some wrong value has to violate."""
-        return {fact for name in self.schema["$defs"] for fact in self._wrong(f"/$defs/{name}")}
+        return {fact for name in self.names for fact in self._wrong(f"/$defs/{name}")}
 
     def _right(self, pointer: str) -> Iterator[Fact]:
         schema = jsonpointer.get(self.schema, pointer)

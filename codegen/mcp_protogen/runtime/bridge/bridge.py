@@ -24,12 +24,15 @@ from ..messages.method_table import understood
 from ..rules import server_negotiation
 from ..rules.handlers import runtime_of
 from ..rules.server_negotiation import Offer
+from ..rules.task_forms import without_tasks
 from ..server.base import ServerBase
 from ..server.serve import serve
 from ..translation.revision_view import RevisionViews
+from ..translation.task_wires import table_with_tasks
 from ..transports.base import Opener, Received, Transport
 from .carrying import CarryingTable
 from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
+from .task_carrying import task_caller
 
 _USUAL: Final = Options()
 
@@ -98,7 +101,8 @@ class BridgeBase:
         `connect` raises.
         """
         known = next(one for one in cls.REVISIONS if one.id == revision)
-        caller = Caller(known, declared, info or {**UNKNOWN})
+        # Tasks are those of the server that mounts, and not of what is mounted.
+        caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
         return _proxied(caller, opener, cls.REVISIONS, options, carries=False)
 
 
@@ -112,13 +116,12 @@ async def _proxied(
     carries: bool = True,
 ) -> AsyncGenerator[ServerBase[Any], None]:
     """Connect to a server, and give what serves a client in its place."""
-    module = caller.revision.load()
-    client, server = _proxy(module.Client, carries), _proxy(module.Server, carries)
+    client, server = _proxies(caller.revision, carries)
     to_server = runtime_of(client, ProxyClientRuntime)
     to_client = runtime_of(server, ProxyServerRuntime)
     to_server.server, to_client.client = to_client, to_server
     to_server.capabilities, to_server.info = caller.capabilities, caller.info
-    to_server.on_loss = options.on_loss
+    to_server.on_loss, to_server.task_options = options.on_loss, options.tasks
     clients: dict[str, ClientBase] = {caller.revision.id: client}
     views = RevisionViews(clients, servers, options.on_loss)
     async with connected(views, opener, options):
@@ -130,9 +133,15 @@ async def _proxied(
             to_client.abort()
 
 
-def _proxy(generated: Any, carries: bool) -> Any:
-    table = CarryingTable(generated.TABLE) if carries else generated.TABLE
-    return type(f"Proxy{generated.__name__}", (generated,), {"TABLE": table})()
+def _proxies(revision: Revision, carries: bool) -> tuple[Any, Any]:
+    """Return the two halves for a client of a revision."""
+    module = revision.load()
+    table = CarryingTable(table_with_tasks(revision)) if carries else module.methods.TABLE
+    made = [
+        type(f"Proxy{one.__name__}", (one,), {"TABLE": table, **members})()
+        for one, members in ((module.Client, task_caller()), (module.Server, {}))
+    ]
+    return made[0], made[1]
 
 
 class Caller(NamedTuple):

@@ -29,7 +29,7 @@ class ForwardedRequest:
     """One request on its way to the server, with the questions that the server asks meanwhile."""
 
     def __init__(self, work: Callable[[], Awaitable[Any]]) -> None:
-        self._task: Task[Any] = get_running_loop().create_task(_awaited(work))
+        self._task: Task[Any] = get_running_loop().create_task(awaited(work()))
         self._task.add_done_callback(self._ended)
         self._questions: deque[_Question] = deque()
         self._answered: list[_Question] = []
@@ -166,9 +166,10 @@ class ForwardedRequest:
         return self._given_up or self._task.done()
 
 
-async def _awaited(work: Callable[[], Awaitable[Any]]) -> Any:
+async def awaited(answer: Awaitable[Any]) -> Any:
+    """Return what the server answers; raise it as `McpError` if that is an error, or none."""
     try:
-        return await work()
+        return await answer
     except (McpError, LocalError, RemoteError) as error:
         raise _passed_on(error) from error
     except Disconnected as error:

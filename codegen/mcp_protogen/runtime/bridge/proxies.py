@@ -7,37 +7,65 @@ declares is what the peer at the other end does.
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from math import inf
 from secrets import token_hex
 from typing import Any, Final
 
 from ..client.base import ClientConnection, ClientRuntime
 from ..client.listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenStream
+from ..connection import PROGRESS
 from ..core.connection_errors import Disconnected
 from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
-from ..core.json import JSONObject
+from ..core.extensions import EXTENSIONS
+from ..core.json import JSONObject, is_object
 from ..core.losses import Loss, LossReport
 from ..core.models.base import declared
-from ..core.options import CallOptions
+from ..core.options import CallOptions, Progress, TaskLimits
 from ..core.spec import NotificationSpec, RequestSpec
 from ..core.subscriptions import is_change
-from ..messages.envelope import PROGRESS_TOKEN
+from ..messages.envelope import (
+    CLIENT_CAPABILITIES,
+    PROGRESS_TOKEN,
+    client_capabilities,
+    members,
+)
+from ..messages.method_table import MethodTable
+from ..rpc.jobs import Job, Serve
 from ..rules import capabilities as gate
-from ..rules.handlers import Handlers
+from ..rules.handlers import Handlers, merged
+from ..rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, without_tasks
 from ..server.base import ServerRuntime, SessionBase
 from ..server.context import RequestContext
+from ..server.task_serving import TaskRequests
 from .carrying import ForwardingHandlers, Handler, off_stream
 from .forwarded_request import ForwardedRequest
+from .task_carrying import (
+    CALL,
+    RESULT,
+    TOLD,
+    TOLD_STATUS,
+    TOOLS,
+    CarriedRequests,
+    TaskCarrier,
+    related_task,
+    relating,
+    task_carrier,
+    task_of,
+)
 
 _LOG: Final = "notifications/message"
-_EXTENSIONS: Final = "extensions"
 _NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
 """What a peer is called that does not say so."""
 
 
+# What belongs to a task waits for as long as its task does.
+_NO_END: Final[CallOptions] = {"timeout": inf, "max_timeout": inf}
+
+
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
-    return {name: value for name, value in declared.items() if name != _EXTENSIONS}
+    return {name: value for name, value in declared.items() if name != EXTENSIONS}
 
 
 class ProxyClientRuntime(ClientRuntime):
@@ -48,10 +76,16 @@ class ProxyClientRuntime(ClientRuntime):
     info: JSONObject
     losses: LossReport
     on_loss: Callable[[Loss], object] | None
-    _stream: ListenStream | None = None
+    task_options: TaskLimits | None
+    stream: ListenStream | None = None
+    """What all listen streams of clients share, where the bridge opens it by itself."""
 
     def declaration(self) -> JSONObject:
-        return self.capabilities
+        # The bridge listens for tasks by itself. Other requests declare what the client does.
+        form = task_form(self.owner.TABLE)
+        return (
+            merged(self.capabilities, tasks_declared(form, "client")) if form else self.capabilities
+        )
 
     def declaration_in(self, revision: str) -> JSONObject:
         return _without_extensions(self.capabilities)
@@ -62,30 +96,52 @@ class ProxyClientRuntime(ClientRuntime):
     def bound(self, revision: str) -> Mapping[str, Handler]:
         owner, server = self.owner, self.server
         own = {ACKNOWLEDGED: self._acknowledged} if ACKNOWLEDGED in owner.NOTIFICATIONS else {}
+        own |= {} if TOLD_STATUS in owner.NOTIFICATIONS else {TOLD_STATUS: self._told}
         carries = revision == owner.TABLE.revision
         return ForwardingHandlers(
             owner, server.ask_client, server.notify_client, own, carries=carries
         )
 
+    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
+        """Let questions know which task they belong to."""
+
+        async def serve(job: Job) -> Any:
+            with relating(task_of(job.request.meta)):
+                return await connection.handle(job)
+
+        return dict.fromkeys(connection.view.table.requests, serve)
+
+    async def _told(self, params: Any) -> None:
+        if self.server.carrier is not None:
+            self.server.carrier.told(params.to_wire())
+
     async def _acknowledged(self, params: Any) -> None:
-        if self._stream is not None:
-            self._stream.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
+        if self.stream is not None:
+            self.stream.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
 
     def adopt(self, connection: ClientConnection) -> None:
         """Hear from now on all that the server reports, and note what cannot be carried."""
         super().adopt(connection)
         table = self.owner.TABLE
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
+        carrier = self.server.carrier = task_carrier(self, self.server)
         if not self.same_revision:
-            self._note_extensions("ClientCapabilities", self.capabilities)
-            self._note_extensions("ServerCapabilities", self.peer_declared())
+            carried = frozenset[str]() if carrier is None else frozenset({TASKS_EXTENSION})
+            self._note_extensions("ClientCapabilities", self.capabilities, carried)
+            self._note_extensions("ServerCapabilities", self.peer_declared(), carried)
         connection.hears_all = True
         if LISTEN in table.requests and LISTEN in connection.view.table.requests:
-            self._stream = ListenStream(connection.endpoint, table.requests[LISTEN])
+            self.stream = ListenStream(connection.endpoint, table.requests[LISTEN])
 
-    def _note_extensions(self, name: str, declared: Mapping[str, Any]) -> None:
-        if declared.get(_EXTENSIONS):
-            self.losses.take(name, [Loss(f"/{name}/{_EXTENSIONS}", "dropped", _NOT_CARRIED)])
+    def _note_extensions(
+        self, name: str, declared: Mapping[str, Any], carried: frozenset[str]
+    ) -> None:
+        if set(declared.get(EXTENSIONS, ())) - carried:
+            self.lose(name, f"/{name}/{EXTENSIONS}", _NOT_CARRIED)
+
+    def lose(self, method: str, pointer: str, why: str) -> None:
+        """Report what a message of `method`, or a type of that name, says and the other end not."""
+        self.losses.take(method, [Loss(pointer, "dropped", why)])
 
     @property
     def same_revision(self) -> bool:
@@ -93,23 +149,55 @@ class ProxyClientRuntime(ClientRuntime):
 
     async def open(self) -> None:
         """Hear of all changes of lists that the server reports."""
-        if self._stream is not None:
-            await self._stream.lists(self.owner.NOTIFICATIONS)
+        if self.stream is not None:
+            await self.stream.lists(self.owner.NOTIFICATIONS)
 
     async def subscription(self, method: str, uri: str) -> None:
         """Begin or stop to hear of changes of a resource, for a client of the stateless era."""
-        await (self._stream or self.connection).subscription(method, uri)
+        await (self.stream or self.connection).subscription(method, uri)
 
-    async def call(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+    @property
+    def spoken(self) -> MethodTable:
+        """The messages of the revision that the server speaks."""
+        return self.connection.view.table.wire
+
+    def declaring(self, extensions: object) -> bytes | None:
+        """Return the members of `_meta` by which a request declares extensions, and no others.
+
+        None where requests declare nothing.
+        """
+        if self.spoken.era.remembers_client:
+            return None
+        capabilities = _without_extensions(self.connection.view.declared)
+        if is_object(extensions) and extensions:
+            capabilities[EXTENSIONS] = extensions
+        return members({CLIENT_CAPABILITIES: capabilities})
+
+    async def call(
+        self,
+        spec: RequestSpec[Any, Any],
+        params: Any,
+        options: CallOptions,
+        meta: bytes | None = None,
+    ) -> Any:
         """Return the plain result of a request, whatever the server asks before."""
-        asks = "may_require_input" in spec.traits
-        return await (self.complete if asks else self.request)(spec, params, options)
+
+        async def send(params: Any) -> Any:
+            return await self.connection.request(spec, params, options, meta)
+
+        result = await send(params)
+        if "may_require_input" not in spec.traits or not isinstance(result, spec.results[-1]):
+            return result
+        given = spec.params.from_wire({}) if params is None else params
+        return await self.connection.complete(spec, given, result, send)
 
 
 class ProxyServerRuntime(ServerRuntime):
     """The half that speaks to the client: it shows what the server at the other end is."""
 
     client: ProxyClientRuntime
+    carrier: TaskCarrier | None = None
+    """What carries tasks, once it is known which form the server has."""
 
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
@@ -117,19 +205,26 @@ class ProxyServerRuntime(ServerRuntime):
 
     def declaration(self) -> JSONObject:
         declared = self.client.peer_declared()
-        return dict(declared) if self.client.same_revision else _without_extensions(declared)
+        if self.client.same_revision:
+            return dict(declared)
+        tasks = {} if self.carrier is None else self.carrier.declared(declared)
+        return merged(tasks, without_tasks(_without_extensions(declared), "server"))
 
     def identity(self) -> JSONObject:
         return dict(self.client.peer_info() or UNKNOWN)
 
     def bound(self, revision: str) -> Mapping[str, Handler]:
-        own = {
+        own: dict[str, Handler] = {
             method: partial(self._subscription, method)
             for method in (SUBSCRIBE, UNSUBSCRIBE)
             if method not in self.owner.REQUESTS
         }
+        own |= {} if self.carrier is None else self.carrier.handlers
         carries = self.client.same_revision
         return ForwardingHandlers(self.owner, self._forward, self._notify, own, carries=carries)
+
+    def task_requests(self, table: MethodTable) -> TaskRequests | None:
+        return None if self.carrier is None else CarriedRequests(self.carrier)
 
     # From the client to the server.
 
@@ -169,18 +264,62 @@ class ProxyServerRuntime(ServerRuntime):
         self, spec: RequestSpec[Any, Any], context: RequestContext, params: Any
     ) -> ForwardedRequest:
         options: CallOptions = {"timeout": context.endpoint.options.max_timeout}
+        if spec.method == RESULT:
+            options = {**_NO_END}
         if PROGRESS_TOKEN in context.meta:
             # Progress is reported of what was sent, and so not before there is a request.
-            options["on_progress"] = lambda progress: forwarded.progressed(progress)
-        forwarded = ForwardedRequest(partial(self.client.call, spec, params, options))
+            options["on_progress"] = lambda progress: self._progressed(forwarded, context, progress)
+        forwarded = ForwardedRequest(partial(self._result, context, spec, params, options))
         return forwarded
+
+    async def _result(
+        self,
+        context: RequestContext,
+        spec: RequestSpec[Any, Any],
+        params: Any,
+        options: CallOptions,
+    ) -> Any:
+        if self.carrier is not None and spec.method == CALL:
+            return await self.carrier.call(context, spec, params, options)
+        result = await self.client.call(spec, params, options, self.declared_by(context))
+        if self.carrier is not None and spec.method == TOOLS:
+            return self.carrier.listed(result)
+        return result
+
+    def declared_by(self, context: RequestContext) -> bytes | None:
+        """Return the members of `_meta` that pass on which extensions a request declares.
+
+        None where it declares nothing, or another revision is spoken with the server.
+        """
+        if not self.client.same_revision:
+            return None
+        return self.client.declaring(client_capabilities(context.meta).get(EXTENSIONS))
+
+    def _progressed(
+        self, forwarded: ForwardedRequest, context: RequestContext, progress: Progress
+    ) -> None:
+        if not forwarded.over:
+            forwarded.progressed(progress)
+        elif self.client.same_revision:
+            # The token stays that of the task which the request became (2025-11-25,
+            # basic/utilities/tasks, "Task Progress Notifications").
+            context.endpoint.tasks.start(_report(context, progress))
+        else:
+            self.client.lose(CALL, "", "the extension has no progress of tasks")
 
     # From the server to the client.
 
     async def ask_client(self, spec: RequestSpec[Any, Any], params: Any) -> Any:
+        id = related_task()
+        if id is None or self.carrier is None:
+            return await self.put(spec, params, {} if id is None else _NO_END)
+        return await self.carrier.ask(id, spec, params)
+
+    async def put(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+        """Return the client's answer to a question, in whichever way it can be asked."""
         for session in self._sessions():
             if session.__mcp_runtime__.spoken.rules.server_requests:
-                return await session.__mcp_runtime__.put(spec, params, {})
+                return await session.__mcp_runtime__.put(spec, params, options)
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
         asking = [one for one in reversed(self._forwarded.values()) if one.may_ask]
@@ -192,6 +331,9 @@ class ProxyServerRuntime(ServerRuntime):
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
+        if self.carrier is not None and spec.method == TOLD:
+            self.carrier.told(params.to_wire())
+            return
         capabilities: gate.Declared = {
             "server": self.declaration(),
             "client": self.client.capabilities,
@@ -236,3 +378,13 @@ class ProxyServerRuntime(ServerRuntime):
     def abort(self) -> None:
         for forwarded in self._forwarded.values():
             forwarded.cancel()
+
+
+async def _report(context: RequestContext, progress: Progress) -> None:
+    """Report how far a task has come whose request was answered."""
+    spec = context.table.notifications[PROGRESS]
+    said = {name: one for name, one in progress._asdict().items() if one is not None}
+    said["progress"] = said.pop("done", progress[0])
+    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **said})
+    with suppress(Disconnected):
+        await context.notify(spec, params)

@@ -52,18 +52,24 @@ class ToHandshake(ClientConnection):
         self._subscribed: set[str] = set()
         self._ids = count(1)
 
-    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+    async def request(
+        self,
+        spec: RequestSpec[Any, Any],
+        params: Any,
+        options: CallOptions,
+        meta: bytes | None = None,
+    ) -> Any:
         if spec.method == "server/discover":
             return self._discovered(spec)
         if spec.method == LISTEN:
             return await self._listen(params)
         level: str | None = declared(declared(params, "meta"), "log_level")
         if level is None or "logging" not in self._declared:
-            return await self.endpoint.request(spec, params, options)
+            return await super().request(spec, params, options, meta)
         self._levels[level] += 1
         try:
             await self._set_level()
-            return await self.endpoint.request(spec, params, options)
+            return await super().request(spec, params, options, meta)
         finally:
             self._levels[level] -= 1
 
@@ -183,7 +189,13 @@ class ToStateless(ClientConnection):
         envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
         self.endpoint.connection.envelope = members({**envelope, LOG_LEVEL: level})
 
-    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
+    async def request(
+        self,
+        spec: RequestSpec[Any, Any],
+        params: Any,
+        options: CallOptions,
+        meta: bytes | None = None,
+    ) -> Any:
         method = spec.method
         if method in ("ping", _SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE):
             capabilities.check(spec, "client", params, self.endpoint.connection.declared)
@@ -192,7 +204,7 @@ class ToStateless(ClientConnection):
             elif method != "ping":  # There is nothing to keep alive (2026-07-28, changelog).
                 await self.subscription(method, params.uri)
             return spec.results[0]()
-        result = await super().request(spec, params, options)
+        result = await super().request(spec, params, options, meta)
         plain: type[WireModel] = spec.results[0]
         table, endpoint = self._table, self.endpoint
         claims = table.claims(method)
@@ -204,7 +216,7 @@ class ToStateless(ClientConnection):
         given = table.carry_out(method, "params", {} if params is None else params.to_wire())
 
         async def again(answered: Any) -> Any:
-            return await endpoint.request(native, answered, options)
+            return await endpoint.request(native, answered, options, meta=meta)
 
         result = await self.complete(native, native.params.from_wire(given), result, again)
         if isinstance(result, claims):

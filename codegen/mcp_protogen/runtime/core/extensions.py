@@ -32,6 +32,17 @@ class ClaimedResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AddedMembers:
+    """A type of the revision that has further members in the messages of a method.
+
+    `load` returns the subclass that has them; it is called at the first use.
+    """
+
+    method: str
+    load: Callable[[], type[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Extension:
     """One extension in one revision: further methods, and what it adds to those that there are.
 
@@ -43,9 +54,9 @@ class Extension:
     revision: str
     requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=_nothing)
     notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=_nothing)
-    input_requests: Mapping[str, RequestSpec[Any, Any]] = field(default_factory=_nothing)
     errors: Mapping[int, ErrorSpec] = field(default_factory=_nothing)
     claims: tuple[ClaimedResult, ...] = ()
+    members: tuple[AddedMembers, ...] = ()
     names: Mapping[str, str] = field(default_factory=_nothing)
     settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_nothing)
 

@@ -70,9 +70,19 @@ class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
         found = self[spec] = tuple(
             need
             for need in spec.requires
-            if need.capability.role != self._role or not need.capability.declared_in(self._declared)
+            if need.capability.role != self._role
+            or not (need.capability.declared_in(self._declared) or _is_passed_over(need))
         )
         return found
+
+
+def _is_passed_over(need: Requirement) -> bool:
+    """Return whether only senders are held to a need, and receivers ignore what has it.
+
+    So it is with the wish for a task (2025-11-25, basic/utilities/tasks, "Task Support and
+    Handling").
+    """
+    return any(one.member == "task" for one in need.when)
 
 
 def applies(conditions: Iterable[Condition], params: object) -> bool:

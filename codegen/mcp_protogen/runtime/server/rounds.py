@@ -167,12 +167,16 @@ def read_answer(
 
 
 class Once:
-    """The results of work that is done only once, by key: JSON values, kept by the client."""
+    """The results of work that is done only once, by key: JSON values.
 
-    __slots__ = ("_running", "_tasks", "done")
+    The client keeps them, or `keep`, if there is one.
+    """
+
+    __slots__ = ("_running", "_tasks", "done", "keep")
 
     def __init__(self, tasks: Tasks) -> None:
         self.done: Final[dict[str, Any]] = {}
+        self.keep: Callable[[str, Any], Awaitable[None]] | None = None
         self._tasks = tasks
         self._running: dict[str, tuple[Task[None], Future[None]]] = {}
 
@@ -200,7 +204,10 @@ class Once:
             if isawaitable(value):
                 value = await value
             # Later rounds get it as it comes out of JSON, so the first one does, too.
-            self.done[key] = from_json(json_text(value))
+            value = from_json(json_text(value))
+            if self.keep is not None:
+                await self.keep(key, value)
+            self.done[key] = value
         except Exception as error:
             ended.set_exception(error)
         else:

@@ -106,6 +106,14 @@ class Item(ABC):
         if self.scopes:
             vars(self)["run"] = _requiring(self.scopes, self.run)
 
+    def listed_for(self, session: SessionBase) -> Any:
+        """Return the entry in the list of a session."""
+        return self.listed
+
+    # No abstract method: most items need nothing.
+    def check_offered(self, owns: Callable[[str], bool]) -> None:  # noqa: B027
+        """Raise `ValueError` if it needs a resource that its server, which `owns` some, has not."""
+
     @abstractmethod
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result of a request that is about it."""
@@ -440,7 +448,7 @@ Lists: TypeAlias = dict[str, dict[str, Any]]
 
 def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
     """Add a function to a list, as its decorator says; raise `TypeError` and `ValueError`."""
-    item = _ITEMS[marked.mark.kind](marked, models)
+    item = _item(marked, models)
     items = lists[item.field]
     if item.key in items:
         what = item.field.removesuffix("s").replace("_", " ")
@@ -448,6 +456,18 @@ def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
         wanted = f"{advice} {'URI' if item.field.startswith('resource') else 'name: name=…'}"
         raise ValueError(f"{where}: there is already a {what} {item.key}: {wanted}")
     items[item.key] = item
+
+
+def _item(marked: Marked, models: RevisionModels) -> Item:
+    kind = marked.mark.kind
+    if models.ui is not None and models.ui.concerns(marked):
+        made: Item = models.ui.MAKERS[kind](marked, models)
+        return made
+    if "ui" in marked.mark.options:
+        advice = "generate the package with --extension apps, and write AppsServer before Toolkit"
+        wrong = "ui=… needs a server with the extension apps"
+        raise TypeError(f"{named(marked.function)}: {wrong}: {advice}")
+    return _ITEMS[kind](marked, models)
 
 
 def marked_in(cls: type[Any]) -> Iterator[Marked]:

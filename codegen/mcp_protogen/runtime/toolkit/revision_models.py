@@ -5,6 +5,8 @@ What a revision has no member for is left out, such as structured content in the
 
 from collections.abc import Mapping
 from functools import cache, cached_property
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Final, TypeAlias, get_args
 
 from pydantic_core import from_json
@@ -18,6 +20,7 @@ Models: TypeAlias = frozenset[type[WireModel]]
 Kinds: TypeAlias = frozenset[str]
 
 _CALL: Final = "tools/call"
+APPS: Final = "io.modelcontextprotocol/ui"
 
 LISTS: Final[Mapping[str, str]] = {
     "tools": "tools/list",
@@ -34,6 +37,15 @@ class RevisionModels:
     def __init__(self, table: MethodTable) -> None:
         self._table = table
         self.rules = table.rules
+
+    @cached_property
+    def ui(self) -> ModuleType | None:
+        """Return what makes items with user interfaces; None without the extension for those.
+
+        Only packages with the extension have the module.
+        """
+        has = any(one.identifier == APPS for one in self._table.extensions)
+        return import_module(f"{__package__}.ui") if has else None
 
     def result(self, method: str) -> type[Any]:
         return self._table.requests[method].results[0]

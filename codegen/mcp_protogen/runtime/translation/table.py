@@ -288,15 +288,21 @@ class TranslatingTable(MethodTable):
         return self._run(self._outward.message(method, part), value, method, part)
 
     def outward(self, name: str, value: JSONObject) -> JSONObject:
-        return self._run(self._outward.of_type(name), value, name, name)
+        run = self._outward.of_type(name)
+        if name in _CAPABILITIES and self.extensions:
+            return self._declared(run, name, value)
+        return self._run(run, value, name, name)
+
+    def _declared(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
+        # The wire's extensions are spoken here, so it has to be known who declares them.
+        given, kept = _divided(value, {one.identifier for one in self.extensions})
+        out = self._run(run, given, name, name)
+        return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:
         run = self._inward.of_type(name)
         if name in _CAPABILITIES and self.extensions:
-            # The wire's extensions are spoken here, so it has to be known who declares them.
-            given, kept = _divided(value, {one.identifier for one in self.extensions})
-            out = self._run(run, given, name, name)
-            return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
+            return self._declared(run, name, value)
         members = self._untranslated.kept.get(name)
         if members is not None and run is not None:
             run = _keeping(run, members)

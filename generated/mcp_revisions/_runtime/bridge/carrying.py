@@ -111,17 +111,28 @@ class CarryingTable(MethodTable):
             input_requests=known.input_requests,
             rules=known.rules,
         )
+        self._known = known
+        self.core, self.extensions = known.core, known.extensions
         for role in _BOTH:
             if role == "client" or self.rules.server_requests:
                 self._requests[role] = _CarryingCalls(self, self.requests, role, _request_of)
             notifications = _CarryingCalls(self, self.notifications, role, _notification_of)
             self._notifications[role] = notifications
 
+    def claimed(self, method: str, result_type: str) -> type[Any] | None:
+        return self._known.claimed(method, result_type)
+
+    def claims(self, method: str) -> tuple[type[Any], ...]:
+        return self._known.claims(method)
+
+    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+        return self._known.undeclared(result, declared)
+
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
         carried = validator_of(Carried)
         if spec.params is Carried:
             return carried
-        read = super().result_reader(spec)
+        read = self._known.result_reader(spec)
 
         def either(value: Any) -> Any:
             try:
@@ -142,7 +153,7 @@ class CarryingTable(MethodTable):
         self, spec: RequestSpec[Any, Any], id: RequestId, result: Any, *, meta: bytes | None = None
     ) -> bytes:
         if not isinstance(result, Carried):
-            return super().serialise_result(spec, id, result, meta=meta)
+            return self._known.serialise_result(spec, id, result, meta=meta)
         return write_result(id, body_text(spec.method, result, meta))
 
 
@@ -172,7 +183,16 @@ class ForwardingHandlers(Mapping[str, Handler]):
             for method, (spec, _) in entries.items():
                 if method not in _OF_ONE_END:
                     self._handlers[method] = partial(forward, spec)
+        for extension in proxy.TABLE.extensions if carries else ():
+            self._forward_all(ask, extension.requests, proxy.ROLE)
+            self._forward_all(notify, extension.notifications, proxy.ROLE)
         self._handlers |= own
+
+    def _forward_all(self, forward: Handler, specs: Mapping[str, AnySpec], role: Role) -> None:
+        """Forward what the other side than `role` sends."""
+        for method, spec in specs.items():
+            if spec.senders - {role}:
+                self._handlers[method] = partial(forward, spec)
 
     def __getitem__(self, method: str) -> Handler:
         handler = self._handlers.get(method)

@@ -99,8 +99,15 @@ class ClientConnection:
             endpoint.log.warning("the server sent what is no message: %s", error)
         return not endpoint.crowded
 
-    async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
-        return await self.endpoint.request(spec, params, options)
+    async def request(
+        self,
+        spec: RequestSpec[Any, Any],
+        params: Any,
+        options: CallOptions,
+        meta: bytes | None = None,
+    ) -> Any:
+        """Send a request; `meta` are members of its `_meta`, as in `Connection.request`."""
+        return await self.endpoint.request(spec, params, options, meta=meta)
 
     async def request_native(self, method: str, **params: Any) -> None:
         """Send a request of the server's revision, whose result says nothing."""

@@ -8,7 +8,7 @@ here: the models have said by then whether a message is valid.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..core.json import OBJECT, is_object, json_text
+from ..core.json import OBJECT, is_object, json_text, read_json
 
 PROTOCOL_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
@@ -43,3 +43,8 @@ def client_envelope(
 def members(meta: Mapping[str, Any]) -> bytes:
     """Return the members of an object as JSON text, without the braces around them."""
     return json_text(meta)[1:-1]
+
+
+def overlaid(below: bytes, above: bytes) -> bytes:
+    """Return such members of two objects; where both have one of a name, that of `above` counts."""
+    return members(read_json(b"{%b}" % below) | read_json(b"{%b}" % above))

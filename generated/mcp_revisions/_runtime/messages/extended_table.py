@@ -1,20 +1,23 @@
 """The method table of a revision with extensions: further methods, and claimed results.
 
 A claimed result is known by its `resultType` (2026-07-28, basic, "resultType"). What the revision
-itself has is the same object as without extensions.
+itself has is the same object as without extensions. Types with further members are read by
+subclasses, and written by their own classes as members that these do not declare.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final, TypeVar
 
 from ..core.errors import RequestId
-from ..core.extensions import ClaimedResult, Extension
+from ..core.extensions import AddedMembers, ClaimedResult, Extension
 from ..core.json import is_object
+from ..core.models.added_members import Added, plainly, with_members
 from ..core.models.base import Validate, validator_of
-from ..core.spec import RequestSpec
+from ..core.spec import CallSpec, RequestSpec
 from .jsonrpc import write_result
-from .method_table import MethodTable
+from .method_table import MethodTable, SpecT
 from .writing import body_text
 
 R = TypeVar("R")
@@ -26,7 +29,10 @@ class ExtendedTable(MethodTable):
     """A method table with what `extensions` add; raise `ValueError` for one of another revision."""
 
     def __init__(self, core: MethodTable, extensions: tuple[Extension, ...]) -> None:
+        self._members: dict[str, list[AddedMembers]] = {}
         for extension in extensions:
+            for members in extension.members:
+                self._members.setdefault(members.method, []).append(members)
             if extension.revision != core.revision:
                 raise ValueError(
                     f"{extension.identifier} is for {extension.revision}, not {core.revision}"
@@ -36,7 +42,7 @@ class ExtendedTable(MethodTable):
             requests=_with(core.requests, [one.requests for one in extensions]),
             notifications=_with(core.notifications, [one.notifications for one in extensions]),
             errors=_with(core.errors, [one.errors for one in extensions]),
-            input_requests=_with(core.input_requests, [one.input_requests for one in extensions]),
+            input_requests=core.input_requests,
             rules=core.rules,
         )
         self.core = core
@@ -62,8 +68,26 @@ class ExtendedTable(MethodTable):
                     return None if here else extension.identifier
         return None
 
+    def _added(self, method: str) -> Added:
+        return tuple(one.load() for one in self._members.get(method, ()))
+
+    def _params_reader(self, spec: CallSpec[Any]) -> Validate:
+        added = self._added(spec.method)
+        if not added:
+            return super()._params_reader(spec)
+        extended: Any = with_members(spec.params, added)
+        return validator_of(extended)
+
+    def _params_text(
+        self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
+    ) -> bytes | None:
+        if spec.method in self._members:
+            params = plainly(params, (spec.params,))
+        return super()._params_text(known, spec, params, meta)
+
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
-        read, claims = super().result_reader(spec), self._claims.get(spec.method)
+        read = super().result_reader(_extended(spec, self._added(spec.method)))
+        claims = self._claims.get(spec.method)
         return read if claims is None else _reader(read, tuple(claims.values()))
 
     def serialise_result(
@@ -71,17 +95,28 @@ class ExtendedTable(MethodTable):
     ) -> bytes:
         if isinstance(result, self.claims(spec.method)):
             return write_result(id, body_text(spec.method, result, meta))
+        if spec.method in self._members:
+            result = plainly(result, spec.results)
         return super().serialise_result(spec, id, result, meta=meta)
 
 
-SpecT = TypeVar("SpecT")
 KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 
 
-def _with(core: Mapping[KeyT, SpecT], added: list[Mapping[KeyT, SpecT]]) -> Mapping[KeyT, SpecT]:
+def _with(core: Mapping[KeyT, ValueT], added: list[Mapping[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
     """Return both; what the revision has already is not replaced."""
     found = {key: spec for one in added for key, spec in one.items()}
     return {**found, **core}
+
+
+@cache
+def _extended(spec: RequestSpec[Any, Any], added: Added) -> RequestSpec[Any, Any]:
+    """Return an entry whose results have further members, to read these by."""
+    if not added:
+        return spec
+    types = (spec.params, *(with_members(one, added) for one in spec.results))
+    return replace(spec, types=lambda: types)
 
 
 @cache

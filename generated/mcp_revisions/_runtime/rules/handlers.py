@@ -220,7 +220,7 @@ def _extend(cls: type[Handlers]) -> None:
         cls.TABLE = _extended_table(core.TABLE, in_order)
     except ValueError as error:
         raise TypeError(f"{cls.__name__}: {error}") from None
-    for tables in ("REQUESTS", "NOTIFICATIONS", "INPUT_REQUESTS"):
+    for tables in ("REQUESTS", "NOTIFICATIONS"):
         both: dict[str, Any] = {}
         for base in (*bases, core):
             both |= base.__dict__.get(tables, {})
@@ -234,7 +234,7 @@ def _extended_table(core: MethodTable, extensions: tuple[Extension, ...]) -> Ext
 
 def _answered_by(role: Role, extension: Extension) -> Iterator[str]:
     """Yield the requests of an extension that a role answers."""
-    for method, spec in (*extension.requests.items(), *extension.input_requests.items()):
+    for method, spec in extension.requests.items():
         if spec.senders - {role}:
             yield method
 

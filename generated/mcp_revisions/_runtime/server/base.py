@@ -69,10 +69,11 @@ class ServerRuntime(HandlerSet):
         """Return what makes tasks of requests of clients of a revision, if anything may be one."""
         return None
 
-    def begin_tasks(self, state: Any) -> None:
-        """Begin to run the tasks of an application, if there may be any; raise `TypeError`.
+    def begin(self, state: Any) -> None:
+        """Begin to serve, and to run tasks if there may be any.
 
-        `state` is what its connections share.
+        `state` is what the connections of the application share. Raise `TypeError` or `ValueError`
+        for what cannot be served.
         """
 
     async def task_mode(self, params: Mapping[str, Any], session: "SessionBase") -> TaskMode | None:
@@ -369,7 +370,9 @@ class SessionBase(Peer):
         """Return the result of `work`, done once for this request, however often its handler runs.
 
         A handler runs again from its beginning after each question to a client of the stateless
-        era; what must not happen twice belongs in here, under a key of its own. The result is a
-        JSON value. The client keeps it, and can read but not change it.
+        era, and that of a task after its worker was lost, if it may be; what must not happen twice
+        belongs in here, under a key of its own. The result is a JSON value. The client keeps it,
+        and can read but not change it; that of a task is kept with the task. A worker that is
+        killed after the end of the work, and before that is kept, is not known to have done it.
         """
         return await self._context.once(key, work)

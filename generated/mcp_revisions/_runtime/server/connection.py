@@ -69,10 +69,10 @@ class BoundServer:
         """By wire name."""
         self.tasks: TaskRequests | None = own.task_requests(view.table)
         """What makes tasks of requests, if something on the server may be one."""
-        if self.tasks is not None:
+        if self.tasks is not None and self.tasks.handlers:
             self.handlers = {**self.handlers, **self.tasks.handlers}
         declaration = view.declaration()
-        if not tells_apart:
+        if self.tasks is not None and not tells_apart:
             # Who cannot be told from others is not shown what there is (2025-11-25,
             # basic/utilities/tasks, "Task Isolation and Access Control").
             self.handlers = {

@@ -454,10 +454,14 @@ class RequestContext:
         )
 
     async def once(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
+        return await self.done_once.do(key, work)
+
+    @property
+    def done_once(self) -> Once:
         if self._once is None:
             rounds = self.rounds
             self._once = Once(self.endpoint.tasks) if rounds is None else rounds.once
-        return await self._once.do(key, work)
+        return self._once
 
     def asking(self) -> Asking:
         """Return who asks, for which request; raise `LocalError` without one."""

@@ -80,7 +80,7 @@ async def serve_views(
     state.network = getattr(transport, "network", None)
     async with entered(views.handlers):
         for server in views.handlers:
-            server.__mcp_runtime__.begin_tasks(state)
+            server.__mcp_runtime__.begin(state)
         writer = asyncio.create_task(queue.run())
         try:
             await _read(router, transport, writer)

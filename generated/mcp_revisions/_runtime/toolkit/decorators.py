@@ -55,6 +55,11 @@ class ToolOptions(DecoratorOptions, total=False):
     """
     immediate_response: str
     """What a model may be told while a task works (2025-11-25, basic/utilities/tasks)."""
+    ui: str | WireModel
+    """The `ui://` URI of the resource that hosts show with its results, or a `McpUiToolMeta`.
+
+    That needs the extension apps, and its `AppsServer` among the bases of the server.
+    """
     structured: bool
     """Whether results are structured, if the function's return annotation allows it."""
 
@@ -67,6 +72,8 @@ class ResourceOptions(DecoratorOptions, total=False):
     annotations: WireModel
     mime_type: str
     size: int
+    ui: WireModel
+    """What a host has to know of a user interface, a `McpUiResourceMeta`; see that of tools."""
     completions: Completions
 
 

@@ -260,11 +260,21 @@ class Mount(ABC):
                 own: str = getattr(entry, member)
                 key = self.prefix.key(field, own)
                 item = Offered(self, key, self.tags(field, own))
-                found.append((item, entry.model_copy(update={member: key})))
+                found.append((item, self._with_full_ui(entry.model_copy(update={member: key}))))
             cursor = page.next_cursor
             if cursor is None:
                 break
         return found
+
+    def _with_full_ui(self, entry: Any) -> Any:
+        """Return an entry whose user interface has the URI that clients know (extension apps)."""
+        meta: Mapping[str, Any] = declared(entry, "meta") or {}
+        ui: object = meta.get("ui")
+        uri: object = ui.get("resourceUri") if is_object(ui) else None
+        if not is_object(ui) or not isinstance(uri, str) or not self.owns(uri):
+            return entry
+        full = {**ui, "resourceUri": self.full_uri(uri)}
+        return entry.model_copy(update={"meta": {**meta, "ui": full}})
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         """Return the result of a request about one of its items, by the name that clients know."""

@@ -103,6 +103,8 @@ class ToolkitRuntime(ServerRuntime):
                 self.registered = lists
                 try:
                     self._check_names()
+                    if self._served:
+                        self._check_offered()
                 except ValueError:
                     self.registered = before
                     raise
@@ -172,6 +174,12 @@ class ToolkitRuntime(ServerRuntime):
         for field in LISTS if self.mounts or self.mounted_in else ():
             for root in self._roots():
                 root.names(field)
+
+    def _check_offered(self) -> None:
+        """Raise `ValueError` if something needs a resource that is not there."""
+        for items in self.registered.values():
+            for item in items.values():
+                item.check_offered(self.owns)
 
     def _roots(self) -> "Iterator[ToolkitRuntime]":
         if not self.mounted_in:
@@ -273,7 +281,7 @@ class ToolkitRuntime(ServerRuntime):
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
         if self.lists is self.registered and not self.mounts:
-            entries = [item.listed for item in self.lists[field].values()]
+            entries = [item.listed_for(session) for item in self.lists[field].values()]
         else:
             entries = await self._entries(field, session)
         cut = page(entries, params.cursor, cast(Any, self.owner).page_size)
@@ -304,7 +312,7 @@ class ToolkitRuntime(ServerRuntime):
         """Return the list for a session, with the entries of mounted servers."""
         shows = self.visibility.shows
         items = self.registered[field]
-        entries = [item.listed for item in items.values() if await shows(item, session)]
+        entries = [one.listed_for(session) for one in items.values() if await shows(one, session)]
         taken = set(items)
         for listed in await gather(*(one.entries(field, session) for one in self.mounts)):
             for item, entry in listed:
@@ -469,7 +477,11 @@ class ToolkitRuntime(ServerRuntime):
         made: TaskRequests = tasks_module(self.owner, "requests").Requests(self, table)
         return made
 
-    def begin_tasks(self, state: Any) -> None:
+    def begin(self, state: Any) -> None:
+        for part in self.parts():
+            # Those of remote servers are none of ours.
+            if isinstance(part.__mcp_runtime__, ToolkitRuntime):
+                part.__mcp_runtime__._check_offered()
         if self.has_tasks():
             tasks_module(self.owner, "hosting").begin(state)
 

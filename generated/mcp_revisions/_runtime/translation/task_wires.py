@@ -14,11 +14,11 @@ from ..core.json import JSONObject
 from ..core.revision import Revision
 from ..messages.extended_table import ExtendedTable
 from ..messages.method_table import MethodTable
-from ..rules.handlers import Handlers
+from ..rules.handlers import Handlers, extended_by
 from ..rules.task_forms import task_form
 from .untranslated import NOTHING, Untranslated
 
-_MODULE: Final = "ext.tasks"
+_TASKS: Final = "tasks"
 _CALL: Final = "tools/call"
 _LIST: Final = "tools/list"
 _TASK: Final = "task"
@@ -38,15 +38,26 @@ def optional_module(name: str) -> ModuleType | None:
 
 
 def wire_of(revision: Revision, handlers: Handlers) -> MethodTable:
-    """Return the table of a revision, with its extension for tasks if `handlers` have tasks."""
+    """Return the table of a revision, with those extensions of `handlers` that it has, too.
+
+    If they have tasks, that for tasks is among them.
+    """
+    names = {one.__module__.rsplit(".", 2)[-2] for one in extended_by(type(handlers))}
+    if handlers.__mcp_runtime__.has_tasks():
+        names.add(_TASKS)
+    return _table_with(revision, names)
+
+
+def table_with_tasks(revision: Revision) -> MethodTable:
+    """Return the table of a revision, with its extension for tasks if the package has that."""
+    return _table_with(revision, {_TASKS})
+
+
+def _table_with(revision: Revision, names: set[str]) -> MethodTable:
     core: MethodTable = revision.load().methods.TABLE
-    if task_form(core) is not None or not handlers.__mcp_runtime__.has_tasks():
-        return core
-    found = optional_module(f"{revision.module}.{_MODULE}")
-    if found is None:
-        return core
-    extension: Extension = found.EXTENSION
-    return ExtendedTable(core, (extension,))
+    found = (optional_module(f"{revision.module}.ext.{name}") for name in sorted(names))
+    extensions: tuple[Extension, ...] = tuple(one.EXTENSION for one in found if one is not None)
+    return ExtendedTable(core, extensions) if extensions else core
 
 
 def untranslated_tasks(handlers: Handlers, wire: MethodTable) -> Untranslated:

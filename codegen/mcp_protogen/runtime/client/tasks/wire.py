@@ -7,8 +7,10 @@ from ...core.errors import InvalidAnswer, LocalError
 from ...core.json import JSONObject
 from ...core.options import CallOptions
 from ...messages.method_table import MethodTable
+from ...rpc.tasks.methods import CALL
+from ...rules.task_forms import task_form
 from ..base import ClientBase, ClientConnection
-from .state import CALL, Timing, form_of
+from .timing import Timing
 
 _USUAL: Final = CallOptions()
 
@@ -21,7 +23,7 @@ class TaskWire:
         self.connection: Final = connection
         self.timing: Final = timing
         self.table: Final[MethodTable] = connection.view.table
-        self.form: Final = form_of(self.table.wire)
+        self.form: Final = task_form(self.table.wire)
         self.spec: Final = client.TABLE.requests[CALL]
         self.handles: Final = WeakValueDictionary[str, Any]()
         """The handles that are in use, by id of the task."""

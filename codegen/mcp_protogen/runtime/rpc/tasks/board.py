@@ -6,7 +6,7 @@ meanwhile; else it begins again. When a task lapses is judged by the clock of th
 
 from asyncio import create_task, sleep, timeout
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
 from logging import getLogger
@@ -16,12 +16,15 @@ from time import time
 from typing import Final, NamedTuple
 
 from ...core.base64url import base64url
-from ...core.errors import InvalidParams
+from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
+from ...core.throttle import Throttle
+from ...rules.task_forms import TaskForm
 from ...sharing.engine import EngineUnavailable, StoredTask, TaskStore
 from .holding import Holding, LeaseLost, Leases, Step
 from .lifecycle import TaskEnded, has_ended, held, lapsed
 from .options import TaskOptions
-from .task import Form, Task, from_record, to_record
+from .task import Task, from_record, to_record
+from .turns import Turns, is_turn
 from .watch import Watch
 
 _log: Final = getLogger(__name__)
@@ -31,12 +34,19 @@ _ORPHANS_AT_ONCE: Final = 20
 _SHORTEST_WAIT: Final = 0.01
 
 
-class UnknownTask(Exception):
-    """There is no such task, it has lapsed, or it is somebody else's."""
+class UnknownTask(InvalidParams):
+    """There is no such task, it has lapsed, or it is somebody else's: nobody learns which."""
+
+    def __init__(self) -> None:
+        super().__init__("Unknown task", [("/params/taskId", "no such task, or it has expired")])
 
 
-class TooManyTasks(Exception):
+class TooManyTasks(McpError):
     """The principal has as many tasks as it may have."""
+
+    def __init__(self, most: int) -> None:
+        why = f"Too many tasks: {most} are kept at the same time, each for its ttl"
+        super().__init__(INTERNAL_ERROR, why)
 
 
 class TaskPage(NamedTuple):
@@ -86,6 +96,8 @@ class TaskBoard:
         self._poll = poll
         self._watch: Final = Watch(store.versions, poll)
         self._leases: Final = Leases(store.renew, options.lease)
+        self._turns: Final = Turns(store, self._watch, self._leases)
+        self._said: Final = Throttle(_log)
 
     async def create(self, task: Task) -> Task:
         """Keep a new task; when this returns, every worker finds it. Raise `TooManyTasks`.
@@ -102,13 +114,22 @@ class TaskBoard:
             most=self.options.max_tasks,
         )
         if not created:
-            raise TooManyTasks
+            self._said.warning("%s has as many tasks as it may have", _who(task.principal_id))
+            raise TooManyTasks(self.options.max_tasks)
+        _log.info("task %.10s of %s was created", _key(task.id), _who(task.principal_id))
         return from_record(record, 1)
 
-    async def get(self, id: str, form: Form, principal_id: str | None) -> Task:
+    async def get(self, id: str, form: TaskForm, principal_id: str | None) -> Task:
         """Return a task for who asks; raise `UnknownTask`."""
         task = await self.find(id)
-        if task.form != form or task.principal_id != principal_id:
+        owner = task.principal_id
+        if owner != principal_id:
+            asker = _who(principal_id)
+            self._said.warning(
+                "task %.10s of %s was asked for by another: %s", _key(id), _who(owner), asker
+            )
+            raise UnknownTask
+        if task.form != form:
             raise UnknownTask
         return task
 
@@ -135,7 +156,7 @@ class TaskBoard:
     async def changed(self, task: Task) -> Task:
         """Wait until a task is not as `task` any more, and return it; raise `UnknownTask`.
 
-        Who runs it, and for how long, is no change.
+        Who runs it, for how long, and what it has done once, is no change.
         """
         before = _shown(task)
         return await self._until(task.id, lambda found: _shown(found) != before)
@@ -167,6 +188,13 @@ class TaskBoard:
         more = keys[size - 1] if len(keys) > size else None
         return TaskPage([tasks[key] for key in keys[:size]], more)
 
+    def alone(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
+        """Wait until nobody else, at any worker, is doing something for a task, and do it.
+
+        Whoever is not heard of for a lease does it no more. Entering raises `EngineUnavailable`.
+        """
+        return self._turns.taken(_key(f"{task.id} {what}"), task.kept_until)
+
     @asynccontextmanager
     async def holding(self, id: str, worker: str) -> "AsyncGenerator[Holding, None]":
         """Hold a task that `worker` runs, whoever had it before; raise `UnknownTask`, `TaskEnded`.
@@ -194,6 +222,10 @@ class TaskBoard:
         """
         while found := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
             for stored in found:
+                if is_turn(stored):
+                    await self._store.delete(stored.key)
+                    self._watch.ring(stored.key)
+                    continue
                 if (task := _task(stored)) is None:
                     continue
                 with suppress(UnknownTask):
@@ -262,6 +294,10 @@ class TaskBoard:
         ):
             return None
         self.heard(task.id)
+        if changed.status != task.status:
+            _log.info(
+                "task %.10s of %s is %s", _key(task.id), _who(task.principal_id), changed.status
+            )
         return from_record(record, task.version + 1)
 
     def _lease(self, task: Task) -> float | None:
@@ -282,7 +318,11 @@ def _owner(principal_id: str | None) -> str:
 
 
 def _shown(task: Task) -> Task:
-    return replace(task, worker=None, due=None, version=0)
+    return replace(task, done={}, worker=None, due=None, version=0)
+
+
+def _who(principal_id: str | None) -> str:
+    return "nobody known" if principal_id is None else f"{principal_id!r:.100}"
 
 
 def _task(stored: StoredTask) -> Task | None:

@@ -7,7 +7,10 @@ from ...sharing.engine import TaskStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskOptions:
-    """What keeps the tasks of a server or client, and their limits. Times are in seconds."""
+    """What keeps the tasks of a server or client, and their limits. Times are in seconds.
+
+    Raise `ValueError` for a limit that lets nothing through, and a `ttl` beyond `max_ttl`.
+    """
 
     store: TaskStore | None = None
     """What keeps them; without one, what workers share, or else the memory of the process."""
@@ -21,3 +24,10 @@ class TaskOptions:
     """Tasks of one principal, or of all who are not known, that are kept at the same time."""
     lease: float = 10.0
     """After this time, a worker that is not heard of counts as gone."""
+
+    def __post_init__(self) -> None:
+        for name in ("ttl", "max_ttl", "poll_interval", "max_tasks", "lease"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} has to be more than 0")
+        if self.ttl > self.max_ttl:
+            raise ValueError("ttl cannot be more than max_ttl")

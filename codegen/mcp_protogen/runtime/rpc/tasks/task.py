@@ -7,12 +7,10 @@ the extension `io.modelcontextprotocol/tasks`. Times are seconds since the epoch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from ...core.json import JSONObject, json_text, read_json
-
-Form: TypeAlias = Literal["core", "extension"]
-"""The form in which a task was asked for: only requests of that form find it."""
+from ...rules.task_forms import TaskForm
 
 LAPSED_FOR: Final = 60.0
 """The seconds for which a task of the extension is kept after it has lapsed."""
@@ -34,13 +32,15 @@ class Task:
 
     `params` are those of the request, and `declared` the capabilities of who asked, as they came.
     `principal_id` is who may see it; None where nobody is known. `questions` are the requests that
-    wait for an answer, and `answers` all that came, by key: no key is ever used again. `result` is
-    that of the request, in the words of `revision`, and `error` a JSON-RPC error. `worker` is who
-    runs it, and `due` when that one counted as gone, had it not been heard of since.
+    wait for an answer, and `answers` all that came, by key: no key is ever used again. `done` has
+    the results of what is done only once, by key. `result` is that of the request, in the words of
+    `revision`, and `error` a JSON-RPC error. `worker` is who runs it, and `due` when that one
+    counted as gone, had it not been heard of since.
     """
 
     id: str
-    form: Form
+    form: TaskForm
+    """How it was asked for: only requests of that form find it."""
     revision: str
     method: str
     params: JSONObject
@@ -57,6 +57,7 @@ class Task:
     poll_interval: float
     questions: Mapping[str, JSONObject] = field(default_factory=dict[str, Any])
     answers: Mapping[str, JSONObject] = field(default_factory=dict[str, Any])
+    done: Mapping[str, Any] = field(default_factory=dict[str, Any])
     result: JSONObject | None = None
     error: JSONObject | None = None
     cancel_asked: bool = False

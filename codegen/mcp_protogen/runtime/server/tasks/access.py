@@ -2,33 +2,25 @@
 
 from typing import Any
 
-from ...core.errors import InvalidParams
-from ...rpc.tasks.board import TaskBoard, UnknownTask
-from ...rpc.tasks.task import Form, Task
+from ...rpc.tasks.board import TaskBoard
+from ...rpc.tasks.task import Task
+from ...rules.task_forms import TaskForm
 from ..base import SessionBase
 from .runner import TaskRunner
 
 
-def runner_in(session: SessionBase) -> TaskRunner:
-    """Return what runs the tasks of the application that serves a session."""
+def board_of(session: SessionBase) -> TaskBoard:
+    """Return the tasks of the application that serves a session."""
     connection: Any = session.__mcp_runtime__.connection
     runner = connection.state.task_host.runner
     assert isinstance(runner, TaskRunner)
-    return runner
+    return runner.board
 
 
-def board_of(session: SessionBase) -> TaskBoard:
-    """Return the tasks of the application that serves a session."""
-    return runner_in(session).board
-
-
-async def known_task(session: SessionBase, form: Form) -> Task:
-    """Return the task that a request names; raise `InvalidParams` if its sender has none such.
+async def known_task(session: SessionBase, form: TaskForm) -> Task:
+    """Return the task that a request names; raise `UnknownTask` if its sender has none such.
 
     A task of somebody else is as unknown as one that never was (both forms, "Security").
     """
     context = session.__mcp_runtime__
-    try:
-        return await board_of(session).get(context.raw["taskId"], form, context.principal_id)
-    except UnknownTask:
-        raise InvalidParams("Unknown task") from None
+    return await board_of(session).get(context.raw["taskId"], form, context.principal_id)

@@ -10,13 +10,13 @@ from ...messages.method_table import Request
 from ...rpc.jobs import Job
 from ...rpc.tasks.board import TaskBoard
 from ...rpc.tasks.options import TaskOptions
+from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
 from ...sharing.engine import TaskStore
 from ...sharing.memory_tasks import MemoryTaskStore
 from ..connection import ServerState
 from ..strategies import in_tasks
 from .context import TaskConnection, TaskReply
-from .outcome import Outcome
 from .runner import TaskRunner
 from .working import outcome_of
 
@@ -31,8 +31,7 @@ def begin(state: ServerState) -> TaskRunner:
         assert isinstance(runner, TaskRunner)
         return runner
     options = _options(state)
-    store = _shared_store(state, options)
-
+    store = _store(state, options)
     board = TaskBoard(MemoryTaskStore() if store is None else store, options)
 
     async def again(task: Task) -> Outcome:
@@ -54,7 +53,8 @@ def _options(state: ServerState) -> TaskOptions:
     return given
 
 
-def _shared_store(state: ServerState, options: TaskOptions) -> TaskStore | None:
+def _store(state: ServerState, options: TaskOptions) -> TaskStore | None:
+    """Return what keeps tasks beyond this process: what was said, else what workers share."""
     if options.store is not None or state.task_host.shared_store is None:
         return options.store
     return cast(TaskStore, state.task_host.shared_store())

@@ -1,18 +1,16 @@
 """Questions of tasks that are put to clients as requests, in the form of 2025-11-25.
 
-They go out on the stream of `tasks/result`, which any worker can answer: it need not be the one
+They go out on the streams of `tasks/result`, which any worker can answer: it need not be the one
 that runs the task (basic/utilities/tasks, "Input Required Status").
 """
 
-from asyncio import FIRST_COMPLETED, Future, create_task, wait
+from asyncio import FIRST_COMPLETED, create_task, wait
 from asyncio import Task as Running
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from functools import partial
 from typing import TypeAlias
 
 from ...core.json import JSONObject
-from ...core.tasks import Signal
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.lifecycle import TaskEnded, answered, has_ended
 from ...rpc.tasks.task import Task
@@ -21,57 +19,50 @@ Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 """Puts a question of a task to the client, and returns the answer."""
 
 
-class OutstandingQuestions:
-    """The questions of tasks that this worker puts to clients, each one on one stream."""
+async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> Task:
+    """Put the questions of a task to its client, until it has ended, and return it.
 
-    def __init__(self) -> None:
-        self._asked: set[tuple[str, str]] = set()
-        self._given_up = Signal()
-
-    async def until_ended(self, board: TaskBoard, task: Task, ask: Ask) -> Task:
-        """Put the questions of a task to its client, until it has ended.
-
-        A client may wait for the same task on several streams, and is asked on one of them. Raise
-        `UnknownTask`, and what `ask` does.
-        """
-        asking: set[Running[None]] = set()
-        try:
-            while not has_ended(task):
-                asking |= self._begin(board, task, ask)
-                free = create_task(self._given_up.heard())
-                changed = create_task(board.changed(task))
-                try:
-                    await wait({changed, free, *asking}, return_when=FIRST_COMPLETED)
-                    for one in [one for one in asking if one.done()]:
-                        asking.discard(one)
-                        one.result()
-                    task = changed.result() if changed.done() else task
-                finally:
-                    changed.cancel()
-                    free.cancel()
-        finally:
-            for one in asking:
-                one.cancel()
-        return task
-
-    def _begin(self, board: TaskBoard, task: Task, ask: Ask) -> set[Running[None]]:
-        begun: set[Running[None]] = set()
-        for key, question in task.questions.items():
-            if (task.id, key) not in self._asked:
-                self._asked.add((task.id, key))
-                work = create_task(_put(board, task.id, key, ask(question)))
-                work.add_done_callback(partial(self._end, (task.id, key)))
-                begun.add(work)
-        return begun
-
-    def _end(self, asked: tuple[str, str], done: Future[None]) -> None:
-        self._asked.discard(asked)
-        if done.cancelled() or done.exception() is not None:
-            self._given_up.ring()
+    In one session, a client may wait for the same task on several streams, at several workers, and
+    is asked on one of them. It may also have begun a new session: each is asked, and the first
+    answer counts. Raise `UnknownTask`, and what `ask` does.
+    """
+    asking = dict[str, Running[None]]()
+    try:
+        while not has_ended(task):
+            for key in task.questions.keys() - asking.keys():
+                asking[key] = create_task(_put(board, task, key, session, ask))
+            for key in asking.keys() - task.questions.keys():
+                # No key is used again.
+                asking[key].cancel()
+            task = await _changed(board, task, [one for one in asking.values() if not one.done()])
+    finally:
+        for one in asking.values():
+            one.cancel()
+        if asking:
+            await wait(asking.values())
+    return task
 
 
-async def _put(board: TaskBoard, id: str, key: str, asking: Awaitable[JSONObject]) -> None:
-    answers = {key: await asking}
-    # It may be too late for an answer.
+async def _changed(board: TaskBoard, task: Task, asking: list[Running[None]]) -> Task:
+    """Wait until a task has changed, and return it; raise what comes of asking meanwhile."""
+    changed = create_task(board.changed(task))
+    try:
+        left = {changed, *asking}
+        while not changed.done():
+            done, left = await wait(left, return_when=FIRST_COMPLETED)
+            for one in done - {changed}:
+                if not one.cancelled():
+                    one.result()
+        return changed.result()
+    finally:
+        changed.cancel()
+
+
+async def _put(board: TaskBoard, task: Task, key: str, session: str, ask: Ask) -> None:
+    # It may be too late for a question, or for its answer.
     with suppress(TaskEnded, UnknownTask):
-        await board.change(id, lambda task: answered(task, answers, board.clock()))
+        async with board.alone(task, f"{key} {session}"):
+            question = (await board.find(task.id)).questions.get(key)
+            if question is not None:
+                answers = {key: await ask(question)}
+                await board.change(task.id, lambda one: answered(one, answers, board.clock()))

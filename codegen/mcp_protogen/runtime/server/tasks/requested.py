@@ -1,79 +1,69 @@
 """A task of a client, for the server that asked for it (2025-11-25, basic/utilities/tasks)."""
 
-from asyncio import sleep
-from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Any, Final, Generic, TypeVar, cast
 
 from ...core.errors import InvalidAnswer
+from ...core.json import JSONObject
 from ...core.models.base import WireModel, validator_of
+from ...core.options import CallOptions
 from ...rpc.peer import Peer
-from ...rpc.tasks import core_form
-from ...rpc.tasks.task import Status
+from ...rpc.tasks.at_peer import TaskState, cancelled, payload, state_of
+from ...rpc.tasks.methods import CANCEL, GET, RESULT
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 
-# How long to wait for a task that does not say, in seconds.
-_USUAL: Final = 1.0
+_USUAL: Final = CallOptions()
 
 
 class RequestedTask(Generic[ResultT]):
-    """A request that the peer works on as a task, and the result of which is of type `result`.
+    """A request that the client works on as a task, and the result of which is of type `result`.
 
     A server makes it of what it gets where it asks with `task=…`:
-    `await RequestedTask(session, created, m.CreateMessageResult).result()`. `wait` is awaited with
-    the seconds between two questions.
+    `await RequestedTask(session, created, m.CreateMessageResult).result()`. It has the methods of a
+    `TaskHandle`, which is that of a client.
     """
 
-    def __init__(
-        self,
-        peer: Peer,
-        created: Any,
-        result: type[ResultT],
-        *,
-        wait: Callable[[float], Awaitable[object]] = sleep,
-    ) -> None:
+    def __init__(self, peer: Peer, created: Any, result: type[ResultT]) -> None:
         """Raise `TypeError` for a `created` that is no task: the peer may answer at once."""
         if not isinstance(created, WireModel) or "task" not in type(created).model_fields:
             raise TypeError(f"{type(created).__name__} is no task; it may be the result itself")
+        self.id: Final = cast(str, cast(Any, created).task.task_id)
         self._peer = peer
         self._result = result
-        self._wait = wait
-        self._task: Any = cast(Any, created).task
 
-    @property
-    def id(self) -> str:
-        return cast(str, self._task.task_id)
+    async def status(self) -> TaskState:
+        """Ask where the task stands; raise `McpError` if the client knows it no more."""
+        return state_of(await self._look())
 
-    async def status(self) -> Any:
-        """Return how the task stands, as a `GetTaskResult`; raise what a request raises."""
-        self._task = await self._ask(core_form.GET)
-        return self._task
+    async def result(self, *, max_timeout: float | None = None) -> ResultT:
+        """Wait for the result of the request.
 
-    async def result(self) -> ResultT:
-        """Wait for the end, and return the result; raise `McpError` for one without.
-
-        It asks as often as the peer says, and for the result at once when it needs something.
+        Raise `McpError` if the request failed, `TaskCancelled`, and `RequestTimeout` if it takes
+        longer than `max_timeout` seconds. To give up waiting cancels nothing.
         """
-        while self._task.status == Status.WORKING:
-            interval = self._task.poll_interval
-            await self._wait(_USUAL if interval is None else interval / 1000)
-            await self.status()
-        payload: WireModel = await self._ask(core_form.RESULT)
-        wire = payload.to_wire()
+        seconds = inf if max_timeout is None else max_timeout
+        asking = self._ask(RESULT, CallOptions(timeout=seconds, max_timeout=seconds))
+        return await payload(asking, self._read, self.id, self._look)
+
+    async def cancel(self) -> None:
+        """Cancel the task; what has ended already stays as it is.
+
+        Raise `McpError` for a task that is unknown.
+        """
+        await cancelled(self._ask(CANCEL), self._look)
+
+    def _read(self, result: JSONObject) -> ResultT:
         try:
-            result: ResultT = validator_of(self._result)(wire)
+            found: ResultT = validator_of(self._result)(result)
         except ValueError as error:
             raise InvalidAnswer(f"the result of a task is no {self._result.__name__}") from error
-        return result
+        return found
 
-    async def cancel(self) -> Any:
-        """Cancel it, and return how it stands, as a `CancelTaskResult`.
+    async def _look(self) -> JSONObject:
+        task: WireModel = await self._ask(GET)
+        return task.to_wire()
 
-        Raise `McpError` if it has ended, and what a request raises.
-        """
-        self._task = await self._ask(core_form.CANCEL)
-        return self._task
-
-    async def _ask(self, method: str) -> Any:
+    async def _ask(self, method: str, options: CallOptions = _USUAL) -> Any:
         spec = self._peer.TABLE.requests[method]
-        return await self._peer.request(spec, spec.params(task_id=self.id))
+        return await self._peer.request(spec, spec.params(task_id=self.id), **options)

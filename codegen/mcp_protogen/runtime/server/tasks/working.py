@@ -7,9 +7,9 @@ from typing import Any
 from ...core.errors import LocalError
 from ...core.json import read_json
 from ...rpc.jobs import Job
+from ...rpc.tasks.outcome import Outcome
 from ..serve import entered
 from .context import TaskConnection
-from .outcome import Outcome
 
 
 async def answered(connection: TaskConnection, job: Job) -> Any:

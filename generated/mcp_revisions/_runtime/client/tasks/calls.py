@@ -15,9 +15,11 @@ from ...core.recent_names import RecentNames
 from ...core.spec import Capability, RequestSpec
 from ...core.subscriptions import Filter
 from ...rpc.peer import all_items
+from ...rpc.tasks.at_peer import TaskCancelled
+from ...rpc.tasks.methods import CALL, CHANGED, CORE_CHANGED
 from ..base import Caller, ClientBase, ClientConnection, ClientRuntime
 from .handle import TaskHandle
-from .state import CALL, NOTIFIED, TaskCancelled, Timing, heard_within
+from .timing import Timing, heard_within
 from .wire import TaskWire
 
 _LIST: Final = "tools/list"
@@ -48,7 +50,7 @@ class TaskCaller:
         self._supports = RecentNames()
 
     def notified(self, method: str, params: Any) -> None:
-        if method in NOTIFIED and self._wire is not None:
+        if method in (CHANGED, CORE_CHANGED) and self._wire is not None:
             self._wire.notified(params.to_wire())
 
     async def request(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
@@ -64,16 +66,17 @@ class TaskCaller:
         wire = self.wire
         seconds = options.get("max_timeout", self._runtime.endpoint.options.max_timeout)
         due = self.timing.now() + seconds
+        # A task need not be kept for longer than it is waited for.
         wants = declared(params, "task") is not None
         if not wants and self._supports_tasks and self._support(params.name) == "required":
-            params = as_task(spec, params, None)
+            params = as_task(spec, params, seconds)
         try:
             result: Any = await self._runtime.send(spec, params, options)
         except McpError as error:
             # So a server refuses a plain call of a tool that is always a task.
             if error.code != METHOD_NOT_FOUND or wants or not await self._is_required(params.name):
                 raise
-            params = as_task(spec, params, None)
+            params = as_task(spec, params, seconds)
             result = await self._runtime.send(spec, params, options)
         handle = None if wants else self._handle_of(params.name, result)
         return result if handle is None else await _driven(handle, wire, due, seconds)
@@ -84,7 +87,7 @@ class TaskCaller:
         """Call a tool as a task, if the server makes one of it; see `TaskCalls.start_task`."""
         wire, name = self.wire, params.name
         if wire.form == "core":
-            if self._supports_tasks and not await self._may_be_task(name):
+            if self._supports_tasks and not await self.may_be_task(name):
                 raise LocalError(f"{name} is no tool that can be called as a task")
             params = as_task(spec, params, ttl)
 
@@ -141,7 +144,8 @@ class TaskCaller:
             and await self._listed(name) == "required"
         )
 
-    async def _may_be_task(self, name: str) -> bool:
+    async def may_be_task(self, name: str) -> bool:
+        """Return whether a tool of a server of 2025-11-25 may be called as a task."""
         support = self._support(name) or await self._listed(name)
         return support in ("optional", "required")
 

@@ -13,17 +13,18 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeVar, overload
 
 from ...core.connection_errors import Disconnected, RequestTimeout
-from ...core.errors import INVALID_PARAMS, LocalError, McpError, ProtocolError
+from ...core.errors import LocalError, McpError, ProtocolError
 from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel, validator_of
 from ...core.models.tool_result import ToolResult
 from ...core.options import CallOptions
 from ...core.tasks import Signal, together
+from ...rpc.tasks.at_peer import TaskCancelled, TaskState, cancelled, payload, state_of
+from ...rpc.tasks.methods import CALL, CANCEL, GET, RESULT, UPDATE
 from ...rpc.tasks.task import Status
 from ..base import Work, unfit_question
 from ..checked_results import check_result
 from ..tool_results import ReadAs, reader
-from .state import CALL, CANCEL, GET, RESULT, UPDATE, TaskCancelled, TaskState, state_of
 from .wire import TaskWire
 
 T = TypeVar("T")
@@ -99,14 +100,8 @@ class TaskHandle:
 
         What has ended already stays as it is. Raise `McpError` for a task that is unknown.
         """
-        if self.id is None:
-            return
-        try:
-            await self._wire.ask(CANCEL, taskId=self.id)
-        except McpError as error:
-            # 2025-11-25 refuses to cancel what has ended.
-            if error.code != INVALID_PARAMS or not (await self.status()).has_ended:
-                raise
+        if self.id is not None:
+            await cancelled(self._wire.ask(CANCEL, taskId=self.id), self._look)
 
     async def __aiter__(self) -> AsyncIterator[TaskState]:
         """Yield where the task stands, whenever that is another status or message, to its end."""
@@ -189,22 +184,10 @@ class TaskHandle:
         left = min(due, self._lapses()) - self._wire.timing.now()
         options = CallOptions(timeout=left, max_timeout=left)
         try:
-            payload: WireModel = await self._wire.ask(RESULT, options, taskId=id)
+            asking = self._wire.ask(RESULT, options, taskId=id)
+            return await payload(asking, self._wire.read, id, self._look)
         except RequestTimeout:
             raise RequestTimeout(CALL, seconds if due <= self._lapses() else left) from None
-        except McpError as error:
-            task = await self._told(id, error)
-            if task["status"] == Status.CANCELLED:
-                raise TaskCancelled(id, task.get("statusMessage")) from None
-            raise
-        return self._wire.read(payload.to_wire())
-
-    async def _told(self, id: str, error: McpError) -> JSONObject:
-        """Return the task whose result is an error, which counts if the task cannot be had."""
-        try:
-            return await self._look()
-        except (ProtocolError, Disconnected):
-            raise error from None
 
     # The form of the extension.
 

@@ -6,7 +6,7 @@ task at once, and the answer by `tasks/result` (2025-11-25, basic/utilities/task
 
 from asyncio import CancelledError
 from asyncio import Task as Running
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
@@ -20,8 +20,10 @@ from ...core.models.base import WireModel, validator_of
 from ...core.spec import NotificationSpec
 from ...rpc.jobs import Job, Serve
 from ...rpc.tasks import core_form, lifecycle
-from ...rpc.tasks.board import TaskBoard, TooManyTasks, UnknownTask, new_task_id
+from ...rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
+from ...rpc.tasks.methods import CANCEL, CORE_CHANGED, RESULT
 from ...rpc.tasks.options import TaskOptions
+from ...rpc.tasks.outcome import Outcome, error_object
 from ...rpc.tasks.task import Task
 from ...rules.handlers import merged, runtime_of
 from ...sharing.memory_tasks import MemoryTaskStore
@@ -59,7 +61,7 @@ class TaskReceiver(ClientBase):
         """Raise `TypeError` for a client of a revision in which servers cannot ask for tasks."""
         super().__init_subclass__(**options)
         table = getattr(cls, "TABLE", None)
-        if table is not None and table.request(core_form.RESULT, "server") is None:
+        if table is not None and table.request(RESULT, "server") is None:
             why = f"{table.revision} has no tasks of clients, only 2025-11-25 has"
             raise TypeError(f"{cls.__name__}: {why}")
 
@@ -97,7 +99,7 @@ class TaskReceiverRuntime(ClientRuntime):
         return {
             **dict.fromkeys(_ASKED.keys() & methods, tasks.accept),
             **dict.fromkeys(core_form.ANSWERS, tasks.answer),
-            core_form.CANCEL: tasks.cancel,
+            CANCEL: tasks.cancel,
         }
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
@@ -126,23 +128,20 @@ class _ConnectionTasks:
         if not is_object(metadata):
             return await self._connection.handle(job)
         board, now = self._board, self._board.clock()
-        try:
-            task = await board.create(
-                Task(
-                    id=new_task_id(),
-                    form="core",
-                    revision=self._connection.negotiated.revision,
-                    method=request.spec.method,
-                    params=dict(request.raw),
-                    principal_id=self._owner,
-                    created_at=now,
-                    updated_at=now,
-                    ttl=core_form.ttl_asked(metadata, board.options),
-                    poll_interval=board.options.poll_interval,
-                )
+        task = await board.create(
+            Task(
+                id=new_task_id(),
+                form="core",
+                revision=self._connection.negotiated.revision,
+                method=request.spec.method,
+                params=dict(request.raw),
+                principal_id=self._owner,
+                created_at=now,
+                updated_at=now,
+                ttl=core_form.ttl_asked(metadata, board.options),
+                poll_interval=board.options.poll_interval,
             )
-        except TooManyTasks:
-            raise core_form.too_many() from None
+        )
         running = self._connection.endpoint.tasks.start(self._run(task.id, job))
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
@@ -154,31 +153,30 @@ class _ConnectionTasks:
         with suppress(UnknownTask, lifecycle.TaskEnded):  # it was cancelled, or has lapsed
             async with self._board.holding(id, self._owner) as holding:
                 try:
-                    end = await self._end(job)
+                    outcome = await self._outcome(job)
                 except CancelledError:
                     now = self._board.clock()
                     await holding.change(partial(lifecycle.cancelled, now=now, message=_GONE))
                     raise
-                task = await holding.change(end)
+                task = await holding.change(partial(outcome.of, now=self._board.clock()))
             await self._report(task)
 
-    async def _end(self, job: Job) -> Callable[[Task], Task]:
-        """Run the handler of a request, and return the step that ends its task."""
+    async def _outcome(self, job: Job) -> Outcome:
+        """Run the handler of a request, and return what comes of it."""
         method, spec = job.request.spec.method, job.request.spec
         try:
             result: Any = await self._connection.handle(job)
             plain: type[WireModel] = spec.results[0]
             if not isinstance(result, plain):
                 raise LocalError(f"{type(result).__name__} is not a result of {method}")
-            wire: JSONObject = result.to_wire()
+            return Outcome(result=result.to_wire())
         except Exception as raised:
             error = self._connection.endpoint.jobs.error_of_handler(raised, method)
-            return partial(core_form.with_error, error=error, now=self._board.clock())
-        return partial(core_form.with_result, result=wire, now=self._board.clock())
+            return Outcome(error=error_object(error))
 
     async def _report(self, task: Task) -> None:
         endpoint = self._connection.endpoint
-        spec = endpoint.connection.table.notifications[core_form.STATUS]
+        spec = endpoint.connection.table.notifications[CORE_CHANGED]
         # Nobody may rely on it.
         with suppress(Disconnected):
             await endpoint.notify(spec, spec.params.from_wire(core_form.members(task)))

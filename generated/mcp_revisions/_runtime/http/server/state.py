@@ -104,7 +104,7 @@ class HttpState(HttpServers):
         """Connect to what is shared with other workers; without `shared`, this does nothing."""
         await self.peers.begin()
         for server in self.views.handlers:
-            server.__mcp_runtime__.begin_tasks(self.shared)
+            server.__mcp_runtime__.begin(self.shared)
         if self.relay is not None:
             if self.offer.stateless and not self.options.state_keys:
                 _log.warning(

@@ -107,10 +107,16 @@ class StatelessHttp:
                 raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
             if named[1] == method.encode():
                 self._known[named] = connection
-        member = headers.NAMED.get(method) or connection.endpoint.connection.table.names.get(method)
+        required = headers.NAMED.get(method)
+        member = required or connection.endpoint.connection.table.names.get(method)
         if member is not None:
             name, value = call.params.get(member), exchange.field(_NAME)
-            if value is None or (isinstance(name, str) and _decoded(value) != name):
+            if value is None:
+                # Extensions oblige only clients, and the official Python SDK sends none there.
+                differs = required is not None
+            else:
+                differs = isinstance(name, str) and _decoded(value) != name
+            if differs:
                 raise self._mismatch("Mcp-Name is not the name in the message", id)
         return connection
 

@@ -72,6 +72,14 @@ class Holding:
         self.over.set()
 
 
+class Leased(Protocol):
+    """What a process has as long as its lease is renewed."""
+
+    renewed: float
+
+    def lose(self) -> None: ...
+
+
 Renew = Callable[[Collection[str], float], Awaitable[None]]
 
 
@@ -80,19 +88,19 @@ class Leases:
 
     def __init__(self, renew: Renew, seconds: float) -> None:
         self._renew = renew
-        self._seconds = seconds
-        self._held: dict[str, Holding] = {}
+        self.seconds: Final = seconds
+        self._held: dict[str, Leased] = {}
         self._rounds = Rounds(self._come)
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def add(self, key: str, holding: Holding) -> None:
+    def add(self, key: str, holding: Leased) -> None:
         """Renew the lease of what is held from now on."""
         self._held[key] = holding
-        self._rounds.later(key, self._seconds / 3)
+        self._rounds.later(key, self.seconds / 3)
 
-    def remove(self, key: str, holding: Holding) -> None:
+    def remove(self, key: str, holding: Leased) -> None:
         """Renew it no longer."""
         # The same process may have taken over what it had lost.
         if self._held.get(key) is holding:
@@ -102,22 +110,22 @@ class Leases:
     async def _come(self, keys: Sequence[str]) -> None:
         asked = get_running_loop().time()
         try:
-            await self._renew(keys, self._seconds)
+            await self._renew(keys, self.seconds)
         except EngineUnavailable:
             self._missed(keys)
             return
         for key in keys:
             if (holding := self._held.get(key)) is not None:
                 holding.renewed = asked
-                self._rounds.later(key, self._seconds / 3)
+                self._rounds.later(key, self.seconds / 3)
 
     def _missed(self, keys: Sequence[str]) -> None:
         now = get_running_loop().time()
         for key in keys:
             if (holding := self._held.get(key)) is None:
                 continue
-            if now - holding.renewed >= self._seconds:
+            if now - holding.renewed >= self.seconds:
                 self.remove(key, holding)
                 holding.lose()
             else:
-                self._rounds.later(key, self._seconds / 12)
+                self._rounds.later(key, self.seconds / 12)

@@ -67,6 +67,15 @@ def answered(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
     return _to(task, status, now, questions=left, answers={**task.answers, **new})
 
 
+def noted(task: Task, key: str, result: Any) -> Task:
+    """Return a task that knows the result of what is done only once; what it knows stays.
+
+    Raise `TaskEnded`.
+    """
+    _check(task)
+    return task if key in task.done else replace(task, done={**task.done, key: result})
+
+
 def said(task: Task, message: str | None, now: float) -> Task:
     """Return a task with another status message; raise `TaskEnded`."""
     return _to(task, task.status, now, status_message=message)

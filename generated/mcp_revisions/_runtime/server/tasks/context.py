@@ -6,6 +6,7 @@ that has that, while the session lives in which the task was asked for.
 """
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final, TypeVar, cast
 
 from ...core.connection_errors import Disconnected
@@ -21,9 +22,12 @@ from ...messages.method_table import Request
 from ...rpc.jobs import Reply, Serve, Work
 from ...rpc.send_queue import MessageSink, NullSink
 from ...rpc.tasks import core_form, lifecycle
-from ...rpc.tasks.board import TaskBoard
-from ...rpc.tasks.task import Form, Task
+from ...rpc.tasks.board import TaskBoard, UnknownTask
+from ...rpc.tasks.holding import Step
+from ...rpc.tasks.lifecycle import TaskEnded, has_ended
+from ...rpc.tasks.task import Task
 from ...rules import capabilities
+from ...rules.task_forms import TaskForm
 from ..connection import BoundServer, ServerConnection, ServerState
 from ..context import RequestContext
 from ..rounds import QuestionKeys
@@ -105,7 +109,7 @@ class TaskConnection(ServerConnection):
 class TaskContext(RequestContext):
     """A request that is worked on as a task, or will be if its handler says so."""
 
-    __slots__ = ("_board", "_keys", "become", "form", "id", "origin")
+    __slots__ = ("_board", "_keys", "become", "form", "id", "origin", "worker")
 
     def __init__(
         self, connection: TaskConnection, request: Request[Any], reply: Reply, board: TaskBoard
@@ -115,16 +119,20 @@ class TaskContext(RequestContext):
         self._keys = QuestionKeys()
         self.id: str | None = None
         """The task; None while it is none."""
-        self.form: Form = "extension"
+        self.form: TaskForm = "extension"
         self.origin: RequestContext | None = None
         """The request as it came, while its client may still hear something."""
         self.become: Becoming | None = None
         """Makes a task of the request."""
+        self.worker: str | None = None
+        """Who runs the task, as far as this is known."""
 
     def began(self, task: Task) -> None:
         """Take note that the request is a task from now on."""
-        self.id, self.form = task.id, task.form
+        self.id, self.form, self.worker = task.id, task.form, task.worker
         self.become = None
+        self.done_once.done.update(task.done)
+        self.done_once.keep = self._keep
         if self.begun is not None:
             self._keys = self.begun.keys
 
@@ -214,7 +222,24 @@ class TaskContext(RequestContext):
                 return task
             return lifecycle.asked(task, {key: question}, board.clock())
 
-        task = await board.change(self.id, ask)
+        task = await self._change(ask)
         while key not in task.answers:
             task = await board.changed(task)
         return core_form.answer_of(task.answers[key])
+
+    async def _keep(self, key: str, result: Any) -> None:
+        """Keep with the task what is done only once."""
+        # Nobody runs again what has ended.
+        with suppress(TaskEnded, UnknownTask):
+            await self._change(lambda task: lifecycle.noted(task, key, result))
+
+    async def _change(self, step: Step) -> Task:
+        """Take a step of the task; raise `Disconnected` if another worker runs it by now."""
+
+        def ours(task: Task) -> Task:
+            if not has_ended(task) and self.worker not in (None, task.worker):
+                raise Disconnected("another worker runs the task")
+            return step(task)
+
+        assert self.id is not None
+        return await self._board.change(self.id, ours)

@@ -17,11 +17,15 @@ from ...rpc.tasks import core_form
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.core_form import created as created
 from ...rpc.tasks.lifecycle import has_ended
+from ...rpc.tasks.methods import CORE_CHANGED, RESULT
 from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
 from ..base import SessionBase
 from ..context import RequestContext
-from .access import board_of, runner_in
+from .access import board_of, known_task
+from .outstanding import until_ended
+
+_SESSION: Final = "mcp-session-id"
 
 # A question waits for as long as its task does: the stream that carries it may end before.
 _NO_END: Final[CallOptions] = {"timeout": inf, "max_timeout": inf}
@@ -38,16 +42,19 @@ async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
 async def result(session: SessionBase, params: WireModel) -> Any:
     """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then.
 
-    Raise `InvalidParams` for an unknown task, and the error that its request came to.
+    Raise `UnknownTask`, and the error that its request came to.
     """
-    context = session.__mcp_runtime__
-    board, questions = board_of(session), runner_in(session).questions
-    task = await core_form.found(board, context.raw, context.principal_id)
-    try:
-        task = await questions.until_ended(board, task, partial(ask, context, task.id))
-    except UnknownTask:
-        raise core_form.unknown() from None
-    return _model(context, core_form.RESULT, core_form.outcome(task))
+    context, board = session.__mcp_runtime__, board_of(session)
+    task = await known_task(session, "core")
+    asking = partial(ask, context, task.id)
+    task = await until_ended(board, task, _session_of(context), asking)
+    return _model(context, RESULT, core_form.outcome(task))
+
+
+def _session_of(context: RequestContext) -> str:
+    request = context.http_request
+    # Without HTTP, there is one for all that a server hears.
+    return "" if request is None else request.headers.get(_SESSION, "")
 
 
 def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
@@ -81,7 +88,7 @@ async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
 
     Nobody may rely on that ("Task Notifications").
     """
-    endpoint, spec = context.endpoint, context.spoken.notification(core_form.STATUS, "server")
+    endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
             before, task = task, await board.changed(task)
@@ -93,7 +100,7 @@ async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
 HANDLERS: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = MappingProxyType(
     {
         **{method: partial(_answer, method) for method in core_form.ANSWERS},
-        core_form.RESULT: result,
+        RESULT: result,
     }
 )
 """What answers the methods of this form, by wire name."""

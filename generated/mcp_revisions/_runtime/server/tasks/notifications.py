@@ -5,19 +5,19 @@ task: there is neither progress nor a log of it.
 """
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any
 
+from ...core.models.base import validator_of
 from ...messages.envelope import SUBSCRIPTION_ID, members
 from ...messages.method_table import Request
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.lifecycle import has_ended
+from ...rpc.tasks.methods import CHANGED
 from ...rpc.tasks.task import Task
 from ..connection import ServerConnection
 from ..context import RequestContext
 from .extension_form import detailed
 from .hosting import begin
-
-METHOD: Final = "notifications/tasks"
 
 
 class FollowedTask:
@@ -38,10 +38,14 @@ class FollowedTask:
     async def follow(self) -> None:
         """Send where the task stands, and again whenever that changes, to its end."""
         endpoint = self._connection.endpoint
-        spec = endpoint.connection.table.notifications[METHOD]
+        table = endpoint.connection.table
+        spec = table.notifications[CHANGED]
         while True:
-            params = spec.params.from_wire(detailed(self._task))
-            await endpoint.notify(spec, params, meta=self._meta)
+            # By its status, a task is of one class or another.
+            params = validator_of(spec.params)(detailed(self._task))
+            # That the client declares the extension, its request has said, and no connection.
+            data = table.serialise_notification(spec, params, meta=self._meta)
+            await endpoint.sink.send(data)
             if has_ended(self._task):
                 return
             try:

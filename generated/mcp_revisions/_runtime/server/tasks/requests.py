@@ -14,6 +14,7 @@ from asyncio import (
 )
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from logging import getLogger
 from typing import Any, Final
 
 from ...connection import Written
@@ -24,9 +25,13 @@ from ...core.json import JSONObject, is_object, json_text
 from ...messages.envelope import client_capabilities
 from ...messages.method_table import MethodTable, Request
 from ...rpc.jobs import Job
-from ...rpc.tasks.board import TooManyTasks, new_task_id
+from ...rpc.tasks.board import new_task_id
 from ...rpc.tasks.core_form import ttl_asked
-from ...rpc.tasks.task import Form, Task
+from ...rpc.tasks.methods import CALL
+from ...rpc.tasks.outcome import Outcome
+from ...rpc.tasks.task import Task
+from ...rules.task_forms import TASKS_EXTENSION, TaskForm, task_form
+from ...sharing.engine import EngineUnavailable
 from ..base import ServerRuntime
 from ..connection import ServerConnection
 from ..context import RequestContext
@@ -36,29 +41,12 @@ from . import core_form, extension_form
 from .context import TaskConnection, TaskReply
 from .hosting import begin
 from .notifications import FollowedTask, followed
-from .outcome import Outcome
 from .working import answered, outcome_of
 
-_CALL: Final = "tools/call"
+_log: Final = getLogger(__name__)
+
 _HANDLERS: Final = {"core": core_form.HANDLERS, "extension": extension_form.HANDLERS}
 _NONE: Final[Mapping[str, Callable[[Any, Any], Awaitable[Any]]]] = {}
-
-
-def form_of(wire: MethodTable) -> Form | None:
-    """Return the form of tasks that a revision has, with its extensions; None for none."""
-    if "tasks/result" in wire.requests:
-        return "core"
-    return "extension" if _identifier(wire) else None
-
-
-def _identifier(wire: MethodTable) -> str:
-    found = (
-        one.identifier
-        for one in wire.extensions
-        for claim in one.claims
-        if (claim.method, claim.result_type) == (_CALL, "task")
-    )
-    return next(found, "")
 
 
 class Requests:
@@ -66,17 +54,23 @@ class Requests:
 
     def __init__(self, runtime: ServerRuntime, table: MethodTable) -> None:
         self._runtime = runtime
-        self._form: Form | None = form_of(table.wire)
-        self._identifier = _identifier(table.wire)
+        self._form: Final = task_form(table.wire)
         handled = runtime.handled(table.revision)
         handlers = _NONE if self._form is None else _HANDLERS[self._form]
         self.handlers = {name: one for name, one in handlers.items() if name not in handled}
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         """Return the result of any request, which may be a task in its place."""
+        try:
+            return await self._serve(connection, job)
+        except EngineUnavailable as error:
+            _log.warning("%s cannot be answered now: %s", job.request.spec.method, error)
+            raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
+
+    async def _serve(self, connection: ServerConnection, job: Job) -> Any:
         request = job.request
-        form: Form | None = self._form
-        if request.spec.method != _CALL:
+        form = self._form
+        if request.spec.method != CALL:
             if request.spec.method in self.handlers:
                 # Another worker may have begun all tasks so far.
                 begin(connection.state)
@@ -103,16 +97,18 @@ class Requests:
         if self._form != "extension":
             return ()
         if not self._is_wanted(request):
-            needed: JSONObject = {EXTENSIONS: {self._identifier: {}}}
+            needed: JSONObject = {EXTENSIONS: {TASKS_EXTENSION: {}}}
             raise MissingClientCapability("Tasks are of an extension", needed)
         return await followed(connection, request, ids)
 
     def _is_wanted(self, request: Request[Any]) -> bool:
         """Return whether the sender of a request can have a task for it."""
+        if self._form is None:
+            return False
         if self._form == "core":
             return is_object(request.raw.get("task"))
         declared = client_capabilities(request.meta).get(EXTENSIONS)
-        return bool(self._identifier) and is_object(declared) and self._identifier in declared
+        return is_object(declared) and TASKS_EXTENSION in declared
 
     def _check(self, mode: TaskMode, wanted: bool, request: Request[Any]) -> None:
         """Raise the error for a call that cannot be as it is."""
@@ -123,7 +119,7 @@ class Requests:
         if wanted or mode.choice != "required":
             return
         if self._form == "extension":
-            needed: JSONObject = {EXTENSIONS: {self._identifier: {}}}
+            needed: JSONObject = {EXTENSIONS: {TASKS_EXTENSION: {}}}
             raise MissingClientCapability(f"{name} can only be run as a task", needed)
         why = "" if self._form == "core" else ", which is not possible in this revision"
         raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
@@ -146,13 +142,13 @@ class TaskCall:
         origin: ServerConnection,
         context: RequestContext,
         request: Request[Any],
-        form: Form,
+        form: TaskForm,
         mode: TaskMode,
     ) -> None:
         self._runner = begin(origin.state)
         self._origin = context
         self._request = request
-        self._form: Form = form
+        self._form: Final = form
         self._mode = mode
         self._connection = TaskConnection(origin.bound_server, origin.state, context)
         reply = TaskReply(context.principal, context.http_request)
@@ -161,19 +157,13 @@ class TaskCall:
         self._job = Job(request, reply)
 
     async def start(self) -> Task:
-        """Begin to work on the request as a task; raise `McpError` for one too many."""
+        """Begin to work on the request as a task; raise `TooManyTasks`."""
         self._connection.strategies = in_tasks(self._context.table, self._context.spoken)
-        task = await self._keep(self._new_task(), self._work)
+        task = await self._runner.start(self._new_task(), self._work)
         if self._form == "core":
             tell = core_form.tell(self._origin, self._runner.board, task)
             self._origin.endpoint.tasks.start(tell)
         return task
-
-    async def _keep(self, task: Task, work: Callable[[Task], Awaitable[Outcome]]) -> Task:
-        try:
-            return await self._runner.start(task, work)
-        except TooManyTasks:
-            raise McpError(INTERNAL_ERROR, "Too many tasks at once") from None
 
     def _new_task(self) -> Task:
         board, request, origin = self._runner.board, self._request, self._origin
@@ -212,13 +202,16 @@ class TaskCall:
         became: Future[Task] = get_running_loop().create_future()
         handling = create_task(answered(self._connection, self._job))
 
-        async def rest(_: Task) -> Outcome:
+        async def rest(task: Task) -> Outcome:
+            self._context.worker = task.worker
             return await outcome_of(self._connection, self._job, handling)
 
         async def become() -> Task:
             begun = self._context.begun
             known = {} if begun is None else begun.answers
-            task = await self._keep(replace(self._new_task(), answers=dict(known)), rest)
+            done = self._context.done_once.done
+            new = replace(self._new_task(), answers=dict(known), done=dict(done))
+            task = await self._runner.start(new, rest)
             became.set_result(task)
             return task
 

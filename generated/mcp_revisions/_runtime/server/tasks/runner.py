@@ -18,10 +18,9 @@ from ...rpc.tasks import lifecycle
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.holding import Holding, LeaseLost
 from ...rpc.tasks.lifecycle import TaskEnded
+from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
 from ...sharing.engine import EngineUnavailable
-from .outcome import Outcome
-from .outstanding import OutstandingQuestions
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
 """The work of a task; cancelling ends it."""
@@ -33,6 +32,8 @@ _GONE: Final = Outcome.failure("The worker that ran the task is gone")
 
 # How long a handler may take to be cancelled when its worker is shut down, in seconds.
 _GRACE: Final = 1.0
+# How long to wait until what could not be kept is tried again, in seconds.
+_PAUSE: Final = 0.5
 
 
 class TaskRunner:
@@ -45,8 +46,6 @@ class TaskRunner:
         self.board: Final = board
         self.worker: Final = token_urlsafe(9)
         """The name of this worker, which no other one has."""
-        self.questions: Final = OutstandingQuestions()
-        """Those that go to clients as requests."""
         self._tasks = tasks
         self._again = again
         self._running = set[Running[None]]()
@@ -64,9 +63,13 @@ class TaskRunner:
         running.add_done_callback(self._running.discard)
 
     async def _run(self, task: Task, work: Work) -> None:
-        with suppress(TaskEnded, UnknownTask):
+        try:
             async with self.board.holding(task.id, self.worker) as holding:
                 await self._work(holding, work)
+        except (TaskEnded, UnknownTask):
+            return
+        except EngineUnavailable as error:
+            _log.warning("a task is left to whoever finds it after its lease: %s", error)
 
     async def _work(self, holding: Holding, work: Work) -> None:
         working = create_task(_outcome(work, holding.task))
@@ -96,10 +99,14 @@ class TaskRunner:
 
         # Somebody else may have ended it, or may run it by now.
         with suppress(TaskEnded, UnknownTask, LeaseLost):
-            try:
-                await holding.change(step)
-            except EngineUnavailable as error:
-                _log.error("the end of a task was not kept: %s", error)
+            while True:
+                try:
+                    await holding.change(step)
+                    return
+                except EngineUnavailable as error:
+                    # The lease is lost if that takes too long.
+                    _log.warning("the end of a task could not be kept yet: %s", error)
+                    await sleep(_PAUSE)
 
     async def _let_go(self, holding: Holding) -> None:
         """Leave a task to other workers, if it may be run again; else it has failed."""

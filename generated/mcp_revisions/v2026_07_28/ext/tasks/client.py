@@ -25,7 +25,6 @@ class TasksClient(ClientBase):
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
     REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType({})
-    INPUT_REQUESTS: ClassVar[Mapping[str, tuple[RequestSpec[Any, Any], str]]] = MappingProxyType({})
     NOTIFICATIONS: ClassVar[Mapping[str, tuple[NotificationSpec[Any], str]]] = MappingProxyType(
         {
             "notifications/tasks": (methods.TASK_STATUS, "on_task_status"),

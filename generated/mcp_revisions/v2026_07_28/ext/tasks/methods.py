@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from ...._runtime.core.extensions import ClaimedResult, Extension
+from ...._runtime.core.extensions import AddedMembers, ClaimedResult, Extension
 from ...._runtime.core.spec import ErrorSpec, NotificationSpec, RequestSpec
 from . import capabilities as c
 from . import models as m
@@ -19,7 +19,6 @@ __all__ = [
     "ERRORS",
     "EXTENSION",
     "GET_TASK",
-    "INPUT_REQUESTS",
     "NOTIFICATIONS",
     "REQUESTS",
     "TASK_STATUS",
@@ -114,9 +113,6 @@ NOTIFICATIONS: Final[Mapping[str, NotificationSpec[Any]]] = MappingProxyType(
 )
 """Notifications by wire name."""
 
-INPUT_REQUESTS: Final[Mapping[str, RequestSpec[Any, Any]]] = MappingProxyType({})
-"""Requests that only travel inside a result, as questions to the client, by wire name."""
-
 
 ERRORS: Final[Mapping[int, ErrorSpec]] = MappingProxyType({})
 """Errors by code."""
@@ -126,10 +122,16 @@ EXTENSION: Final = Extension(
     revision="2026-07-28",
     requests=REQUESTS,
     notifications=NOTIFICATIONS,
-    input_requests=INPUT_REQUESTS,
     errors=ERRORS,
     claims=(
         ClaimedResult(method="tools/call", result_type="task", load=lambda: m.CreateTaskResult),
+    ),
+    members=(
+        AddedMembers(method="subscriptions/listen", load=lambda: m.TaskSubscriptionNotifications),
+        AddedMembers(
+            method="notifications/subscriptions/acknowledged",
+            load=lambda: m.TaskSubscriptionAcknowledgedNotifications,
+        ),
     ),
     names=MappingProxyType(
         {"tasks/cancel": "taskId", "tasks/get": "taskId", "tasks/update": "taskId"}

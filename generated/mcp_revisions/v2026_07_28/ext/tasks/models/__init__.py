@@ -7,6 +7,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .tasks import *
     from ....models.messages import Error as Error
+    from ....models.server import RequestParams as RequestParams
     from ....models.shared import (
         InputRequests as InputRequests,
         NotificationMetaObject as NotificationMetaObject,
@@ -50,6 +51,7 @@ _MODULES = {
     "UpdateTaskResult": ".tasks",
     "WorkingTask": ".tasks",
     "Error": "....models.messages",
+    "RequestParams": "....models.server",
     "InputRequests": "....models.shared",
     "NotificationMetaObject": "....models.shared",
     "RequestMetaObject": "....models.shared",

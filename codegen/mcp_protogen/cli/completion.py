@@ -1,0 +1,37 @@
+"""The names that a shell can complete."""
+
+from mcp_protogen.parts import ALL, NONE, PARTS
+
+
+def revision(incomplete: str) -> list[str]:
+    """Return the revisions that a word may become, or all of them."""
+    from mcp_protogen.inputs.pins import load_pins
+
+    return _fitting(incomplete, *load_pins(), ALL)
+
+
+def part(incomplete: str) -> list[str]:
+    """Return the parts of a package that a word may become."""
+    return _fitting(incomplete, *PARTS, ALL, NONE)
+
+
+def extension(incomplete: str) -> list[str]:
+    """Return the extensions that a word may become."""
+    return _fitting(incomplete, *_extensions(), ALL, NONE)
+
+
+def side(incomplete: str) -> list[str]:
+    """Return what can be compared by its name: revisions, and extensions."""
+    from mcp_protogen.inputs.pins import load_pins
+
+    return _fitting(incomplete, *load_pins(), *_extensions())
+
+
+def _extensions() -> list[str]:
+    from mcp_protogen.inputs.pinned_extensions import extension_names
+
+    return extension_names()
+
+
+def _fitting(incomplete: str, *names: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]

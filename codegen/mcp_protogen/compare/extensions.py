@@ -1,0 +1,97 @@
+"""An extension as one side of a comparison: the revision that it extends, with it in it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.compare.revisions import (
+    ComparedRevision,
+    ExtensionPart,
+    as_given,
+    compared_source,
+    untried,
+)
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.derive.extended import extended
+from mcp_protogen.inputs import extensions, ledger, sources
+from mcp_protogen.inputs.extensions import ExtensionSource
+from mcp_protogen.inputs.sources import RevisionSource
+from mcp_protogen.normalise.extension import own_definitions
+
+Json = dict[str, Any]
+
+# The types that an entry of the facts needs, by the member of the facts that has it.
+_NEEDS: Mapping[str, Callable[[Any, Any], Iterable[str]]] = {
+    "methods": lambda _, fact: (fact["message"], *fact.get("results", ())),
+    "claims": lambda _, fact: (fact["type"],),
+    "members": lambda _, fact: (fact["from"],),
+    "enums": lambda name, _: (name.partition(".")[0],),
+    "unions": lambda name, _: (name,),
+}
+
+
+def compared_extension(
+    name: str, given: GivenFile | None = None, *, title: str = "", as_published: bool = False
+) -> ComparedRevision:
+    """Return an extension in the newest revision that it extends, as pinned or as in a file.
+
+    Patches and facts that do not fit a file are left out and noted. Raise `ProblemError` for an
+    extension without facts, and for a file that is not a schema of an extension.
+    """
+    extension, notes = extensions.load(name, schema_folder(), given), tuple[Problem, ...]()
+    revision = max(extension.revisions)
+    core = sources.load(revision, GenerationOptions((revision,)))
+    if given is not None:
+        extension, notes = _fitting(extension, core)
+        core, _ = as_given(core)
+    made = extended(extension, untried(core))
+    schema = made.source.schema
+    if as_published:
+        own = own_definitions(extension.schema, core.schema, extension.place)
+        schema = {**core.schema, "$defs": {**core.schema["$defs"], **own}}
+    whole = {**core.facts.document, **made.source.facts.document}
+    source = replace(made.source, facts=replace(core.facts, document=whole))
+    side = compared_source(source, made.derived, schema, title=title or name)
+    mine = (one for one in side.notes if one.place in (extension.place, extension.facts_place))
+    part = ExtensionPart(name, revision, made.methods, made.types)
+    return replace(side, notes=(*notes, *mine), extension=part)
+
+
+def _fitting(
+    extension: ExtensionSource, core: RevisionSource
+) -> tuple[ExtensionSource, tuple[Problem, ...]]:
+    """Return an extension as it is read if its schema is not the pinned one, with notes."""
+    types: Json = extension.schema.get("$defs", {})
+    whole = {"$defs": {**core.schema["$defs"], **types}}  # to which patches may refer
+    mended = ledger.mended(whole, extension.ledger, extension.ledger_place)
+    facts, notes = dict(extension.facts), [*mended.notes]
+    for member, needs in _NEEDS.items():
+        stated: Any = facts.get(member, {})
+        rows: dict[Any, Any] = dict(stated if is_object(stated) else enumerate(stated))
+        needed = ((key, type_) for key, one in rows.items() for type_ in needs(key, one))
+        gone = {key: type_ for key, type_ in needed if type_ not in types}
+        notes += (_note(f"{member} name {type_}, which is gone") for type_ in gone.values())
+        kept = {key: one for key, one in rows.items() if key not in gone}
+        facts[member] = kept if is_object(stated) else [*kept.values()]
+    known = {fact["message"] for fact in facts["methods"].values()}
+    for type_, method in _messages(types):
+        if type_ not in known:
+            notes.append(_note(f"{method} has none, so that {type_} is compared as a type alone"))
+    placed = (one._replace(place=one.place or extension.facts_place) for one in notes)
+    return replace(extension, ledger=mended.entries, facts=facts), tuple(placed)
+
+
+def _messages(types: Json) -> Iterator[tuple[str, str]]:
+    """Yield the types that have a method, with it."""
+    for name, schema in types.items():
+        for part in (schema, *schema.get("allOf", ())):
+            method = part.get("properties", {}).get("method", {})
+            if "const" in method:
+                yield name, method["const"]
+
+
+def _note(message: str) -> Problem:
+    return Problem("derived-facts", f"facts of the extension: {message}", level=Level.WARNING)

@@ -1,0 +1,88 @@
+"""Which classes of an extension extend others: the intersections in its schema.
+
+An `allOf` of a `$ref` and an object is a subclass of what is referred to, if it has all members of
+that as they are; members that it restricts are its own. A class has one base, the largest: with
+several, the order of members would not be that of any definition.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mcp_protogen.base import names
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.derive import recursion
+from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, Ref, TypeIR, UnionIR
+from mcp_protogen.normalise.references import target
+
+Json = dict[str, Any]
+
+
+def inheriting(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ...]:
+    """Return `types` with the bases that follow from `definitions`, which need not be all."""
+    by_name: Mapping[str, TypeIR] = {str(one.name): one for one in types}
+    joined: dict[str, set[str]] = {}
+    for name, schema in definitions.items():
+        for owner, ref in _joined(names.type_name(name), schema):
+            joined.setdefault(owner, set()).add(ref)
+    for owner in list(joined):
+        for arm in _objects(owner, by_name):
+            joined.setdefault(str(arm.name), set()).update(joined[owner])
+    circular = recursion.circular(types)
+    return tuple(
+        (
+            _extending(one, sorted(joined[one.name]), by_name)
+            if isinstance(one, ObjectIR) and one.name in joined and one.name not in circular
+            else one
+        )
+        for one in types
+    )
+
+
+def _joined(owner: str, schema: Json) -> Iterator[tuple[str, str]]:
+    """Yield what intersections refer to, with the name that the type of the place has or gets."""
+    for part in schema.get("allOf", ()):
+        if "$ref" in part:
+            yield owner, names.type_name(target(part["$ref"]))
+        yield from _joined(owner, part)
+    for member, inner in schema.get("properties", {}).items():
+        yield from _joined(owner + names.pascal(member), inner)
+    for keyword in ("items", "additionalProperties"):
+        if is_object(schema.get(keyword)):
+            yield from _joined(owner, schema[keyword])
+
+
+def _objects(name: str, types: Mapping[str, TypeIR]) -> Iterator[ObjectIR]:
+    """Yield the objects that a name stands for, those of unions included."""
+    match types.get(name):
+        case ObjectIR() as found:
+            yield found
+        case UnionIR(arms=arms):
+            for arm in arms:
+                for inner in recursion.names_in(arm):
+                    yield from _objects(inner, types)
+        case AliasIR(type=Ref(inner)):
+            yield from _objects(str(inner), types)
+        case _:
+            pass
+
+
+def _extending(type_: ObjectIR, refs: list[str], types: Mapping[str, TypeIR]) -> ObjectIR:
+    fields = {field.name: field for field in type_.fields}
+    candidates = [
+        base
+        for ref in refs
+        for base in _objects(ref, types)
+        if base is not type_
+        and all(_is_kept(field, fields.get(field.name)) for field in base.fields)
+    ]
+    if not candidates:
+        return type_
+    base = max(candidates, key=lambda one: len(one.fields))
+    inherited = frozenset(field.name for field in base.fields)
+    return replace(type_, base=base.name, inherited=inherited)
+
+
+def _is_kept(field: FieldIR, own: FieldIR | None) -> bool:
+    """Return whether a member is that of a base; its description may be another."""
+    return own is not None and replace(own, doc=field.doc) == field

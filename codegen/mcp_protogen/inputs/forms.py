@@ -1,0 +1,22 @@
+"""The check that a file which people write has its form, which `schema/formats` describes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.resources import schema_folder
+
+
+def wrong_form(document: Any, form: str, place: str) -> Iterator[Problem]:
+    """Yield a problem for each part of a file that has not the form of that name."""
+    from jsonschema import Draft202012Validator
+
+    name = f"{form}.schema.json"
+    described = parse_json((schema_folder() / "formats" / name).read_bytes(), name)
+    errors: Any = Draft202012Validator(described).iter_errors(document)
+    hint = f"schema/formats/{name} describes the form"
+    for error in sorted(errors, key=lambda one: [str(step) for step in one.absolute_path]):
+        pointer = jsonpointer.join(*error.absolute_path)
+        yield Problem("bad-form", f"{error.message:.200}", place, pointer, hint)

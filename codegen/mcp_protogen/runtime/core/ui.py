@@ -1,0 +1,10 @@
+"""Constants of user interfaces (extension apps, SEP-1865)."""
+
+from typing import Final
+
+MIME_TYPE: Final = "text/html;profile=mcp-app"
+"""The media type of their pages."""
+SCHEME: Final = "ui://"
+"""What their URIs begin with."""
+KEY: Final = "ui"
+"""The key of what is said of them in the metadata of tools, resources and contents."""

@@ -1,0 +1,169 @@
+"""The rules for entries of skills and their files (ext-skills, specification/stable/skills)."""
+
+import re
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import unquote
+
+from ...core.json import JSONObject, is_array, is_object
+from .frontmatter import InvalidFrontmatter, frontmatter_of, same
+
+SKILL_FILE: Final = "SKILL.md"
+DYNAMIC: Final = "dynamic"
+DIRECTORY: Final = "inode/directory"
+
+MOST_FILES: Final = 512
+MOST_BYTES: Final = 16 * 1024 * 1024
+"""The limits of one skill that every client takes ("Limits")."""
+
+# The naming rules of the Agent Skills specification, "name field".
+_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_LONGEST_NAME: Final = 64
+
+Reason: TypeAlias = Literal[
+    "entry", "dynamic", "unlisted", "content", "size", "digest", "frontmatter"
+]
+"""What was found: an entry that cannot be right, one without digests, a file that it does not list,
+or contents that are not what it says."""
+
+
+class UnverifiedSkill(Exception):
+    """A skill, or a file of one, is not what its entry says; it must not be used.
+
+    To go on, get the entry again: any approval of the old one has ended ("Verification on Read").
+    """
+
+    def __init__(self, reason: Reason, uri: str, message: str) -> None:
+        super().__init__(f"{uri}: {message}")
+        self.reason: Final = reason
+        self.uri: Final = uri
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillFile:
+    """A file of a skill as it was read.
+
+    It is `verified` if it is what the entry says, which it cannot be for a dynamic skill.
+    """
+
+    uri: str
+    data: bytes
+    mime_type: str | None
+    verified: bool
+
+    @property
+    def text(self) -> str:
+        """The content as text; raise `UnicodeDecodeError` if it is none."""
+        return self.data.decode()
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest of the bytes of a file as an entry has it."""
+    return f"sha256:{sha256(data).hexdigest()}"
+
+
+def wrong_name(name: str) -> str | None:
+    """Return why a skill cannot have a name."""
+    if _NAME.fullmatch(name) and len(name) <= _LONGEST_NAME:
+        return None
+    rule = f"1 to {_LONGEST_NAME} small letters, digits and single hyphens between them"
+    return f"the name {name!r:.100} is not made of {rule}"
+
+
+def root_of(entry: JSONObject) -> str:
+    """Return the URI of the directory of a skill; raise `UnverifiedSkill` for what is no entry."""
+    uri, front = entry.get("uri"), entry.get("frontmatter")
+    root, slash, file = uri.rpartition("/") if isinstance(uri, str) else ("", "", "")
+    if not slash or file != SKILL_FILE or not is_object(front):
+        raise UnverifiedSkill("entry", str(uri), f"this is no entry with the URI of a {SKILL_FILE}")
+    name = front.get("name")
+    if unquote(root.rpartition("/")[2]) != name:
+        raise UnverifiedSkill("entry", f"{uri}", f"its path does not end with its name, {name!r}")
+    return root
+
+
+def files_of(entry: JSONObject) -> Mapping[str, JSONObject] | None:
+    """Return the files of a skill by URI; None if it is dynamic.
+
+    Raise `UnverifiedSkill` for an entry that is not valid ("Resources").
+    """
+    root, uri, listed = root_of(entry), entry["uri"], entry.get("resources")
+    if listed == DYNAMIC:
+        return None
+    given = listed if is_array(listed) else []
+    files: dict[str, JSONObject] = {one["uri"]: one for one in given if _is_file(one, root)}
+    if len(files) < len(given) or uri not in files:
+        message = "its files are not its own, each once, with digest and size"
+        raise UnverifiedSkill("entry", uri, message)
+    return files
+
+
+def _is_file(one: Any, root: str) -> bool:
+    if not is_object(one):
+        return False
+    uri, size = one.get("uri"), one.get("size")
+    return (
+        isinstance(uri, str)
+        and uri.startswith(f"{root}/")
+        and not {".", ".."} & {unquote(step) for step in uri.split("/")}
+        and isinstance(one.get("digest"), str)
+        and isinstance(size, int)
+    )
+
+
+def wanted(entry: JSONObject, file: str) -> str:
+    """Return the URI of a file of a skill, given as such or as a path below its directory.
+
+    Raise `UnverifiedSkill` if the entry does not list it, or cannot be right.
+    """
+    root, files = root_of(entry), files_of(entry)
+    uri = file if "://" in file else f"{root}/{file}"
+    inside = uri.startswith(f"{root}/") and not {".", ".."} & {*unquote(uri).split("/")}
+    if not inside or (files is not None and uri not in files):
+        raise UnverifiedSkill("unlisted", uri, "the skill's entry does not list this file")
+    return uri
+
+
+def verified(entry: JSONObject, uri: str, contents: Sequence[JSONObject]) -> SkillFile:
+    """Return the file that was read; raise `UnverifiedSkill` if it is not what the entry says."""
+    if len(contents) != 1 or contents[0].get("uri") != uri:
+        raise UnverifiedSkill("content", uri, "the answer is not the content of this file alone")
+    data, files = _bytes(uri, contents[0]), files_of(entry)
+    if files is not None:
+        size, digest = files[uri]["size"], files[uri]["digest"]
+        if len(data) != size:
+            raise UnverifiedSkill("size", uri, f"it has {len(data)} bytes, its entry says {size}")
+        if digest_of(data) != digest:
+            raise UnverifiedSkill("digest", uri, "its digest is not that of its entry")
+    if uri == entry["uri"]:
+        _check_frontmatter(uri, data, entry["frontmatter"])
+    mime_type = contents[0].get("mimeType")
+    return SkillFile(uri=uri, data=data, mime_type=mime_type, verified=files is not None)
+
+
+def _bytes(uri: str, content: JSONObject) -> bytes:
+    text, blob = content.get("text"), content.get("blob")
+    try:
+        return text.encode() if isinstance(text, str) else b64decode(blob or "", validate=True)
+    except (UnicodeEncodeError, NotBase64):
+        raise UnverifiedSkill("content", uri, "its content is not UTF-8 or base64") from None
+
+
+def _check_frontmatter(uri: str, data: bytes, said: JSONObject) -> None:
+    try:
+        found = frontmatter_of(data.decode())
+    except (UnicodeDecodeError, InvalidFrontmatter) as error:
+        raise UnverifiedSkill("frontmatter", uri, str(error)) from None
+    if different := sorted(_different(found, said)):
+        message = f"its frontmatter is not that of its entry: {', '.join(different)}"
+        raise UnverifiedSkill("frontmatter", uri, message)
+
+
+def _different(found: JSONObject, said: JSONObject) -> Iterator[str]:
+    for key in found.keys() | said.keys():
+        if key not in found or key not in said or not same(found[key], said[key]):
+            yield key

@@ -1,0 +1,1 @@
+"""Servers that publish folders of skills."""

@@ -1,0 +1,96 @@
+"""Tasks that a listen stream of a client hears of (extension, "Task Status Notifications")."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from ...client.tasks.timing import heard_within
+from ...core.errors import McpError, RequestId
+from ...core.json import JSONObject
+from ...core.tasks import Signal
+from ...messages.envelope import SUBSCRIPTION_ID, members
+from ...rpc.tasks.at_peer import state_of
+from ..task_carrying import TOLD
+
+# Between two looks, where the server does not say how long to wait, in seconds.
+_INTERVAL: Final = 1.0
+
+
+class ClientStream:
+    """A listen stream of a client, to tell it of one task."""
+
+    def __init__(self, connection: Any, stream: RequestId) -> None:
+        self._endpoint = connection.endpoint
+        self._meta = members({SUBSCRIPTION_ID: stream})
+
+    async def tell(self, task: JSONObject) -> None:
+        spec = self._endpoint.connection.table.notifications[TOLD]
+        await self._endpoint.notify(spec, spec.params.from_wire(task), meta=self._meta)
+
+
+class PolledTask:
+    """A task whose server notifies of it as it likes: it is looked at as well.
+
+    `look` returns where it stands, and `news` rings when that may have changed.
+    """
+
+    def __init__(
+        self,
+        stream: ClientStream,
+        task: JSONObject,
+        look: Callable[[str], Awaitable[JSONObject]],
+        news: Signal,
+    ) -> None:
+        self._stream = stream
+        self._task = task
+        self._look = look
+        self._news = news
+
+    @property
+    def id(self) -> str:
+        return str(self._task["taskId"])
+
+    async def follow(self) -> None:
+        """Send where the task stands, and again whenever that changes, to its end."""
+        told: JSONObject | None = None
+        with suppress(McpError):  # it has lapsed
+            while True:
+                state = state_of(self._task)
+                if self._task != told:
+                    await self._stream.tell(self._task)
+                    told = self._task
+                if state.has_ended:
+                    return
+                await heard_within(self._news.heard(), state.poll_interval or _INTERVAL)
+                self._task = await self._look(self.id)
+
+
+class NotifiedTask:
+    """A task of which the server notifies on the listen stream of the bridge."""
+
+    def __init__(
+        self, stream: ClientStream, id: str, over: Callable[["NotifiedTask"], object]
+    ) -> None:
+        self.id: Final = id
+        self._stream = stream
+        self._over = over
+        self._told: list[JSONObject] = []
+        self._heard = Signal()
+
+    def hear(self, task: JSONObject) -> None:
+        """Take note of where the task stands."""
+        self._told.append(task)
+        self._heard.ring()
+
+    async def follow(self) -> None:
+        """Send what the server says of the task, to its end."""
+        try:
+            while True:
+                while self._told:
+                    task = self._told.pop(0)
+                    await self._stream.tell(task)
+                    if state_of(task).has_ended:
+                        return
+                await self._heard.heard()
+        finally:
+            self._over(self)

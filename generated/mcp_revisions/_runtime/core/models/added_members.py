@@ -1,0 +1,56 @@
+"""Models with the members that extensions add to types of a revision."""
+
+from collections.abc import Iterable
+from copy import copy
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import create_model
+
+from .base import WireModel
+
+Added = tuple[type[WireModel], ...]
+"""Subclasses of classes of a revision, which have members besides."""
+
+
+def with_members(cls: type[Any], added: Added) -> type[Any]:
+    """Return a subclass of `cls` that reads further members, in itself and in its own members.
+
+    Where nothing is added, return `cls`.
+    """
+    if found := [one for one in added if cls in one.__bases__]:
+        return found[0] if len(found) == 1 else type(cls.__name__, tuple(found), {})
+    cls.model_rebuild()
+    fields: dict[str, Any] = {}
+    for name, field in cls.model_fields.items():
+        kind = _annotation(field.annotation, added)
+        if kind is not field.annotation:
+            fields[name] = (kind, copy(field))
+    return create_model(cls.__name__, __base__=cls, **fields) if fields else cls
+
+
+def _annotation(kind: Any, added: Added) -> Any:
+    if isinstance(kind, type) and any(kind in one.__bases__ for one in added):
+        return with_members(kind, added)
+    arms = get_args(kind)
+    changed = tuple(_annotation(arm, added) for arm in arms)
+    if all(one is other for one, other in zip(arms, changed, strict=True)):
+        return kind
+    origin: Any = get_origin(kind)
+    if origin is UnionType:
+        origin = Union
+    return origin[changed]
+
+
+def plainly(model: Any, classes: Iterable[type[Any]]) -> Any:
+    """Return a model as one of `classes`, with all members; one of no such class as it is.
+
+    A class writes what the classes of its members declare, and leaves out what subclasses add.
+    """
+    for cls in classes:
+        if isinstance(model, cls):
+            wire = model.__pydantic_serializer__.to_python(
+                model, mode="json", by_alias=True, exclude_unset=True, serialize_as_any=True
+            )
+            return cls.from_wire(wire)
+    return model

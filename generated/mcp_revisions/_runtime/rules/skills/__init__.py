@@ -1,0 +1,1 @@
+"""What entries of skills and their files have to be."""

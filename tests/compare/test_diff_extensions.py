@@ -1,0 +1,119 @@
+"""`mcp-gen diff` of extensions: with another version of themselves, and with the core."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen.compare import naming
+from mcp_protogen.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
+from support import forms
+from support.running import Run
+
+Json = dict[str, Any]
+
+
+def found(mcp_gen: Run, *sides: str) -> set[tuple[str, str]]:
+    """The code and item of each change between two sides, in a report of the published form."""
+    ran = mcp_gen("diff", *sides, "--format", "json")
+    assert ran.code == 0 and forms.faults("comparison", ran.out) == []
+    return {(change["code"], change["item"]) for change in json.loads(ran.out)["changes"]}
+
+
+@pytest.fixture
+def edited() -> Path:
+    """A version of the extension tasks: a method gone, a method and a member new."""
+    schema = json.loads(snapshot_file("tasks", extensions_folder()).read_text())
+    types: Json = schema["$defs"]
+    del types["CancelTaskRequest"]
+    types["PauseTaskRequest"] = {
+        "type": "object",
+        "properties": {"method": {"type": "string", "const": "tasks/pause"}},
+    }
+    types["Task"]["properties"]["priority"] = {"type": "integer"}
+    file = Path("edited.json")
+    file.write_text(json.dumps(schema))
+    return file
+
+
+def test_a_feature_of_the_core_is_compared_with_the_extension_it_became(mcp_gen: Run) -> None:
+    changes = found(mcp_gen, "2025-11-25", "tasks")
+    assert changes >= {
+        ("method-removed", "tasks/list"),
+        ("method-removed", "tasks/result"),
+        ("method-added", "tasks/update"),
+        ("method-sender-removed", "tasks/get"),
+        ("base-member-removed", "Task.ttl"),
+        ("base-member-added", "Task.ttlMs"),
+        ("field-removed-required", "CreateTaskResult.task"),
+        ("field-removed", "CallToolRequest.params.task"),
+        ("capability-removed", "server:tasks.requests.tools.call"),
+        ("capability-added", "server:extensions.io.modelcontextprotocol/tasks"),
+        ("gate-added", "tasks/cancel"),
+        ("meta-key-removed", "io.modelcontextprotocol/related-task"),
+    }
+    assert {item for code, item in changes if code == "method-removed"} == {
+        *("notifications/tasks/status", "tasks/list", "tasks/result"),
+    }
+    assert not any("Elicit" in item and "task" not in item for _, item in changes)
+    back = found(mcp_gen, "tasks", "2025-11-25")
+    assert {("method-added", "tasks/list"), ("method-removed", "tasks/update")} <= back
+
+
+def test_beside_the_revision_it_extends_an_extension_only_adds(mcp_gen: Run) -> None:
+    codes = {code for code, _ in found(mcp_gen, "2026-07-28", "tasks")}
+    assert codes == {"method-added", "method-result-added", "capability-added", "type-added"}
+
+
+def test_two_versions_of_an_extension_differ_in_nothing_else(mcp_gen: Run, edited: Path) -> None:
+    pinned = Path("pinned.json")
+    pinned.write_bytes(snapshot_file("tasks", extensions_folder()).read_bytes())
+    assert found(mcp_gen, "tasks", "tasks") == found(mcp_gen, "tasks", str(pinned)) == set()
+    wanted = {
+        ("method-removed", "tasks/cancel"),
+        ("type-removed", "CancelTaskRequest"),
+        ("type-added", "PauseTaskRequest"),
+        ("base-member-added", "Task.priority"),
+    }
+    for side in (f"tasks={edited}", str(edited)):
+        changes = found(mcp_gen, "tasks", side)
+        assert wanted <= changes
+        assert all("ancel" in i or i == "Task.priority" or "Pause" in i for _, i in changes)
+    ran = mcp_gen("diff", "tasks", str(edited))
+    assert "methods name CancelTaskRequest, which is gone" in ran.err
+    assert "tasks/pause has none, so that PauseTaskRequest is compared as a type alone" in ran.err
+
+
+def test_a_revision_in_a_file_is_no_version_of_the_extension(mcp_gen: Run) -> None:
+    draft = json.loads(snapshot_file("2026-07-28").read_text())
+    draft["$defs"]["Tool"]["properties"]["size"] = {"type": "integer"}
+    Path("draft.json").write_text(json.dumps(draft))
+    changes = found(mcp_gen, "tasks", "draft.json")
+    assert ("method-removed", "tasks/get") in changes
+    assert not any("Tool" in item for _, item in changes)
+
+
+def test_every_form_shows_the_extension(mcp_gen: Run) -> None:
+    for form in ("text", "markdown", "github", "html"):
+        page = mcp_gen("diff", "2025-11-25", "tasks", "--format", form, "--only", "breaking")
+        assert page.code == 0 and "tasks/result" in page.out and "2025-11-25" in page.out
+    assert "resources/subscribe" not in page.out and "tasks/update" in page.out
+
+
+def test_its_publications_are_named_as_those_of_revisions(mcp_gen: Run) -> None:
+    digest = load_extension_pins()["tasks"].published.sha256
+    assert found(mcp_gen, f"tasks@{digest[:8]}", "tasks") == set()
+    ran = mcp_gen("diff", "tasks@ffff", "tasks")
+    assert ran.code == 2 and f"known: {digest[:8]} of 2026-08-21" in ran.err
+
+
+def test_what_cannot_be_compared_says_what_can(
+    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = mcp_gen("diff", "tasks", "core")
+    assert ran.code == 2 and "write the revision whose core you mean" in ran.err
+    assert "did you mean tasks?" in mcp_gen("diff", "2025-11-25", "task").err
+    pins = load_extension_pins()
+    monkeypatch.setattr(naming, "load_extension_pins", lambda: {**pins, "other": pins["tasks"]})
+    ran = mcp_gen("diff", "tasks", "other")
+    assert ran.code == 2 and "error[conflicting-options]: tasks and other are two" in ran.err

@@ -1,0 +1,56 @@
+"""The programs of `examples/tasks`: a report that is ordered, and fetched after a restart."""
+
+import asyncio
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from support.folders import ROOT, environment
+from support.generated.golden_package import PACKAGE
+from support.http.serving import started
+
+pytestmark = pytest.mark.long
+
+EXAMPLE = ROOT / "examples" / "tasks"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the programs, the package, and nothing else."""
+    made = tmp_path_factory.mktemp("reports")
+    hidden = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(PACKAGE, made / "pkg", ignore=hidden)
+    for program in EXAMPLE.glob("*.py"):
+        shutil.copy(program, made)
+    return made
+
+
+async def client(folder: Path, port: int, *arguments: str, given: str = "") -> str:
+    """What the client of the example writes."""
+    process = await asyncio.create_subprocess_exec(
+        *(
+            sys.executable,
+            str(folder / "reports_client.py"),
+            f"http://127.0.0.1:{port}/mcp",
+            *arguments,
+        ),
+        env=environment(),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    written, problems = await process.communicate(given.encode())
+    assert process.returncode == 0, problems.decode()
+    return written.decode()
+
+
+async def test_a_report_is_fetched_by_another_process_from_another_process(folder: Path) -> None:
+    server = (str(folder / "reports_server.py"), "--http", "PORT", "--tasks", str(folder / "tasks"))
+    async with started(*server) as one:
+        order = await client(folder, one.port, "order", "tea")
+        assert json.loads(order)["tool"] == "write_report"
+    async with started(*server) as other:
+        report = await client(folder, other.port, "fetch", given=order)
+    assert report == "All about tea, in 2 chapters.\n"

@@ -1,0 +1,105 @@
+"""User interfaces of tools, with the official SDK for them at the other end."""
+
+import asyncio
+import json
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import mcp_revisions
+import pytest
+from support.folders import GENERATED
+from support.json_types import JsonObject
+from support.peers.places import PROGRAMS, Command, node_modules, run_command
+from support.tables import case
+
+URI = "ui://weather/view"
+UI: JsonObject = {
+    "csp": {"connectDomains": ["https://weather.example"]},
+    "permissions": {"geolocation": {}},
+    "prefersBorder": True,
+}
+OURS: Command = (sys.executable, PROGRAMS / "our_apps_server.py")
+
+
+def modules() -> str:
+    return str(node_modules("package-apps.json", "the SDK for user interfaces of tools"))
+
+
+def theirs() -> Command:
+    return ("node", PROGRAMS / "apps_server.mjs", modules())
+
+
+def seen(server: Command, mode: str, *, is_host: bool = True) -> Any:
+    """What the host of the SDK sees of a server."""
+    host = ("node", PROGRAMS / "apps_host.mjs", modules(), mode, str(is_host).lower())
+    return json.loads(run_command([*host, *server]))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _found_by_programs() -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.fspath(GENERATED))
+        yield
+
+
+def test_the_host_of_the_sdk_finds_and_accepts_user_interfaces_of_our_server() -> None:
+    page: JsonObject = {"html": "<!doctype html>", "isApp": True, "fits": True, "meta": {"ui": UI}}
+    page["allows"] = "geolocation"
+    shared: JsonObject = {"fits": True, "modelOnly": False, "uri": URI, "page": page}
+    for mode in ("auto", "legacy"):
+        with case(mode):
+            found = seen(OURS, mode)
+            assert found["extensions"] == {"io.modelcontextprotocol/ui": {}}
+            assert found["resources"] == {
+                URI: {"mimeType": "text/html;profile=mcp-app", "meta": {"ui": UI}}
+            }
+            hidden = {"resourceUri": URI, "visibility": ["app"]}
+            assert found["tools"] == {
+                "forecast": {**shared, "meta": {"ui": {"resourceUri": URI}}, "appOnly": False},
+                "refresh": {**shared, "meta": {"ui": hidden}, "appOnly": True},
+            }
+
+
+def test_a_client_of_the_sdk_that_is_no_host_gets_a_tool_like_any_other() -> None:
+    for mode in ("auto", "legacy"):
+        with case(mode):
+            tools: JsonObject = seen(OURS, mode, is_host=False)["tools"]
+            assert list(tools) == ["forecast"]
+            assert (tools["forecast"]["meta"], tools["forecast"]["uri"]) == (None, None)
+
+
+def test_our_server_says_what_that_of_the_sdk_says_without_deprecated_keys() -> None:
+    def plain(entry: JsonObject) -> JsonObject:
+        return {key: one for key, one in entry["meta"].items() if key != "ui/resourceUri"}
+
+    ours, own = seen(OURS, "legacy"), seen(theirs(), "legacy")
+    assert plain(ours["tools"]["forecast"]) == plain(own["tools"]["forecast"])
+    assert ours["tools"]["forecast"]["page"] == own["tools"]["forecast"]["page"]
+    assert ours["resources"][URI]["mimeType"] == own["resources"][URI]["mimeType"]
+
+
+def test_our_client_reads_user_interfaces_of_a_server_of_the_sdk() -> None:
+    async def talk(revision: str) -> None:
+        mcp: Any = mcp_revisions.load(revision)
+        ext: Any = import_module(f"{mcp.__name__}.ext.apps")
+        client: Any = type("Mine", (ext.AppsClient, mcp.Client), {})()
+        launch = mcp_revisions.stdio_client(theirs(), inherit=True)
+        async with asyncio.timeout(60), mcp_revisions.connect(launch, client):
+            tools = {tool.name: tool async for tool in client.iter_tools()}
+            forecast, refresh = tools["forecast"], tools["refresh"]
+            assert client.is_visible(forecast, "model") and client.is_visible(refresh, "app")
+            assert not client.is_visible(refresh, "model")
+            # One says of its page in the contents what the other one says in the list.
+            for tool, uri in ((forecast, URI), (refresh, "ui://weather/listed")):
+                page = await client.read_ui(tool)
+                assert (page.uri, page.html) == (uri, "<!doctype html>")
+                assert page.meta == ext.models.McpUiResourceMeta.from_wire(UI)
+            assert await client.read_ui(tools["host"]) is None
+            declared = json.loads((await client.call_tool("host")).text)
+            assert declared == {"mimeTypes": ["text/html;profile=mcp-app"]}
+
+    for revision in ("2025-06-18", "2025-11-25", "2026-07-28"):
+        with case(revision):
+            asyncio.run(talk(revision))

@@ -1,0 +1,146 @@
+"""Tasks of processes that are killed, or stopped for longer than their leases: others go on."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from support.http.serving import Session, Site, calling
+from support.json_types import JsonObject
+from support.revisions import OLD
+from support.sessions.talking import request
+from support.sharing.task_processes import LEASE, task_processes
+from support.tables import case
+from support.tasks.asking import DECLARED
+from support.tasks.principals import of
+
+pytestmark = pytest.mark.long
+
+
+class Begun(NamedTuple):
+    """A task, and where it was begun."""
+
+    form: str
+    id: str
+    tool: str
+    worker: int
+
+
+class Caller:
+    """Ann, who has a session at all workers, and asks them in both forms."""
+
+    def __init__(self, sites: list[Site], session: Session) -> None:
+        self.sites = sites
+        self.session = session
+
+    async def ask(self, worker: int, form: str, method: str, **params: Any) -> JsonObject:
+        """The answer to a request."""
+        site = self.sites[worker]
+        if form == "core":
+            message = request(method, f"{worker} {method} {params}", **params)
+            response = await site.post(message, self.session.headers)
+        else:
+            response = await site.modern(method, meta=DECLARED, headers=of("ann"), **params)
+        answer: JsonObject = response.json()
+        return answer
+
+    async def begin(self, worker: int, form: str, tool: str, path: Path) -> Begun:
+        added: JsonObject = {"task": {}} if form == "core" else {}
+        given = {"name": tool, "arguments": {"path": str(path)}, **added}
+        result = (await self.ask(worker, form, "tools/call", **given))["result"]
+        id = result["task"]["taskId"] if form == "core" else result["taskId"]
+        return Begun(form, str(id), tool, worker)
+
+    async def until(self, worker: int, task: Begun, *statuses: str) -> JsonObject:
+        """A task, once it has one of some statuses."""
+        while True:
+            found = (await self.ask(worker, task.form, "tasks/get", taskId=task.id))["result"]
+            if found["status"] in statuses:
+                return dict(found)
+            await asyncio.sleep(0.02)
+
+    async def answer(self, worker: int, task: Begun) -> str:
+        """Say yes to the one question of a task, and return what was asked."""
+        found = await self.until(worker, task, "input_required")
+        ((key, question),) = found["inputRequests"].items()
+        yes = {key: {"action": "accept", "content": {"value": True}}}
+        await self.ask(worker, "extension", "tasks/update", taskId=task.id, inputResponses=yes)
+        return str(question["params"]["message"])
+
+    async def ended(self, worker: int, task: Begun) -> JsonObject:
+        """What a task has come to: the answer, or the error, to its request."""
+        found = await self.until(worker, task, "completed", "failed", "cancelled")
+        if task.form == "core":
+            return await self.ask(worker, "core", "tasks/result", taskId=task.id)
+        return found
+
+
+async def asked(caller: Caller, task: Begun) -> str | None:
+    """What a task asks now."""
+    found = (await caller.ask(2, task.form, "tasks/get", taskId=task.id))["result"]
+    questions = [one["params"]["message"] for one in found.get("inputRequests", {}).values()]
+    return questions[0] if questions else None
+
+
+async def ready(site: Site) -> None:
+    """Wait until a worker serves."""
+    while True:
+        try:
+            if (await site.http.get("/ready")).status_code == 200:
+                return
+        except Exception:
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("kind", ["redis", "postgres"])
+async def test_tasks_of_a_worker_that_is_killed_or_stopped_go_on_or_have_failed(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    url, path = request.getfixturevalue(f"{kind}_server").url, tmp_path / "go on"
+    async with AsyncExitStack() as stack:
+        killed, stopped, lives = stack.enter_context(task_processes(url, 3))
+        ports = [one.port for one in (killed, stopped, lives)]
+        sites = [await stack.enter_async_context(calling(port)) for port in ports]
+        await asyncio.gather(*(ready(site) for site in sites))
+        caller = Caller(sites, await sites[2].initialize(OLD, of("ann")))
+        tasks = [
+            await caller.begin(worker, form, tool, path)
+            for worker in (0, 1)
+            for form in ("core", "extension")
+            for tool in ("again", "only")
+        ]
+        pids = [killed.pid, stopped.pid, lives.pid]
+        while not all(path.with_name(f"go on-{pid}").exists() for pid in pids[:2]):
+            await asyncio.sleep(0.02)
+        asking = await caller.begin(0, "extension", "asking", path)
+        assert await caller.answer(2, asking) == "Sure?"
+        while await asked(caller, asking) != "Really?":
+            await asyncio.sleep(0.02)
+        killed.kill()
+        stopped.stop()
+        # The other one takes over what can be run again.
+        await asyncio.sleep(LEASE)
+        path.touch()
+        found = [await caller.ended(2, task) for task in tasks]
+        for task, outcome in zip(tasks, found, strict=True):
+            with case(f"{task.tool} of {task.form} of worker {task.worker}"):
+                if task.tool == "only":
+                    assert outcome["error"]["code"] == -32603
+                    assert "gone" in outcome["error"]["message"]
+                else:
+                    text = outcome["result"]["content"][0]["text"]
+                    assert text == f"{pids[task.worker]} {pids[2]} ann ['ann', 'tasks']"
+        with case("questions that were answered are not asked again"):
+            assert await caller.answer(2, asking) == "Really?"
+            text = (await caller.ended(2, asking))["result"]["content"][0]["text"]
+            assert text == f"True True {pids[2]}"
+        # Whoever wakes up, with all its work done, writes nothing over it.
+        stopped.go_on()
+        await ready(sites[1])
+        await asyncio.sleep(LEASE)
+        for worker in (1, 2):
+            again = [await caller.ended(worker, task) for task in tasks]
+            assert [one.get("result", one.get("error")) for one in again] == [
+                one.get("result", one.get("error")) for one in found
+            ]

@@ -1,0 +1,116 @@
+"""A folder of skills: what is published of it, and what is refused."""
+
+from hashlib import sha256
+from os import mkfifo
+from pathlib import Path
+
+import pytest
+from mcp_revisions import InvalidSkill, SkillFolder
+from support import tables
+from support.skills.folders import FILES, skill, written
+
+GIT = "skill://git-workflow"
+REFUNDS = "skill://acme/refunds"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> SkillFolder:
+    return SkillFolder(written(tmp_path_factory.mktemp("skills"), FILES))
+
+
+def test_an_entry_has_each_file_of_the_skill_with_digest_and_size(folder: SkillFolder) -> None:
+    entries = {entry["uri"]: entry for entry in folder.entries}
+    assert [*entries] == [f"{REFUNDS}/SKILL.md", f"{REFUNDS}/nested/SKILL.md", f"{GIT}/SKILL.md"]
+    listed = {uri: [one["uri"] for one in entry["resources"]] for uri, entry in entries.items()}
+    assert listed[f"{REFUNDS}/SKILL.md"] == [
+        f"{REFUNDS}/SKILL.md", f"{REFUNDS}/examples/a%20b.md", f"{REFUNDS}/nested/SKILL.md"
+    ]  # fmt: skip
+    assert listed[f"{REFUNDS}/nested/SKILL.md"] == [f"{REFUNDS}/nested/SKILL.md"]
+    # What begins with a dot is no file of the skill.
+    assert listed[f"{GIT}/SKILL.md"] == [f"{GIT}/SKILL.md", f"{GIT}/logo.png"]
+    logo = FILES["git-workflow/logo.png"]
+    assert isinstance(logo, bytes)
+    assert entries[f"{GIT}/SKILL.md"]["resources"][1] == {
+        "uri": f"{GIT}/logo.png", "digest": f"sha256:{sha256(logo).hexdigest()}", "size": len(logo)
+    }  # fmt: skip
+    assert entries[f"{GIT}/SKILL.md"]["frontmatter"] == {
+        "name": "git-workflow", "description": "What git-workflow is for.", "license": "MIT"
+    }  # fmt: skip
+
+
+def test_files_are_text_if_they_are_utf_8_and_directories_list_their_children(
+    folder: SkillFolder,
+) -> None:
+    text = folder.content(f"{GIT}/SKILL.md") or {}
+    assert (text["mimeType"], text["text"]) == ("text/markdown", FILES["git-workflow/SKILL.md"])
+    image = folder.content(f"{GIT}/logo.png") or {}
+    assert (image["mimeType"], image["blob"]) == ("image/png", "iVBOR/8=")
+    children = {one["uri"]: one["mimeType"] for one in folder.children(REFUNDS) or ()}
+    assert children == {
+        f"{REFUNDS}/SKILL.md": "text/markdown",
+        f"{REFUNDS}/examples": "inode/directory",
+        f"{REFUNDS}/nested": "inode/directory",
+    }
+    assert [one["name"] for one in folder.children("skill://acme") or ()] == ["refunds"]
+
+
+def test_nothing_else_can_be_asked_for(folder: SkillFolder) -> None:
+    for path in (
+        "", "notes.txt", "../x", "git-workflow/../notes.txt", "git-workflow/.git/config",
+        "git-workflow/%2e%2e/notes.txt", "git-workflow/", "git-workflow//SKILL.md", "/etc/passwd",
+        "git-workflow/skill.md",
+    ):  # fmt: skip
+        with tables.case(path):
+            for uri in (f"skill://{path}", path, f"file://{path}"):
+                found = folder.content(uri), folder.children(uri), folder.entry(uri)
+                assert found == (None, None, None)
+
+
+def test_what_no_skill_may_have_is_refused_with_its_place(tmp_path: Path) -> None:
+    long = "a" * 65
+    rows: dict[str, tuple[dict[str, str | bytes], str]] = {
+        "link": ({}, "link: this is a link"),
+        "folder": ({}, "folder: this is a link"),
+        "pipe": ({}, "pipe: this is a link, or no file"),
+        "no frontmatter": ({"a/SKILL.md": "Hello"}, "SKILL.md: it does not begin with YAML"),
+        "no text": ({"a/SKILL.md": b"---\n\xff"}, "codec can't decode"),
+        "no description": ({"a/SKILL.md": "---\nname: a\n---\n"}, "no name or no description"),
+        "another name": ({"a/SKILL.md": skill("b")}, "its name is 'b', but not that of its folder"),
+        "capital": ({"A/SKILL.md": skill("A")}, "small letters, digits and single hyphens"),
+        "hyphens": ({"a--b/SKILL.md": skill("a--b")}, "small letters"),
+        "long": ({f"{long}/SKILL.md": skill(long)}, "small letters"),
+        "no folder": ({"SKILL.md": skill("a")}, "give the folder around that of the skill"),
+        "many": (
+            {"a/SKILL.md": skill("a"), **{f"a/{number}": "" for number in range(512)}},
+            "at most 512 files and 16777216 bytes, not 513",
+        ),
+        "large": (
+            {"a/SKILL.md": skill("a"), "a/1": b"x" * 2**23, "a/2": b"x" * 2**23},
+            "at most 512 files and 16777216 bytes, not 3",
+        ),
+        "large file": ({"a/SKILL.md": skill("a"), "a/1": b"x" * (2**24 + 1)}, "at most 16777216"),
+    }
+    for name, (files, why) in rows.items():
+        place = tmp_path / name.replace(" ", "-")
+        written(place, files or {"a/SKILL.md": skill("a")})
+        if name in ("link", "folder"):
+            target = tmp_path / "hello"
+            target.mkdir(exist_ok=True)
+            (place / "a" / name).symlink_to(target if name == "folder" else "SKILL.md")
+        if name == "pipe":
+            mkfifo(place / "a" / name)
+        with tables.case(name), pytest.raises(InvalidSkill, match=why):
+            SkillFolder(place)
+
+
+def test_a_folder_is_as_it_was_read_until_it_is_read_again(tmp_path: Path) -> None:
+    folder = SkillFolder(written(tmp_path, {"a/SKILL.md": skill("a")}))
+    before = folder.entries
+    written(tmp_path, {"a/more.md": "More."})
+    assert folder.entries == before and folder.content("skill://a/more.md") is None
+    folder.reload()
+    assert len(folder.entries[0]["resources"]) == 2
+    written(tmp_path, {"b/SKILL.md": skill("c")})
+    with pytest.raises(InvalidSkill, match="its name is 'c'"):
+        folder.reload()
+    assert folder.content("skill://a/more.md") is not None

@@ -1,0 +1,88 @@
+"""Several workers behind a forwarder whose tools are tasks, and the engines that they share."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import partial
+from itertools import count
+from typing import Any, Final
+
+import pytest
+from mcp_revisions import (
+    REVISIONS,
+    Accepted,
+    MemoryEngine,
+    PostgresEngine,
+    RedisEngine,
+    TaskOptions,
+    Toolkit,
+    tool,
+)
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
+
+from support.http import behind
+from support.http.forwarding import Forwarder
+from support.http.serving import app_of, booted
+from support.tasks.principals import WHO
+
+ENGINES: Final = ("memory", "redis", "postgres")
+
+_numbers = count()
+
+
+def engine_of(kind: str, request: pytest.FixtureRequest) -> Any:
+    """An engine of the package, of a kind, with a place of its own."""
+    if kind == "memory":
+        return MemoryEngine()
+    url, place = request.getfixturevalue(f"{kind}_server").url, f"of-tasks-{next(_numbers)}"
+    if kind == "redis":
+        return RedisEngine(url, namespace=place)
+    return PostgresEngine(url, schema=place)
+
+
+class Work(TasksServer, Toolkit, mcp.Server):
+    """Tools that are tasks, of all workers of one process."""
+
+    def __init__(self) -> None:
+        self.go_on = asyncio.Event()
+        self.stopped = asyncio.Event()
+
+    @tool(task=True)
+    async def sure(self, session: mcp.Session) -> str:
+        """Ask its caller twice."""
+        answers = [await session.elicit(message, bool) for message in ("Sure?", "Really?")]
+        return f"{named(session)}: {answers == [Accepted(True)] * 2}"
+
+    @tool(task=True)
+    async def slow(self, session: mcp.Session) -> str:
+        """Wait until the test lets it go on."""
+        try:
+            await session.progress(1, 2, "half")
+            await self.go_on.wait()
+        except asyncio.CancelledError:
+            self.stopped.set()
+            raise
+        return "done"
+
+
+def named(session: mcp.Session) -> str:
+    """Who somebody is, and what they may do."""
+    principal = session.principal
+    return "nobody" if principal is None else f"{principal.id} {sorted(principal.scopes)}"
+
+
+@asynccontextmanager
+async def task_workers(
+    server: Any, engine: Any, options: TaskOptions | None = None, **chosen: Any
+) -> AsyncGenerator[Forwarder, None]:
+    """Workers of one server, each request to another one than the last."""
+    given = {
+        "tasks": options or TaskOptions(poll_interval=0.01),
+        "authentication": WHO,
+        "drain": 0,
+        **chosen,
+    }
+    make = partial(app_of, server, REVISIONS)
+    async with behind.workers(make, booted, given, engine) as (_, forwarder):
+        yield forwarder

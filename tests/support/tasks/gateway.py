@@ -1,0 +1,151 @@
+"""Servers whose tools are tasks, clients that call them, and bridges between the two.
+
+Of each there is one of 2025-11-25, and one of 2026-07-28 with the extension.
+"""
+
+from asyncio import Event
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from mcp_revisions import Accepted, McpError, TaskCalls, TaskOptions, ToolError, Toolkit, tool
+from mcp_revisions import v2025_11_25 as handshake
+from mcp_revisions import v2026_07_28 as stateless
+from mcp_revisions._runtime.server.base import SessionBase
+from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
+
+from support.revisions import OLD, STATELESS
+from support.sessions.bridging import bridged
+from support.sessions.talking import pkg
+
+OPTIONS: Final[dict[str, Any]] = {"tasks": TaskOptions(poll_interval=0.01), "timeout": 5}
+
+SAMPLE: Final = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "Say it"}}],
+    "maxTokens": 9,
+}
+
+
+class Tools(Toolkit):
+    """Tools that are tasks where the client can have one, always, and never."""
+
+    def __init__(self) -> None:
+        self.go_on, self.began, self.stopped = Event(), Event(), Event()
+        self.runs = 0
+
+    @tool(task=True)
+    async def slow(self, session: SessionBase) -> str:
+        """Wait until a test lets it go on."""
+        self.runs += 1
+        self.began.set()
+        await session.progress(1, 2)
+        try:
+            await self.go_on.wait()
+        except BaseException:
+            self.stopped.set()
+            raise
+        await session.progress(2, 2)
+        return "slow is done"
+
+    @tool(task=True)
+    async def sure(self, session: SessionBase) -> str:
+        """Ask the user, twice."""
+        asks: Any = session
+        answers = [await asks.elicit(one, bool) for one in ("Sure?", "Quite?")]
+        return " ".join(str(one == Accepted(True)) for one in answers)
+
+    @tool(task=True)
+    async def say(self, session: SessionBase) -> str:
+        """Ask the model."""
+        asks: Any = session
+        params = asks.TABLE.requests.get("sampling/createMessage")
+        params = params or asks.TABLE.input_requests["sampling/createMessage"]
+        said = await asks.create_message(params.params.from_wire(SAMPLE))
+        return str(said.content.text)
+
+    @tool(task=True)
+    async def wrong(self, how: str) -> str:
+        """Fail."""
+        if how == "error":
+            raise McpError(-7, "No luck", {"more": 1})
+        raise ToolError("No disk")
+
+    @tool(task="required")
+    async def needed(self) -> str:
+        """Be a task only."""
+        return "needed is done"
+
+    @tool
+    async def quick(self) -> str:
+        """Be no task."""
+        return "quick is done"
+
+
+class OfHandshake(Tools, handshake.Server):
+    """A server of 2025-11-25."""
+
+
+class OfStateless(TasksServer, Tools, stateless.Server):
+    """A server of 2026-07-28."""
+
+
+SERVERS: Final[dict[str, Any]] = {OLD: OfHandshake, STATELESS: OfStateless}
+
+
+class Answers:
+    """What clients answer, and what they were asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def chosen(self, params: Any) -> Any:
+        self.asked.append(params)
+        return {"action": "accept", "content": {"value": True}}
+
+    def said(self, params: Any) -> Any:
+        self.asked.append(params)
+        return {"role": "assistant", "content": {"type": "text", "text": "It"}, "model": "m"}
+
+
+class FromHandshake(Answers, TaskCalls, handshake.Client):
+    """A client of 2025-11-25."""
+
+    async def on_elicit(
+        self, params: handshake.models.ElicitRequestParams
+    ) -> handshake.models.ElicitResult:
+        return handshake.models.ElicitResult.from_wire(self.chosen(params))
+
+    async def on_create_message(
+        self, params: handshake.models.CreateMessageRequestParams
+    ) -> handshake.models.CreateMessageResult:
+        return handshake.models.CreateMessageResult.from_wire(self.said(params))
+
+
+class FromStateless(Answers, TasksClient, TaskCalls, stateless.Client):
+    """A client of 2026-07-28."""
+
+    async def on_elicit(
+        self, params: stateless.models.ElicitRequestParams
+    ) -> stateless.models.ElicitResult:
+        return stateless.models.ElicitResult.from_wire(self.chosen(params))
+
+    async def on_create_message(
+        self, params: stateless.models.CreateMessageRequestParams
+    ) -> stateless.models.CreateMessageResult:
+        return stateless.models.CreateMessageResult.from_wire(self.said(params))
+
+
+CLIENTS: Final[dict[str, Any]] = {OLD: FromHandshake, STATELESS: FromStateless}
+
+
+@asynccontextmanager
+async def joined(client: Any, server: Any, **options: Any) -> AsyncGenerator[Any, None]:
+    """A client that is connected to a server by a bridge; each speaks its own revision."""
+    async with bridged(server, **{**OPTIONS, **options}) as hand:
+
+        async def open() -> pkg.Transport:
+            return hand.transport
+
+        chosen = pkg.Options(**OPTIONS)
+        async with pkg.connect(open, client, options=chosen) as one:
+            yield one

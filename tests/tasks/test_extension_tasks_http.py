@@ -1,0 +1,80 @@
+"""Tasks of the extension over HTTP: who may see which, and the fields of their requests."""
+
+from typing import Any
+
+import pytest
+from mcp_revisions import (
+    Accepted,
+    CallNext,
+    McpError,
+    MethodCall,
+    TaskCalls,
+    TaskOptions,
+    Toolkit,
+    connect_http,
+    tool,
+)
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28 import models as m
+from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
+from support.http.serving import serving
+from support.tables import case
+from support.tasks.principals import WHO, of
+
+
+class Greeter(TasksServer, Toolkit, mcp.Server):
+    """A server with a task that asks something, and that takes note of who names what."""
+
+    def __init__(self) -> None:
+        self.named: list[tuple[str, str | None, str | None]] = []
+
+    @tool(task=True)
+    async def greet(self, session: mcp.Session) -> str:
+        answer = await session.elicit("Who?", str)
+        return f"Hello, {answer.value if isinstance(answer, Accepted) else 'nobody'}"
+
+    async def around(self, call: MethodCall, next: CallNext, /) -> Any:
+        request = None if call.is_sent or call.session is None else call.session.http_request
+        if request is not None and call.method.startswith("tasks/"):
+            id = call.params.task_id
+            self.named.append((call.method, request.headers.get("mcp-name"), id))
+        return await next(call)
+
+
+class Caller(TasksClient, TaskCalls, mcp.Client):
+    """A client that says who it is when a task asks."""
+
+    async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
+        return m.ElicitResult(action="accept", content={"value": "Ann"})
+
+
+@pytest.mark.shows("TX-22")
+async def test_a_task_is_there_for_its_principal_alone() -> None:
+    async with (
+        serving(Greeter(), authentication=WHO, tasks=TaskOptions(poll_interval=0.01)) as site,
+        connect_http(site.url, Caller(), headers=of("ann")) as ann,
+        connect_http(site.url, Caller(), headers=of("bob")) as bob,
+    ):
+        handle = await ann.start_task("greet")
+        taken = bob.task(handle.to_json())
+        for call in (taken.status, taken.result, taken.cancel):
+            with case(call.__name__), pytest.raises(McpError) as raised:
+                await call()
+            assert (raised.value.code, raised.value.message) == (-32602, "Unknown task")
+        assert await handle.result(as_=str) == "Hello, Ann"
+        nobody = await site.modern("tasks/get", taskId=handle.id, headers={"mcp-name": handle.id})
+        assert nobody.status_code == 401
+
+
+@pytest.mark.shows("TX-19")
+async def test_requests_about_a_task_name_it_in_a_field() -> None:
+    server = Greeter()
+    async with (
+        serving(server, tasks=TaskOptions(poll_interval=0.01)) as site,
+        connect_http(site.url, Caller()) as client,
+    ):
+        handle = await client.start_task("greet")
+        await handle.result()
+        await handle.cancel()
+    assert {method for method, *_ in server.named} == {"tasks/get", "tasks/update", "tasks/cancel"}
+    assert {name for _, *names in server.named for name in names} == {handle.id}

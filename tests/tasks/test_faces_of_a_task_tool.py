@@ -1,0 +1,163 @@
+"""One handler for all: clients that can have tasks, in either form, and clients that cannot."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from itertools import product
+from typing import Any, Final, Literal
+
+import pytest
+from mcp_revisions import (
+    REVISIONS,
+    Accepted,
+    McpError,
+    MissingCapability,
+    Options,
+    TaskCalls,
+    TaskOptions,
+    Toolkit,
+    client_of,
+    connect_http,
+    load,
+    tool,
+)
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28 import models as m
+from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
+from support.http.serving import serving
+from support.json_types import JsonObject
+from support.revisions import OLD, STATELESS
+from support.revisions import REVISIONS as NAMES
+from support.tables import case
+
+TASKS: Final = TaskOptions(poll_interval=0.01)
+WITH_ELICITATION: Final = NAMES[NAMES.index("2025-06-18") :]
+
+Transport = Literal["memory", "http"]
+TRANSPORTS: Final[tuple[Transport, ...]] = ("memory", "http")
+
+
+class Reporter(TasksServer, Toolkit, mcp.Server):
+    """One handler, as a tool that may be a task and as one that has to be."""
+
+    @tool(task=True)
+    async def may(self, session: mcp.Session) -> str:
+        return await self.report(session)
+
+    @tool(task="required")
+    async def must(self, session: mcp.Session) -> str:
+        return await self.report(session)
+
+    async def report(self, session: mcp.Session) -> str:
+        """Report, ask a user and a model, and report."""
+        await session.progress(1, 2)
+        await session.log("info", "begun")
+        try:
+            answer = await session.elicit("Who?", str)
+            name = answer.value if isinstance(answer, Accepted) else "nobody"
+        except MissingCapability:
+            name = "whoever you are"
+        question = m.SamplingMessage(role="user", content=m.TextContent(text=name))
+        said = await session.create_message([question], max_tokens=9)
+        await session.progress(2, 2)
+        return f"{name}, says {said.model}"
+
+
+class Heard:
+    """What a client was told while a call was worked on."""
+
+    def __init__(self) -> None:
+        self.progress = set[float]()
+        self.log = set[str]()
+
+    def report(self, report: Any) -> None:
+        self.progress.add(report.done)
+
+
+def client_for(revision: str, tasks: bool, heard: Heard) -> Any:
+    """A client of a revision, with or without tasks, that answers what it can be asked."""
+    models = load(revision).models
+
+    async def on_create_message(self: object, params: Any) -> Any:
+        content = models.TextContent(text="Hello")
+        return models.CreateMessageResult(model="a model", role="assistant", content=content)
+
+    async def on_elicit(self: object, params: Any) -> Any:
+        return models.ElicitResult(action="accept", content={"value": "Ann"})
+
+    async def on_logging_message(self: object, params: Any) -> None:
+        heard.log.add(params.data)
+
+    handlers: dict[str, Any] = {
+        "on_create_message": on_create_message,
+        "on_logging_message": on_logging_message,
+    }
+    if revision in WITH_ELICITATION:
+        handlers["on_elicit"] = on_elicit
+    mixins: list[Any] = [TaskCalls] if tasks else []
+    if tasks and revision == STATELESS:
+        mixins.insert(0, TasksClient)
+    return type("Ours", (*mixins, load(revision).Client), handlers)()
+
+
+@asynccontextmanager
+async def connected(transport: Transport, client: Any) -> AsyncGenerator[Any, None]:
+    """A client that is connected to the server."""
+    if transport == "memory":
+        options = Options(tasks=TASKS)
+        async with client_of(Reporter(), client, revisions=REVISIONS, options=options) as ours:
+            yield ours
+        return
+    async with (
+        serving(Reporter(), REVISIONS, tasks=TASKS) as site,
+        connect_http(site.url, client) as ours,
+    ):
+        yield ours
+
+
+async def called(client: Any, revision: str, name: str, heard: Heard, tasks: bool) -> str:
+    """What a client gets that wants to hear everything, and a task if it can have one."""
+    meta: JsonObject = {}
+    if revision == STATELESS:
+        meta = {"meta": m.RequestMetaObject(log_level="debug")}
+    else:
+        await client.set_level("debug")
+    if tasks:
+        handle = await client.start_task(name, on_progress=heard.report, **meta)
+        assert handle.id is not None
+        return str(await handle.result(as_=str))
+    result = await client.call_tool(name, on_progress=heard.report, **meta)
+    return str(result.content[0].text)
+
+
+@pytest.mark.shows("TX-18")
+async def test_one_handler_answers_every_client_as_its_revision_says() -> None:
+    everything = ({1.0, 2.0}, {"begun"})
+    nothing = (set[float](), set[str]())
+    faces: list[tuple[str, bool]] = [*product(NAMES, [False]), (OLD, True), (STATELESS, True)]
+    for transport, (revision, tasks) in product(TRANSPORTS, faces):
+        heard = Heard()
+        name = "Ann" if revision in WITH_ELICITATION else "whoever you are"
+        # Tasks of the extension have neither progress nor a log.
+        expected = nothing if tasks and revision == STATELESS else everything
+        async with connected(transport, client_for(revision, tasks, heard)) as client:
+            with case((transport, revision, tasks)):
+                assert client.revision == revision
+                said = await called(client, revision, "may", heard, tasks)
+                assert said == f"{name}, says a model"
+                assert (heard.progress, heard.log) == expected
+
+
+async def test_a_tool_that_has_to_be_a_task_is_refused_where_there_can_be_none() -> None:
+    for transport, revision in product(TRANSPORTS, NAMES):
+        heard, code = Heard(), -32021 if revision == STATELESS else -32601
+        async with connected(transport, client_for(revision, False, heard)) as client:
+            with case((transport, revision)), pytest.raises(McpError) as raised:
+                await called(client, revision, "must", heard, False)
+            assert raised.value.code == code
+            assert (heard.progress, heard.log) == (set(), set()), "and nothing has run"
+    for transport, revision in product(TRANSPORTS, (OLD, STATELESS)):
+        heard = Heard()
+        async with connected(transport, client_for(revision, True, heard)) as client:
+            with case((transport, revision)):
+                said = await called(client, revision, "must", heard, True)
+                assert said == "Ann, says a model"

@@ -1,0 +1,201 @@
+"""Tasks over HTTP, in both forms: whose they are, how many somebody has, and for how long."""
+
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp_revisions import REVISIONS, MemoryTaskStore, TaskOptions
+from support.http.serving import Events, Site, serving
+from support.json_types import JsonObject
+from support.revisions import OLD
+from support.sessions.talking import request
+from support.sharing.task_workers import Work
+from support.tables import case
+from support.tasks.asking import DECLARED
+from support.tasks.principals import PEOPLE, WHO, of
+
+Ask = Callable[..., Awaitable[JsonObject]]
+"""Sends a request: `await ask("tasks/get", taskId=…)`."""
+
+METHODS: Mapping[str, tuple[str, ...]] = {
+    "core": ("tasks/get", "tasks/cancel", "tasks/result"),
+    "extension": ("tasks/get", "tasks/update", "tasks/cancel"),
+}
+
+
+async def forms_of(site: Site, name: str) -> dict[str, Ask]:
+    """The ways in which somebody asks, by form of tasks."""
+    session = await site.initialize(OLD, of(name), elicitation={})
+
+    async def core(method: str, **params: Any) -> JsonObject:
+        answer: JsonObject = (await session.post(request(method, 1, **params))).json()
+        return answer
+
+    async def extension(method: str, **params: Any) -> JsonObject:
+        response = await site.modern(method, meta=DECLARED, headers=of(name), **params)
+        answer: JsonObject = response.json()
+        return answer
+
+    return {"core": core, "extension": extension}
+
+
+async def begun(ask: Ask, form: str, tool: str = "slow", **task: Any) -> JsonObject:
+    """The task that a call becomes, or the error in its place."""
+    given: Any = {"task": task} if form == "core" else {}
+    answer = await ask("tools/call", name=tool, arguments={}, **given)
+    if "error" in answer:
+        return dict(answer["error"])
+    result = answer["result"]
+    return dict(result["task"] if form == "core" else result)
+
+
+@asynccontextmanager
+async def serving_tasks(**limits: Any) -> AsyncGenerator[Site, None]:
+    """A server whose clients are known."""
+    options = TaskOptions(poll_interval=0.01, **limits)
+    async with serving(Work(), REVISIONS, tasks=options, authentication=WHO, drain=0) as site:
+        yield site
+
+
+@pytest.mark.shows("TC-16", "TC-19", "TC-20", "TX-14", "TX-20", "TX-22")
+async def test_the_task_of_another_is_as_unknown_as_none() -> None:
+    async with serving_tasks() as site:
+        asks = {name: await forms_of(site, name) for name in PEOPLE}
+        ids = {form: (await begun(ask, form))["taskId"] for form, ask in asks["ann"].items()}
+        for form, methods in METHODS.items():
+            other = next(one for one in ids if one != form)
+            for method in methods:
+                given: Any = {"inputResponses": {}} if method == "tasks/update" else {}
+                unknown = await asks["bob"][form](method, taskId="unknown", **given)
+                assert unknown["error"]["code"] == -32602
+                rows = (
+                    ("somebody else's", "bob", ids[form]),
+                    ("somebody else's, of the other form", "bob", ids[other]),
+                    ("their own, of the other form", "ann", ids[other]),
+                )
+                for name, who, id in rows:
+                    with case(f"{form} {method} {name}"):
+                        answer = await asks[who][form](method, taskId=id, **given)
+                        assert answer["error"] == unknown["error"]
+        for form, ask in asks["ann"].items():
+            with case(f"{form}: nothing came of that"):
+                found = (await ask("tasks/get", taskId=ids[form]))["result"]
+                assert found["status"] == "working"
+        assert (await asks["bob"]["core"]("tasks/list"))["result"] == {"tasks": []}
+
+
+@pytest.mark.shows("TC-16")
+async def test_the_pages_of_a_list_have_the_tasks_of_one_principal() -> None:
+    async with serving_tasks() as site:
+        asks = {name: await forms_of(site, name) for name in PEOPLE}
+        ids = {str((await begun(asks["ann"]["core"], "core"))["taskId"]) for _ in range(103)}
+        await begun(asks["ann"]["extension"], "extension")
+        await begun(asks["bob"]["core"], "core")
+        pages, cursor = list[list[str]](), dict[str, Any]()
+        while not pages or cursor:
+            page = (await asks["ann"]["core"]("tasks/list", **cursor))["result"]
+            pages.append([one["taskId"] for one in page["tasks"]])
+            cursor = {"cursor": page["nextCursor"]} if "nextCursor" in page else {}
+        assert [len(page) for page in pages] == [100, 3]
+        assert {id for page in pages for id in page} == ids
+        # A cursor is a place, and shows nothing of somebody else.
+        first = (await asks["ann"]["core"]("tasks/list"))["result"]["nextCursor"]
+        page = (await asks["bob"]["core"]("tasks/list", cursor=first))["result"]
+        assert len(page["tasks"]) <= 1 and not {one["taskId"] for one in page["tasks"]} & ids
+        refused = await asks["ann"]["core"]("tasks/list", cursor="nowhere")
+        assert refused["error"]["code"] == -32602
+
+
+@pytest.mark.shows("TC-11", "TC-21")
+async def test_each_principal_has_so_many_tasks_and_none_for_longer() -> None:
+    async with serving_tasks(max_tasks=2, ttl=30.0, max_ttl=60.0) as site:
+        asks = {name: await forms_of(site, name) for name in PEOPLE}
+        for name in PEOPLE:
+            with case(name):
+                task = await begun(asks[name]["core"], "core", ttl=3_600_000)
+                assert task["ttl"] == 60_000
+                assert (await begun(asks[name]["extension"], "extension"))["ttlMs"] == 30_000
+                for form, ask in asks[name].items():
+                    error = await begun(ask, form)
+                    assert error["code"] == -32603
+                    assert error["message"].startswith("Too many tasks: 2 are kept")
+
+
+def test_limits_that_make_no_sense_are_refused() -> None:
+    wrong: list[dict[str, Any]] = [
+        {"ttl": 0.0},
+        {"max_ttl": -1.0},
+        {"ttl": 2.0, "max_ttl": 1.0},
+        {"max_tasks": 0},
+        {"lease": 0.0},
+        {"poll_interval": 0.0},
+    ]
+    for limits in wrong:
+        with case(str(limits)), pytest.raises(ValueError, match=next(iter(limits))):
+            TaskOptions(**limits)
+
+
+@pytest.mark.shows("TC-21", "TX-21")
+async def test_what_has_lapsed_makes_room_and_is_unknown() -> None:
+    now = 1000.0
+    store = MemoryTaskStore(lambda: now)
+    async with serving_tasks(store=store, max_tasks=2, ttl=1e9, max_ttl=1e9) as site:
+        asks = await forms_of(site, "ann")
+        ids = {form: (await begun(ask, form))["taskId"] for form, ask in asks.items()}
+        assert "code" in await begun(asks["core"], "core")
+        now = 1e12
+        for form, ask in asks.items():
+            answer = await ask("tasks/get", taskId=ids[form])
+            assert answer["error"]["code"] == -32602
+        assert "taskId" in await begun(asks["core"], "core")
+
+
+@pytest.mark.shows("TC-21")
+async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "mcp_revisions._runtime.rpc.tasks.board")
+    async with serving_tasks(max_tasks=1) as site:
+        asks = {name: await forms_of(site, name) for name in PEOPLE}
+        id = (await begun(asks["ann"]["core"], "core"))["taskId"]
+        await asks["bob"]["core"]("tasks/get", taskId=id)
+        await begun(asks["ann"]["core"], "core")
+        await asks["ann"]["core"]("tasks/cancel", taskId=id)
+    said = [record.getMessage() for record in caplog.records]
+    key = said[0].split()[1]
+    assert said == [
+        f"task {key} of 'ann' was created",
+        f"task {key} of 'ann' was asked for by another: 'bob'",
+        "'ann' has as many tasks as it may have",
+        f"task {key} of 'ann' is cancelled",
+    ]
+    assert id[:6] not in caplog.text, "whoever reads the log cannot ask for the task"
+
+
+@pytest.mark.shows("TX-17", "TX-22")
+async def test_a_listen_stream_has_only_ones_own_tasks() -> None:
+    async with serving_tasks() as site:
+        asks = {name: await forms_of(site, name) for name in PEOPLE}
+        id = (await begun(asks["ann"]["extension"], "extension"))["taskId"]
+        for name, followed in (("ann", [id]), ("bob", [])):
+            wanted = {"taskIds": [id], "toolsListChanged": True}
+            with case(name):
+                async with site.modern_stream(
+                    "subscriptions/listen",
+                    notifications=wanted,
+                    meta=DECLARED,
+                    headers=of(name),
+                ) as events:
+                    assert await honoured(events) == followed
+                    if followed:
+                        assert (await events.take())["params"]["status"] == "working"
+                    assert await events.nothing()
+
+
+async def honoured(events: Events) -> list[str]:
+    """The tasks that a listen stream tells of."""
+    said = await events.take()
+    assert said["method"] == "notifications/subscriptions/acknowledged"
+    return list(said["params"]["notifications"].get("taskIds", []))

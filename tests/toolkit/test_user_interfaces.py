@@ -1,0 +1,283 @@
+"""User interfaces of tools: what servers say of them, to whom, and what hosts read (apps)."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar
+
+import pytest
+from mcp_revisions import RemoteError, v2025_11_25, v2026_07_28
+from mcp_revisions.v2026_07_28.ext import apps
+from support.sessions.talking import pkg, run
+from support.tables import case
+from support.toolkit.kits import McpError, Toolkit, resource, tool
+
+REVISIONS = ("2025-06-18", "2025-11-25", "2026-07-28")
+IDENTIFIER = "io.modelcontextprotocol/ui"
+MIME_TYPE = "text/html;profile=mcp-app"
+URI = "ui://weather/view"
+m = apps.models
+
+
+def ext_of(revision: str) -> Any:
+    return import_module(f"{pkg.load(revision).__name__}.ext.apps")
+
+
+def client_of(revision: str, *, is_host: bool = True) -> Any:
+    bases = (ext_of(revision).AppsClient,) if is_host else ()
+    return type("Mine", (*bases, pkg.load(revision).Client), {})()
+
+
+def server_of(revision: str = "2026-07-28", /, **members: Any) -> Any:
+    """A class of a revision with the extension and these members, most of which are marked."""
+    bases = (ext_of(revision).AppsServer, Toolkit, pkg.load(revision).Server)
+    return type("Weather", bases, members)
+
+
+@tool(ui=URI, meta={"example.com/mine": 1})
+def forecast(self: object, city: str) -> str:
+    return f"rain in {city}"
+
+
+@tool(ui=m.McpUiToolMeta(resource_uri=URI, visibility=["app"]))
+def refresh(self: object) -> str:
+    return "refreshed"
+
+
+CSP = m.McpUiResourceCsp(connect_domains=["https://weather.example"])
+META = m.McpUiResourceMeta(csp=CSP, prefers_border=True)
+WIRE = {"csp": {"connectDomains": ["https://weather.example"]}, "prefersBorder": True}
+
+
+@resource(URI, ui=META)
+def view(self: object) -> str:
+    return "<!doctype html>"
+
+
+ALL: Mapping[str, Any] = {"forecast": forecast, "refresh": refresh, "view": view}
+
+
+def connected(client: Any, server: Any) -> Any:
+    return pkg.connect_in_memory(server, client, revisions=pkg.REVISIONS)
+
+
+async def metadata(client: Any) -> dict[str, Any]:
+    listed = await client.list_tools()
+    return {one.name: one.to_wire().get("_meta") for one in listed.tools}
+
+
+def test_hosts_get_user_interfaces_in_every_pair_of_revisions() -> None:
+    async def talk(own: str, spoken: str) -> None:
+        server, client = server_of(own, **ALL)(), client_of(spoken)
+        async with connected(client, server):
+            assert client.server_capabilities.to_wire()["extensions"] == {IDENTIFIER: {}}
+            assert await metadata(client) == {
+                "forecast": {"example.com/mine": 1, "ui": {"resourceUri": URI}},
+                "refresh": {"ui": {"resourceUri": URI, "visibility": ["app"]}},
+            }
+            assert (await client.call_tool("refresh")).text == "refreshed"
+            [tool, hidden] = (await client.list_tools()).tools
+            assert client.is_visible(tool, "model") and client.is_visible(tool, "app")
+            assert client.is_visible(hidden, "app") and not client.is_visible(hidden, "model")
+            models = ext_of(spoken).models
+            assert client.ui_of(tool) == models.McpUiToolMeta(resource_uri=URI)
+            page = await client.read_ui(tool)
+            assert (page.uri, page.html) == (URI, "<!doctype html>")
+            assert page.meta == models.McpUiResourceMeta.from_wire(WIRE)
+
+    for own in REVISIONS:
+        for spoken in REVISIONS:
+            with case(f"{own} {spoken}"):
+                run(talk(own, spoken))
+
+
+def test_a_client_of_another_revision_declares_that_it_is_a_host() -> None:
+    async def talk(own: str, spoken: str) -> None:
+        client = client_of(own)
+        server = pkg.in_memory(server_of(spoken, **ALL)())
+        async with pkg.connect(server, client, revisions=pkg.REVISIONS):
+            assert (await metadata(client))["refresh"]["ui"]["visibility"] == ["app"]
+
+    for own, spoken in (("2026-07-28", "2025-11-25"), ("2025-11-25", "2026-07-28")):
+        with case(f"{own} {spoken}"):
+            run(talk(own, spoken))
+
+
+def test_other_clients_get_tools_without_user_interfaces_and_none_for_apps_alone() -> None:
+    class Declaring(v2026_07_28.Client):
+        DECLARES: ClassVar = {"extensions": {IDENTIFIER: {"mimeTypes": ["text/html"]}}}
+
+    async def talk(server: Any, client: Any) -> None:
+        async with connected(client, server):
+            assert await metadata(client) == {"forecast": {"example.com/mine": 1}}
+            assert (await client.call_tool("forecast", {"city": "Oslo"})).text == "rain in Oslo"
+            with pytest.raises(McpError, match="Unknown tool: refresh"):
+                await client.call_tool("refresh")
+
+    for revision in REVISIONS:
+        with case(revision):
+            run(talk(server_of(**ALL)(), client_of(revision, is_host=False)))
+    run(talk(server_of(**ALL)(), Declaring()))
+
+
+def test_one_server_tells_hosts_and_others_apart() -> None:
+    @tool(ui=m.McpUiToolMeta(visibility=["app"]), enabled=lambda _: False)
+    def off(self: object) -> str:
+        return "off"
+
+    async def talk() -> None:
+        server = server_of(**ALL, off=off)()
+        host, other = client_of("2026-07-28"), client_of("2025-11-25", is_host=False)
+        async with connected(host, server), connected(other, server):
+            assert set(await metadata(host)) == {"forecast", "refresh"}
+            assert set(await metadata(other)) == {"forecast"}
+
+    run(talk())
+
+
+def test_pages_have_their_media_type_and_metadata_whatever_a_function_returns() -> None:
+    models = v2026_07_28.models
+
+    @resource("ui://bytes")
+    def as_bytes(self: object) -> bytes:
+        return b"<p>\xc3\xa6</p>"
+
+    @resource("ui://file", ui=META)
+    def as_file(self: object) -> Any:
+        return pkg.File(data=b"<p>", name="a.html", mime_type="text/html")
+
+    @resource("ui://own", ui=META)
+    def as_contents(self: object) -> Any:
+        own = {"ui": {"prefersBorder": False}}
+        return models.TextResourceContents(uri="ui://own", text="<p>", meta=own)
+
+    @resource("ui://of/{name}")
+    def of_name(self: object, name: str) -> str:
+        return name
+
+    async def talk() -> None:
+        server = server_of(as_bytes=as_bytes, as_file=as_file, own=as_contents, of_name=of_name)
+        client = client_of("2026-07-28")
+        async with connected(client, server()):
+            read: dict[str, Any] = {}
+            for uri in ("ui://bytes", "ui://file", "ui://own", "ui://of/oslo"):
+                [contents] = (await client.read_resource(uri)).to_wire()["contents"]
+                assert contents["mimeType"] == MIME_TYPE
+                read[uri] = contents.get("_meta")
+            assert read == {
+                "ui://bytes": None,
+                "ui://file": {"ui": WIRE},
+                "ui://own": {"ui": {"prefersBorder": False}},
+                "ui://of/oslo": None,
+            }
+            named = models.Tool(
+                name="a", input_schema={"type": "object"}, meta={"ui/resourceUri": "ui://bytes"}
+            )
+            page = await client.read_ui(named)
+            assert page.html == "<p>æ</p>"
+
+    run(talk())
+
+
+def test_mounted_user_interfaces_have_the_uris_of_the_server_above() -> None:
+    async def talk() -> None:
+        above = server_of()()
+        above.mount("north", server_of(**ALL)())
+        host, other = client_of("2026-07-28"), client_of("2026-07-28", is_host=False)
+        async with connected(host, above), connected(other, above):
+            assert await metadata(other) == {"north_forecast": {"example.com/mine": 1}}
+            [tool, _] = (await host.list_tools()).tools
+            page = await host.read_ui(tool)
+            assert (page.uri, page.html) == ("ui://north/weather/view", "<!doctype html>")
+
+    run(talk())
+
+
+def wrong(kind: Any, message: str, **members: Any) -> None:
+    with case(message), pytest.raises(kind, match=message):
+        server_of(**members)()
+
+
+def test_mistakes_are_refused_when_the_server_is_made() -> None:
+    def marked(**options: Any) -> Any:
+        return staticmethod(tool(name="a", **options)(lambda: "text"))
+
+    def page(uri: str, **options: Any) -> Any:
+        return staticmethod(resource(uri, **options)(lambda: "<p>"))
+
+    wrong(ValueError, "'https://a' is no ui:// URI", a=marked(ui="https://a"))
+    other = m.McpUiToolMeta(resource_uri="a")
+    wrong(ValueError, "'a' is no ui:// URI", a=marked(ui=other))
+    wrong(TypeError, "ui is a McpUiToolMeta, not 3", a=marked(ui=3))
+    wrong(ValueError, "ui is in meta, too", a=marked(ui=URI, meta={"ui": {}}))
+    wrong(TypeError, "ui is a McpUiResourceMeta, not 'a'", a=page(URI, ui="a"))
+    wrong(ValueError, "'data://a' is no ui:// URI", a=page("data://a", ui=META))
+    wrong(ValueError, f"ui:// URI is {MIME_TYPE}", a=page(URI, mime_type="text/html"))
+    with pytest.raises(TypeError, match=r"--extension apps, and write AppsServer before Toolkit"):
+        type("Plain", (Toolkit, v2025_11_25.Server), {"forecast": forecast})()
+
+
+def test_a_user_interface_that_is_not_there_ends_the_server_at_its_start() -> None:
+    async def talk() -> None:
+        server = server_of(forecast=forecast)()
+        with pytest.raises(ValueError, match=rf"forecast: ui: there is no resource {URI}: add it"):
+            async with connected(client_of("2026-07-28"), server):
+                pass
+
+        def page(name: str) -> str:
+            return name
+
+        server.add_resource(page, "ui://weather/{name}")
+        async with connected(client_of("2026-07-28"), server) as client:
+            [tool] = (await client.list_tools()).tools
+            assert (await client.read_ui(tool)).html == "view"
+
+    run(talk())
+
+
+def test_a_user_interface_can_be_added_before_the_start_and_stays_while_it_is_needed() -> None:
+    async def talk() -> None:
+        app: Any = type("App", (apps.AppsServer, v2026_07_28.App), {})("weather")
+        app.tool(name="rain", ui=URI)(lambda: "rain")
+        client = client_of("2026-07-28")
+        app.resource(URI, name="view")(lambda: "<p>")
+        async with connected(client, app):
+            with pytest.raises(ValueError, match=f"there is no resource {URI}"):
+                app.remove_resource(URI)
+            with pytest.raises(ValueError, match="there is no resource ui://b"):
+                app.add_tool(lambda: "b", name="b", ui="ui://b")
+            [tool] = (await client.list_tools()).tools
+            assert (await client.read_ui(tool)).html == "<p>"
+
+    run(talk())
+
+
+def test_hosts_refuse_what_servers_must_not_say() -> None:
+    models = v2026_07_28.models
+
+    def named(**meta: Any) -> Any:
+        return models.Tool(name="a", input_schema={"type": "object"}, meta=meta)
+
+    host = client_of("2026-07-28")
+    assert host.ui_of(named()) is None
+    assert host.is_visible(named(), "model")
+    for meta in ({"ui": 1}, {"ui": {"resourceUri": "https://a"}}, {"ui": {"visibility": "app"}}):
+        with case(str(meta)), pytest.raises(RemoteError):
+            host.ui_of(named(**meta))
+
+    class Server(Toolkit, v2026_07_28.Server):
+        @resource("ui://text", mime_type="text/html")
+        def text(self) -> str:
+            return "<p>"
+
+        @resource("ui://bytes", mime_type=MIME_TYPE)
+        def bytes(self) -> bytes:
+            return b"\xff"
+
+    async def talk() -> None:
+        async with connected(host, Server()):
+            for uri in ("ui://text", "ui://bytes"):
+                with case(uri), pytest.raises(RemoteError):
+                    await host.read_ui(named(ui={"resourceUri": uri}))
+            assert await host.read_ui(named(ui={"visibility": ["app"]})) is None
+
+    run(talk())
