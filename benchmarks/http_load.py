@@ -68,6 +68,14 @@ class Caller:
         of = self._requests
         self._call = of.call_alone() if session is None else of.call_in_session(session)
 
+    def prepare_start(self, seconds: float) -> None:
+        """What to call from now on: a tool that works for so long, as a task."""
+        self._call = self._requests.start_task(seconds)
+
+    def prepare_poll(self, task: str) -> None:
+        """What to ask from now on: where a task stands."""
+        self._call = self._requests.poll(task)
+
     def open_session(self) -> str:
         """Make the handshake; gives the session's id."""
         session = self.ask(self._requests.initialize()).header("mcp-session-id")

@@ -23,6 +23,12 @@ _META: Final = {
     "io.modelcontextprotocol/clientInfo": _CLIENT,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
+_META_OF_TASKS: Final[dict[str, Any]] = {
+    **_META,
+    "io.modelcontextprotocol/clientCapabilities": {
+        "extensions": {"io.modelcontextprotocol/tasks": {}}
+    },
+}
 _ALONE: Final = {
     "MCP-Protocol-Version": STATELESS,
     "Mcp-Method": "tools/call",
@@ -71,6 +77,17 @@ class Requests:
             return self._call(alone, {**call, "_meta": _META}) % FIRST_ID
         return self._call(_in_session(session), call) % FIRST_ID
 
+    def start_task(self, seconds: float) -> bytes:
+        """A call of a tool that works for so long, as a task."""
+        params = {"name": "work", "arguments": {"seconds": seconds}, "_meta": _META_OF_TASKS}
+        return self._call({**_ALONE, "Mcp-Name": "work"}, params)
+
+    def poll(self, task: str) -> bytes:
+        """The question where a task stands."""
+        named = {**_ALONE, "Mcp-Method": "tasks/get", "Mcp-Name": task}
+        params = {"taskId": task, "_meta": _META_OF_TASKS}
+        return self._call(named, params, "tasks/get")
+
     def end(self, session: str) -> bytes:
         """The request that ends a session."""
         return self._post(_in_session(session), b"", "DELETE")
@@ -79,8 +96,10 @@ class Requests:
         """A call of the tool that needs no session."""
         return self._call(_ALONE, {**_CALL, "_meta": _META})
 
-    def _call(self, headers: Mapping[str, str], params: Mapping[str, Any]) -> bytes:
-        request = self._post(headers, _message("tools/call", params, FIRST_ID))
+    def _call(
+        self, headers: Mapping[str, str], params: Mapping[str, Any], method: str = "tools/call"
+    ) -> bytes:
+        request = self._post(headers, _message(method, params, FIRST_ID))
         before, _, after = request.rpartition(b"%d" % FIRST_ID)
         return before.replace(b"%", b"%%") + b"%d" + after.replace(b"%", b"%%")
 

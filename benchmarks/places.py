@@ -58,7 +58,7 @@ def package() -> Path:
     """
     folder = BUILD / "package"
     out = folder / "mcp_revisions"
-    whole = ("--revision", "all", "--with", "all")
+    whole = ("--revision", "all", "--with", "all", "--extension", "tasks")
     command([tool("mcp-gen"), *whole, "--out", out, "--force"], ROOT, environment())()
     return folder
 

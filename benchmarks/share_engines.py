@@ -1,7 +1,7 @@
 """The engines that workers share, as processes of their own, and what they keep and are asked."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, ExitStack
 from typing import Final, TypeAlias
 
@@ -36,14 +36,17 @@ where relkind = 'r' and relnamespace = to_regnamespace('mcp')
 """
 
 
-def engines(stack: ExitStack) -> dict[str, Engine]:
+def engines(
+    stack: ExitStack, names: Collection[str] = ("Redis", "PostgreSQL")
+) -> dict[str, Engine]:
     """Start those that this machine has, and say which are left out."""
     found = dict[str, Engine]()
     starting: dict[str, tuple[bool, Callable[[], AbstractContextManager[Engine]]]] = {
         "Redis": (redis_is_installed(), redis_running),
         "PostgreSQL": (postgres_is_installed(), postgres_running),
     }
-    for name, (is_installed, running) in starting.items():
+    for name in names:
+        is_installed, running = starting[name]
         if is_installed:
             found[name] = stack.enter_context(running())
         else:

@@ -37,6 +37,17 @@ def in_turns(actions: Mapping[str, Action], rounds: int, clock: Clock = perf_cou
     return samples
 
 
+def loads_in_turns(loads: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """Median seconds of what each load says that one of its many calls took."""
+    taken: dict[str, list[float]] = {name: [] for name in loads}
+    names = list(loads)
+    for turn in range(rounds):
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            taken[name].append(loads[name]())
+    return {name: median(figures) for name, figures in taken.items()}
+
+
 def calls_in_turns(
     calls: Mapping[str, Action], rounds: int, clock: Clock = perf_counter
 ) -> dict[str, float]:

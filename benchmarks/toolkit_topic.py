@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from statistics import median
 from typing import Final, NamedTuple
 
 from . import http_load
@@ -17,7 +16,7 @@ from .http_servers import Servers
 from .places import FASTMCP, FASTMCP_3, REQUIREMENTS, REVISION, ROOT, environment, package, peers
 from .rows import Row
 from .serve_load import started
-from .timing import command
+from .timing import command, loads_in_turns
 
 TOPIC: Final = "toolkit"
 ROUNDS: Final = 7
@@ -91,17 +90,6 @@ def _commands(transport: str, kind: str, revision: str) -> dict[str, list[str | 
     return found
 
 
-def _in_turns(loads: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """Median seconds of a call by server; each load makes many."""
-    taken: dict[str, list[float]] = {name: [] for name in loads}
-    names = list(loads)
-    for turn in range(rounds):
-        first = turn % len(names)
-        for name in names[first:] + names[:first]:
-            taken[name].append(loads[name]())
-    return {name: median(figures) for name, figures in taken.items()}
-
-
 def _compared(what: str, taken: Mapping[str, float]) -> Iterator[Row]:
     for label, theirs in taken.items():
         if label != _OURS:
@@ -125,7 +113,7 @@ def _stdio(rounds: int) -> Iterator[Row]:
                     for label, server in servers.items()
                 }
                 where = f"stdio, {depth} at a time"
-                yield from _compared(f"{where}, {function}", _in_turns(loads, rounds))
+                yield from _compared(f"{where}, {function}", loads_in_turns(loads, rounds))
 
 
 def _http(rounds: int) -> Iterator[Row]:
@@ -137,7 +125,7 @@ def _http(rounds: int) -> Iterator[Row]:
                     label: _http_load(stack, servers.of(line).port, revision)
                     for label, line in _commands("http", kind, revision).items()
                 }
-                yield from _compared(f"HTTP, {revision}, {function}", _in_turns(loads, rounds))
+                yield from _compared(f"HTTP, {revision}, {function}", loads_in_turns(loads, rounds))
 
 
 def _http_load(stack: ExitStack, port: int, revision: str) -> Callable[[], float]:

@@ -10,6 +10,7 @@ def name(visitor: Visitor) -> str:
     return f"{visitor.client}-{visitor.form}-{visitor.revision}"
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("own", [OLD, STATELESS])
 @pytest.mark.parametrize("visitor", VISITORS, ids=name)
 def test_each_client_calls_tools_as_tasks_in_its_form(

@@ -392,8 +392,7 @@ class Connection:
         return data
 
     def _check_claimed(self, request: Request[Any], result: Any) -> None:
-        declared = self._declared(request)["client"]
-        extension = self.table.undeclared(result, declared)
+        extension = self.table.undeclared(result, lambda: self._declared(request)["client"])
         if extension is not None:
             method, name = request.spec.method, type(result).__name__
             raise LocalError(f"{name} cannot answer this {method}, which declares no {extension}")

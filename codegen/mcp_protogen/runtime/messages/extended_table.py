@@ -59,12 +59,12 @@ class ExtendedTable(MethodTable):
     def claims(self, method: str) -> tuple[type[Any], ...]:
         return tuple(one.load() for one in self._claims.get(method, {}).values())
 
-    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+    def undeclared(self, result: Any, declared: Callable[[], Mapping[str, Any]]) -> str | None:
         kind = getattr(result, "result_type", None)
         for extension in self.extensions:
             for claim in extension.claims:
                 if claim.result_type == kind and isinstance(result, claim.load()):
-                    here = extension.declared_by("client").declared_in(declared)
+                    here = extension.declared_by("client").declared_in(declared())
                     return None if here else extension.identifier
         return None
 

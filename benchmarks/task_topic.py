@@ -1,0 +1,129 @@
+"""What it costs to start a task and to ask where it stands, beside fastmcp, on each store.
+
+Both keep tasks in the memory of the process, as they do by default, or in Redis. The same neutral
+client asks them in turns, over HTTP, in 2026-07-28.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final, TypeAlias
+
+from .http_load import Caller, load
+from .http_servers import Servers
+from .places import FASTMCP, peers
+from .rows import Row
+from .share_engines import engines
+from .timing import loads_in_turns
+
+TOPIC: Final = "tasks"
+ROUNDS: Final = 5
+
+Load: TypeAlias = Callable[[], float]
+"""Makes many calls; gives the seconds of one."""
+
+_OURS, _PEER = "ours", "fastmcp-tasks 4.1"
+_TARGET: Final = 0.5
+
+_STARTS, _ENDS, _POLLS, _CONNECTIONS = 50, 10, 1_000, 16
+_LONG: Final = 3600.0
+
+
+def rows(rounds: int) -> Iterator[Row]:
+    """Compare servers on each store that this machine has."""
+    with ExitStack() as stack:
+        stores: dict[str, list[str | Path]] = {"memory": []}
+        stores |= {name: [engine.url] for name, engine in engines(stack, ["Redis"]).items()}
+        for store, arguments in stores.items():
+            with ExitStack() as serving:
+                yield from _compared(store, _ports(serving, arguments), rounds)
+
+
+def _ports(stack: ExitStack, arguments: Sequence[str | Path]) -> dict[str, int]:
+    """The port of each server, by its label."""
+    servers = Servers(stack)
+    lines = {
+        _OURS: [sys.executable, "-m", "benchmarks.task_ours"],
+        _PEER: [peers(FASTMCP), "-m", "benchmarks.task_peer"],
+    }
+    return {label: servers.of([*line, *arguments]).port for label, line in lines.items()}
+
+
+def _compared(store: str, ports: Mapping[str, int], rounds: int) -> Iterator[Row]:
+    for what, loaded in _LOADS.items():
+        with ExitStack() as stack:
+            loads = {name: loaded(stack, port) for name, port in ports.items()}
+            each = loads_in_turns(loads, rounds)
+        yield Row(TOPIC, f"{store}, {what}", each[_OURS], _PEER, each[_PEER], _TARGET, "µs")
+
+
+def _caller(stack: ExitStack, port: int) -> Caller:
+    return stack.enter_context(closing(Caller(port)))
+
+
+def _starts(stack: ExitStack, port: int) -> Load:
+    """What starts tasks that end at once, one after another, and asks about each."""
+    caller = _caller(stack, port)
+
+    def starts() -> float:
+        each = _each(_STARTS, lambda: _started(caller, 0.0))
+        # What is left of them to do would disturb who has the next turn.
+        _ended(caller)
+        return each
+
+    return starts
+
+
+def _ends(stack: ExitStack, port: int) -> Load:
+    """What starts such tasks, and asks about each, without a pause, until it has ended."""
+    caller = _caller(stack, port)
+    return lambda: _each(_ENDS, lambda: _ended(caller))
+
+
+def _polls(stack: ExitStack, port: int) -> Load:
+    """What asks about tasks that go on, one on each connection."""
+    callers = [_caller(stack, port) for _ in range(_CONNECTIONS)]
+    for caller in callers:
+        _started(caller, _LONG)
+    load(callers, _POLLS)
+    return lambda: load(callers, _POLLS).each
+
+
+_LOADS: Final[Mapping[str, Callable[[ExitStack, int], Load]]] = {
+    "a task started, and its first status": _starts,
+    "a task from its start to its end": _ends,
+    f"a poll, {_CONNECTIONS} at a time": _polls,
+}
+
+
+def _each(number: int, one: Callable[[], object]) -> float:
+    begun = perf_counter()
+    for _ in range(number):
+        one()
+    return (perf_counter() - begun) / number
+
+
+def _started(caller: Caller, seconds: float) -> dict[str, Any]:
+    """Start a task that works for so long, and give its first status."""
+    caller.prepare_start(seconds)
+    caller.prepare_poll(_result(caller)["taskId"])
+    return _result(caller)
+
+
+def _ended(caller: Caller) -> None:
+    task = _started(caller, 0.0)
+    while task["status"] == "working":
+        task = _result(caller)
+    if task["status"] != "completed":
+        raise RuntimeError(f"a task did not complete: {task}")
+
+
+def _result(caller: Caller) -> dict[str, Any]:
+    answer = json.loads(caller.answer().body)
+    if "result" not in answer:
+        raise RuntimeError(f"a call failed: {answer}")
+    result: dict[str, Any] = answer["result"]
+    return result
