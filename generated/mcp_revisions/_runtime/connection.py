@@ -286,15 +286,29 @@ class Connection:
         return token if self.envelope is None else b"%b,%b" % (self.envelope, token)
 
     def notify(
-        self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
+        self,
+        spec: NotificationSpec[P],
+        params: P | None,
+        *,
+        meta: bytes | None = None,
+        about: Request[Any] | None = None,
     ) -> bytes:
-        """Return a notification, with the members `meta` in its `_meta`; raise `LocalError`."""
+        """Return a notification, with the members `meta` in its `_meta`; raise `LocalError`.
+
+        `about` is the request of the peer that it belongs to, if it does: that may declare more.
+        """
         self.table.admit(spec.method, self.role)
-        self._check(spec, params)
+        self._check(spec, params, None if about is None else self._declared(about))
         return self.table.serialise_notification(spec, params, meta=meta)
 
-    def _check(self, spec: RequestSpec[P, Any] | NotificationSpec[P], params: P | None) -> None:
-        capabilities.check(spec, self.role, params, self.declared)
+    def _check(
+        self,
+        spec: RequestSpec[P, Any] | NotificationSpec[P],
+        params: P | None,
+        declared: Mapping[Role, Mapping[str, Any]] | None = None,
+    ) -> None:
+        known = self.declared if declared is None else declared
+        capabilities.check(spec, self.role, params, known)
         if not self._everything_passes and self.role not in MAY_PASS[self.state, spec.phase]:
             raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
 
@@ -378,8 +392,7 @@ class Connection:
         return data
 
     def _check_claimed(self, request: Request[Any], result: Any) -> None:
-        declared = self._declared(request)["client"]
-        extension = self.table.undeclared(result, declared)
+        extension = self.table.undeclared(result, lambda: self._declared(request)["client"])
         if extension is not None:
             method, name = request.spec.method, type(result).__name__
             raise LocalError(f"{name} cannot answer this {method}, which declares no {extension}")

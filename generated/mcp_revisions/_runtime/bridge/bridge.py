@@ -122,6 +122,7 @@ async def _proxied(
     to_server.server, to_client.client = to_client, to_server
     to_server.capabilities, to_server.info = caller.capabilities, caller.info
     to_server.on_loss, to_server.task_options = options.on_loss, options.tasks
+    to_server.carries = carries
     clients: dict[str, ClientBase] = {caller.revision.id: client}
     views = RevisionViews(clients, servers, options.on_loss)
     async with connected(views, opener, options):

@@ -29,7 +29,7 @@ class ForwardedRequest:
     """One request on its way to the server, with the questions that the server asks meanwhile."""
 
     def __init__(self, work: Callable[[], Awaitable[Any]]) -> None:
-        self._task: Task[Any] = get_running_loop().create_task(awaited(work()))
+        self._task: Task[Any] = get_running_loop().create_task(_begun(work))
         self._task.add_done_callback(self._ended)
         self._questions: deque[_Question] = deque()
         self._answered: list[_Question] = []
@@ -164,6 +164,11 @@ class ForwardedRequest:
     @property
     def over(self) -> bool:
         return self._given_up or self._task.done()
+
+
+async def _begun(work: Callable[[], Awaitable[Any]]) -> Any:
+    # What is cancelled before it begins leaves no coroutine behind.
+    return await awaited(work())
 
 
 async def awaited(answer: Awaitable[Any]) -> Any:

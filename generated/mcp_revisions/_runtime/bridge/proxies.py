@@ -77,6 +77,8 @@ class ProxyClientRuntime(ClientRuntime):
     losses: LossReport
     on_loss: Callable[[Loss], object] | None
     task_options: TaskLimits | None
+    carries: bool
+    """Whether the client gets what its own revision does not have, and tasks of the server."""
     stream: ListenStream | None = None
     """What all listen streams of clients share, where the bridge opens it by itself."""
 

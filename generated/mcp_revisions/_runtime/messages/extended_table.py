@@ -59,12 +59,12 @@ class ExtendedTable(MethodTable):
     def claims(self, method: str) -> tuple[type[Any], ...]:
         return tuple(one.load() for one in self._claims.get(method, {}).values())
 
-    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+    def undeclared(self, result: Any, declared: Callable[[], Mapping[str, Any]]) -> str | None:
         kind = getattr(result, "result_type", None)
         for extension in self.extensions:
             for claim in extension.claims:
                 if claim.result_type == kind and isinstance(result, claim.load()):
-                    here = extension.declared_by("client").declared_in(declared)
+                    here = extension.declared_by("client").declared_in(declared())
                     return None if here else extension.identifier
         return None
 
@@ -73,10 +73,7 @@ class ExtendedTable(MethodTable):
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         added = self._added(spec.method)
-        if not added:
-            return super()._params_reader(spec)
-        extended: Any = with_members(spec.params, added)
-        return validator_of(extended)
+        return validator_of(with_members(spec.params, added) if added else spec.params)
 
     def _params_text(
         self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None

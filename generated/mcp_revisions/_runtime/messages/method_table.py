@@ -178,10 +178,10 @@ class MethodTable:
         """The members of params that `Mcp-Name` repeats, by the methods of extensions."""
         return {method: name for one in self.extensions for method, name in one.names.items()}
 
-    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+    def undeclared(self, result: Any, declared: Callable[[], Mapping[str, Any]]) -> str | None:
         """Return the extension of a result whose request has not `declared` it, if there is one.
 
-        `declared` are the capabilities of who sent the request.
+        `declared` returns the capabilities of who sent the request, which most results do not need.
         """
         return None
 

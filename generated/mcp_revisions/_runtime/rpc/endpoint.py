@@ -118,13 +118,14 @@ class Endpoint:
         *,
         meta: bytes | None = None,
         via: MessageSink | None = None,
+        about: Request[Any] | None = None,
     ) -> None:
         """Send a notification; report one as lost that the peer's revision does not have.
 
-        Raise `LocalError` and `Disconnected`.
+        `about` is as for `Connection.notify`. Raise `LocalError` and `Disconnected`.
         """
         try:
-            data = self.connection.notify(spec, params, meta=meta)
+            data = self.connection.notify(spec, params, meta=meta, about=about)
         except Untranslatable as error:
             self.connection.table.lost(spec.method, error)
             return

@@ -338,7 +338,7 @@ class RequestContext:
         return None if self._reply is None else self._reply.beside
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        await self.endpoint.notify(spec, params, via=self.beside)
+        await self.endpoint.notify(spec, params, via=self.beside, about=self._request)
 
     async def close_stream(self) -> None:
         if self._reply is not None and self.spoken.rules.polling:

@@ -256,9 +256,19 @@ class Router:
                 if answer is not None:
                     self._sink.put(answer)
             case _:
-                # A ping is answered before any handshake; notifications are ignored.
+                # A ping is answered before any handshake.
                 if call.id is not None:
                     self._sink.put(jsonrpc.write_result(call.id, b"{}"))
+                else:
+                    self._notified(call)
+
+    def _notified(self, call: Call) -> None:
+        # It carries no mark of its revision; only extensions have such.
+        for known in self._stateless.values():
+            if known.endpoint.connection.table.notification(call.method, "client") is not None:
+                known.endpoint.receive(call)
+                return
+        self._log.info("ignored a notification of no revision that is spoken")
 
     def _cancelled(self, call: Call) -> None:
         # It belongs to the era of the request it names, and carries no mark of its own.

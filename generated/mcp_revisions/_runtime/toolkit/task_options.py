@@ -18,13 +18,13 @@ TASK_METHODS: Final = frozenset(
 )
 """The methods of both forms."""
 
-_CHOICES: Final = (False, True, "required", "deferred")
+_FURTHER_CHOICES: Final = ("required", "deferred")
 
 
 def task_mode(options: Mapping[str, Any], where: str) -> TaskMode:
     """Return how a tool becomes a task; raise `TypeError` for what is no choice."""
     choice = options.get("task", False)
-    if not any(choice is one or (choice == one and isinstance(one, str)) for one in _CHOICES):
+    if not isinstance(choice, bool) and choice not in _FURTHER_CHOICES:
         raise TypeError(f'{where}: task is True, False, "required" or "deferred"')
     again = options.get("idempotent")
     if again is None:

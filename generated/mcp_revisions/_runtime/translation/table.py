@@ -104,7 +104,7 @@ class TranslatingTable(MethodTable):
     def claims(self, method: str) -> tuple[type[Any], ...]:
         return self._wire.claims(method)
 
-    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+    def undeclared(self, result: Any, declared: Callable[[], Mapping[str, Any]]) -> str | None:
         return self._wire.undeclared(result, declared)
 
     def _run(self, translate: Run | None, value: T, name: str, part: str) -> T:

@@ -17,8 +17,8 @@ def carrier_between(client: ProxyClientRuntime, server: ProxyServerRuntime) -> T
     ours, theirs = task_form(server.owner.TABLE), task_form(client.spoken)
     if theirs is None:
         return None
+    if ours is None or not client.carries:
+        return PlainClients(client, server)
     if client.same_revision:
         return SameForm(client, server)
-    if ours is None or ours == theirs:
-        return PlainClients(client, server)
     return (CoreClients if ours == "core" else ExtensionClients)(client, server)

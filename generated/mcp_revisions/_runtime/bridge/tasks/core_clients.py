@@ -156,14 +156,19 @@ class CoreClients(PlainClients):
         try:
             result = await awaited(handle.outcome(inf, inf))
         except TaskCancelled:
-            why = "The task has no result: it is cancelled"
-            raise McpError(INVALID_PARAMS, why) from None
+            raise _without_result() from None
+        if id in self._cancelled:
+            raise _without_result()
         return self.answer(methods.RESULT, core_form.with_related(result.to_wire(), id))
 
     async def ask(self, id: str, spec: RequestSpec[Any, Any], params: Any) -> Any:
         wire: JSONObject = {} if params is None else params.to_wire()
         related = validator_of(spec.params)(core_form.with_related(wire, id))
         return await super().ask(id, spec, related)
+
+
+def _without_result() -> McpError:
+    return McpError(INVALID_PARAMS, "The task has no result: it is cancelled")
 
 
 class _CarriedTask(TaskHandle):

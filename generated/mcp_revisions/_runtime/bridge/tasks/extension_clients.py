@@ -29,6 +29,7 @@ from ...core.tasks import Signal
 from ...messages.method_table import Request
 from ...rpc.tasks import core_form, methods
 from ...rpc.tasks.at_peer import state_of
+from ...rpc.tasks.outcome import error_object
 from ...rpc.tasks.task import Status
 from ...rules.task_forms import tasks_declared
 from ...server.base import SessionBase
@@ -37,12 +38,10 @@ from ...server.rounds import read_answer
 from ...server.task_serving import FollowedTask
 from ..forwarded_request import awaited
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
-from ..task_carrying import CALL
 from .following import ClientStream, PolledTask
 from .forms import to_extension, with_failure, with_outcome
 from .plain_clients import CORE_CALLS, NO_END, PlainClients
 
-_UPDATE: Final = "tasks/update"
 _CANCELS: Final = Capability("server", ("tasks", "cancel"))
 
 # Where the server says nothing, and at most, in seconds: how long a look at a task waits for the
@@ -76,7 +75,7 @@ class ExtensionClients(PlainClients):
             self.handlers = {
                 methods.GET: self._get,
                 methods.CANCEL: self._cancel,
-                _UPDATE: self._update,
+                methods.UPDATE: self._update,
             }
 
     def declared(self, server: Mapping[str, Any]) -> JSONObject:
@@ -102,8 +101,9 @@ class ExtensionClients(PlainClients):
             return result
         if core_form.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
             at = f"/result/_meta/{escaped(core_form.IMMEDIATE_RESPONSE)}"
-            self.lose(CALL, at, "the extension has nothing for a model to be told meanwhile")
-        return self.answer(CALL, {"resultType": "task", **to_extension(task.to_wire())})
+            why = "the extension has nothing for a model to be told meanwhile"
+            self.lose(methods.CALL, at, why)
+        return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
 
     # What the client asks of a task.
 
@@ -128,8 +128,7 @@ class ExtensionClients(PlainClients):
         except McpError as error:
             if status is Status.COMPLETED:
                 raise  # it is not kept any more
-            said: JSONObject = {"code": error.code, "message": error.message}
-            return with_failure(task, said if error.data is None else {**said, "data": error.data})
+            return with_failure(task, error_object(error))
         meta: JSONObject = result.pop("_meta", {})
         meta.pop(core_form.RELATED_TASK, None)
         if meta:
@@ -189,7 +188,7 @@ class ExtensionClients(PlainClients):
             await awaited(self.asked(methods.GET, taskId=id))
         else:
             self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
-        return self.answer(_UPDATE, {"resultType": "complete"})
+        return self.answer(methods.UPDATE, {"resultType": "complete"})
 
     @staticmethod
     def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:

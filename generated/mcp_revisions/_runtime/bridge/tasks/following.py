@@ -7,10 +7,11 @@ from typing import Any, Final
 from ...client.tasks.timing import heard_within
 from ...core.errors import McpError, RequestId
 from ...core.json import JSONObject
+from ...core.models.base import validator_of
 from ...core.tasks import Signal
 from ...messages.envelope import SUBSCRIPTION_ID, members
 from ...rpc.tasks.at_peer import state_of
-from ..task_carrying import TOLD
+from ...rpc.tasks.methods import CHANGED
 
 # Between two looks, where the server does not say how long to wait, in seconds.
 _INTERVAL: Final = 1.0
@@ -24,8 +25,12 @@ class ClientStream:
         self._meta = members({SUBSCRIPTION_ID: stream})
 
     async def tell(self, task: JSONObject) -> None:
-        spec = self._endpoint.connection.table.notifications[TOLD]
-        await self._endpoint.notify(spec, spec.params.from_wire(task), meta=self._meta)
+        table = self._endpoint.connection.table
+        spec = table.notifications[CHANGED]
+        # By its status, a task is of one class or another. That the client declares the extension,
+        # its request has said, and no connection.
+        params = validator_of(spec.params)(task)
+        await self._endpoint.sink.send(table.serialise_notification(spec, params, meta=self._meta))
 
 
 class PolledTask:

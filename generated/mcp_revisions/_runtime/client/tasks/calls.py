@@ -177,7 +177,7 @@ async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float
         raise
     except (CancelledError, Exception):
         # Nobody waits for what the server says to it.
-        wire.connection.endpoint.tasks.start(handle.cancel_somehow())
+        wire.connection.endpoint.tasks.start(handle.cancel_quietly())
         raise
 
 

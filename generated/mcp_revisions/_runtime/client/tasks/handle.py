@@ -104,7 +104,10 @@ class TaskHandle:
             await cancelled(self._wire.ask(CANCEL, taskId=self.id), self._look)
 
     async def __aiter__(self) -> AsyncIterator[TaskState]:
-        """Yield where the task stands, whenever that is another status or message, to its end."""
+        """Yield where the task stands, whenever that is another status or message, to its end.
+
+        What the task asks is answered by whoever waits for `result`, and not here.
+        """
         seen: TaskState | None = None
         while True:
             state = await self.status() if seen is None else state_of(await self._next())
@@ -171,8 +174,8 @@ class TaskHandle:
             raise McpError(code, error["message"], error.get("data"))
         return self._wire.read(task["result"])
 
-    async def cancel_somehow(self) -> None:
-        """Tell the server that nobody waits any more; whatever it says to that."""
+    async def cancel_quietly(self) -> None:
+        """Cancel the task because nobody waits any more, whatever the server says to that."""
         try:
             await self._wire.ask(CANCEL, taskId=self.id)
         except (ProtocolError, Disconnected) as error:

@@ -13,8 +13,8 @@ Added = tuple[type[WireModel], ...]
 """Subclasses of classes of a revision, which have members besides."""
 
 
-def with_members(cls: type[Any], added: Added) -> type[Any]:
-    """Return a subclass of `cls` that reads further members, in itself and in its own members.
+def with_members(cls: Any, added: Added) -> Any:
+    """Return a subclass of the class `cls` that reads further members, its own or inside it.
 
     Where nothing is added, return `cls`.
     """

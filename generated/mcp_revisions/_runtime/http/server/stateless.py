@@ -51,8 +51,8 @@ class StatelessHttp:
         if isinstance(message, Response):
             raise InvalidRequest("a client sends no answers in this revision")
         if message.id is None and exchange.version is not None:
-            # There are none over HTTP that would mean anything (page, "Sending Messages").
             server_negotiation.check_offered(exchange.version, self._state.offer, None)
+            self._notified(exchange, message, exchange.version)
             return exchange.respond(202)
         connection = self._checked(exchange, message)
         if message.method == _LISTEN:
@@ -119,6 +119,21 @@ class StatelessHttp:
             if differs:
                 raise self._mismatch("Mcp-Name is not the name in the message", id)
         return connection
+
+    def _notified(self, exchange: HttpExchange, call: Call, revision: str) -> None:
+        """Handle a notification of an extension; the revision itself has none over HTTP.
+
+        (2026-07-28, basic/transports/streamable-http, "Sending Messages")
+        """
+        bound_server = self._state.bound_server(revision)
+        extensions = bound_server.server.TABLE.extensions
+        if any(call.method in extension.notifications for extension in extensions):
+            # A connection of its own, so that its sender is that of nothing else.
+            own = ServerConnection(
+                bound_server, bound_server.connection(), self._shared, NullSink()
+            )
+            own.endpoint.principal = exchange.principal
+            own.endpoint.receive(call)
 
     def _new_connection(self, revision: str) -> ServerConnection:
         """Return what serves all requests of a revision: nothing is remembered between them."""

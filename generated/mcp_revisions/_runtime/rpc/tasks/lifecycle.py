@@ -14,12 +14,12 @@ from ...core.errors import INTERNAL_ERROR
 from ...core.json import JSONObject
 from .task import Status, Task
 
-_LIVE: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+_ENDS: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 TRANSITIONS: Final[Mapping[Status, frozenset[Status]]] = MappingProxyType(
     {
-        Status.WORKING: _LIVE | {Status.INPUT_REQUIRED},
-        Status.INPUT_REQUIRED: _LIVE | {Status.WORKING},
+        Status.WORKING: _ENDS | {Status.INPUT_REQUIRED},
+        Status.INPUT_REQUIRED: _ENDS | {Status.WORKING},
         Status.COMPLETED: frozenset(),
         Status.FAILED: frozenset(),
         Status.CANCELLED: frozenset(),

@@ -52,8 +52,11 @@ class Rounds:
         self._keys[key] = None
         self._ready[key] = None
         if self._running is None:
-            running = self._running = create_task(self._run())
-            running.add_done_callback(self._ran)
+            self._begin()
+
+    def _begin(self) -> None:
+        running = self._running = create_task(self._run())
+        running.add_done_callback(self._ran)
 
     async def _run(self) -> None:
         while keys := list(islice(self._ready, _TOGETHER)):
@@ -72,3 +75,6 @@ class Rounds:
     def _ran(self, running: Task[None]) -> None:
         if self._running is running:
             self._running = None
+            if self._ready:
+                # It has come up between the end of the call and this.
+                self._begin()

@@ -5,7 +5,7 @@ the extension `io.modelcontextprotocol/tasks`. Times are seconds since the epoch
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
@@ -85,10 +85,12 @@ class Task:
         return end if end is None or self.form == "core" else end + LAPSED_FOR
 
 
+_MEMBERS: Final = [one.name for one in fields(Task) if one.name != "version"]
+
+
 def to_record(task: Task) -> bytes:
     """Return a task as bytes to keep; its version is kept beside them."""
-    members = {name: value for name, value in asdict(task).items() if name != "version"}
-    return json_text(members)
+    return json_text({name: getattr(task, name) for name in _MEMBERS})
 
 
 def from_record(record: bytes, version: int) -> Task:

@@ -85,7 +85,8 @@ class SkillFolder:
         listed: JSONObject = {"uri": uri, "name": front.get("name") or _name(uri)}
         if front:
             listed["description"] = front["description"]
-        return {**listed, "mimeType": _type(uri), "size": len(self._found.files[uri])}
+        data = self._found.files[uri]
+        return {**listed, "mimeType": _type(uri, data), "size": len(data)}
 
     def children(self, uri: str) -> Sequence[JSONObject] | None:
         """Return what is directly in a directory, if the URI is that of one."""
@@ -97,20 +98,28 @@ class SkillFolder:
         data = self._found.files.get(uri)
         if data is None:
             return None
-        content: JSONObject = {"uri": uri, "mimeType": _type(uri)}
-        try:
-            return {**content, "text": data.decode()}
-        except UnicodeDecodeError:
+        content: JSONObject = {"uri": uri, "mimeType": _type(uri, data)}
+        text = _text(data)
+        if text is None:
             return {**content, "blob": b64encode(data).decode()}
+        return {**content, "text": text}
 
 
 def _name(uri: str) -> str:
     return uri.rpartition("/")[2]
 
 
-def _type(uri: str) -> str:
+def _type(uri: str, data: bytes) -> str:
     suffix = os.path.splitext(uri)[1].lower()
-    return _TYPES.get(suffix) or guess_type(f"x{suffix}")[0] or "application/octet-stream"
+    usual = "application/octet-stream" if _text(data) is None else "text/plain"
+    return _TYPES.get(suffix) or guess_type(f"x{suffix}")[0] or usual
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _read(folder: Path, path: str, found: _Found) -> None:

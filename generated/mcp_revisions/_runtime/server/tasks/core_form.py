@@ -15,7 +15,6 @@ from ...core.options import CallOptions
 from ...messages.envelope import members
 from ...rpc.tasks import core_form
 from ...rpc.tasks.board import TaskBoard, UnknownTask
-from ...rpc.tasks.core_form import created as created
 from ...rpc.tasks.lifecycle import has_ended
 from ...rpc.tasks.methods import CORE_CHANGED, RESULT
 from ...rpc.tasks.task import Task

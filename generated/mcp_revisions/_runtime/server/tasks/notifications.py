@@ -27,6 +27,7 @@ class FollowedTask:
         self, connection: ServerConnection, request: Request[Any], board: TaskBoard, task: Task
     ) -> None:
         self._connection = connection
+        self._request = request
         self._meta = members({SUBSCRIPTION_ID: request.id})
         self._board = board
         self._task = task
@@ -43,9 +44,7 @@ class FollowedTask:
         while True:
             # By its status, a task is of one class or another.
             params = validator_of(spec.params)(detailed(self._task))
-            # That the client declares the extension, its request has said, and no connection.
-            data = table.serialise_notification(spec, params, meta=self._meta)
-            await endpoint.sink.send(data)
+            await endpoint.notify(spec, params, meta=self._meta, about=self._request)
             if has_ended(self._task):
                 return
             try:

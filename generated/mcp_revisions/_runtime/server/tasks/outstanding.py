@@ -29,7 +29,8 @@ async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> T
     asking = dict[str, Running[None]]()
     try:
         while not has_ended(task):
-            for key in task.questions.keys() - asking.keys():
+            # A set would not keep the order in which they were asked.
+            for key in [one for one in task.questions if one not in asking]:
                 asking[key] = create_task(_put(board, task, key, session, ask))
             for key in asking.keys() - task.questions.keys():
                 # No key is used again.

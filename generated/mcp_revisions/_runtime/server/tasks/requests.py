@@ -21,12 +21,12 @@ from ...connection import Written
 from ...core.connection_errors import MissingClientCapability
 from ...core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
 from ...core.extensions import EXTENSIONS
-from ...core.json import JSONObject, is_object, json_text
+from ...core.json import is_object, json_text
 from ...messages.envelope import client_capabilities
 from ...messages.method_table import MethodTable, Request
 from ...rpc.jobs import Job
 from ...rpc.tasks.board import new_task_id
-from ...rpc.tasks.core_form import ttl_asked
+from ...rpc.tasks.core_form import created, ttl_asked
 from ...rpc.tasks.methods import CALL
 from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
@@ -68,8 +68,7 @@ class Requests:
             raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
 
     async def _serve(self, connection: ServerConnection, job: Job) -> Any:
-        request = job.request
-        form = self._form
+        request, form = job.request, self._form
         if request.spec.method != CALL:
             if request.spec.method in self.handlers:
                 # Another worker may have begun all tasks so far.
@@ -97,8 +96,7 @@ class Requests:
         if self._form != "extension":
             return ()
         if not self._is_wanted(request):
-            needed: JSONObject = {EXTENSIONS: {TASKS_EXTENSION: {}}}
-            raise MissingClientCapability("Tasks are of an extension", needed)
+            raise _needs_extension("Tasks are of an extension")
         return await followed(connection, request, ids)
 
     def _is_wanted(self, request: Request[Any]) -> bool:
@@ -119,16 +117,19 @@ class Requests:
         if wanted or mode.choice != "required":
             return
         if self._form == "extension":
-            needed: JSONObject = {EXTENSIONS: {TASKS_EXTENSION: {}}}
-            raise MissingClientCapability(f"{name} can only be run as a task", needed)
+            raise _needs_extension(f"{name} can only be run as a task")
         why = "" if self._form == "core" else ", which is not possible in this revision"
         raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
+
+
+def _needs_extension(why: str) -> MissingClientCapability:
+    return MissingClientCapability(why, {EXTENSIONS: {TASKS_EXTENSION: {}}})
 
 
 def written(task: Task, mode: TaskMode) -> Written:
     """Return the result that stands for a task, as it is on the wire."""
     if task.form == "core":
-        result = core_form.created(task, mode.immediate_response)
+        result = created(task, mode.immediate_response)
     else:
         result = extension_form.created(task)
     return Written(json_text(result)[1:-1])

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Unpack, overload
 
-from ...._runtime.client.base import ClientBase
+from ...._runtime.client.tasks.calls import TaskCalls
 from ...._runtime.core.extensions import Extension
 from ...._runtime.core.options import CallOptions
 from ...._runtime.rpc.peer import params_of
@@ -20,7 +20,7 @@ from . import models as m
 __all__ = ["TasksClient"]
 
 
-class TasksClient(ClientBase):
+class TasksClient(TaskCalls):
     """What a client with the extension sends and handles: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
