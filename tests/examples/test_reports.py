@@ -30,7 +30,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def client(folder: Path, port: int, *arguments: str, given: str = "") -> str:
     """What the client of the example writes."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, folder / "reports_client.py", f"http://127.0.0.1:{port}/mcp", *arguments),
+        *(
+            sys.executable,
+            str(folder / "reports_client.py"),
+            f"http://127.0.0.1:{port}/mcp",
+            *arguments,
+        ),
         env=environment(),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
