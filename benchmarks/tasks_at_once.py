@@ -1,0 +1,62 @@
+"""What each of ten thousand tasks takes of the memory of the process that keeps and runs it.
+
+    PYTHONPATH=generated python -m benchmarks.tasks_at_once
+
+What is counted is what Python allocates: for a task that is kept in memory, and then for one that
+this process also holds, beside the handler itself.
+"""
+
+import asyncio
+import gc
+import tracemalloc
+from typing import Final
+
+from mcp_revisions import MemoryTaskStore, TaskOptions
+from mcp_revisions._runtime.rpc.tasks.board import TaskBoard, new_task_id
+from mcp_revisions._runtime.rpc.tasks.task import Task
+
+TASKS: Final = 10_000
+
+
+def _allocated() -> int:
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+async def _hold(board: TaskBoard, id: str, held: asyncio.Semaphore) -> None:
+    async with board.holding(id, "worker"):
+        held.release()
+        await asyncio.Event().wait()
+
+
+async def main() -> None:
+    board = TaskBoard(MemoryTaskStore(), TaskOptions(max_tasks=TASKS))
+    tracemalloc.start()
+    before, ids = _allocated(), [new_task_id() for _ in range(TASKS)]
+    for id in ids:
+        now = board.clock()
+        task = Task(
+            id=id,
+            form="extension",
+            revision="2026-07-28",
+            method="tools/call",
+            params={"name": "report", "arguments": {"month": "May"}},
+            created_at=now,
+            updated_at=now,
+            ttl=3600.0,
+            poll_interval=1.0,
+        )
+        await board.create(task)
+    kept, held = _allocated(), asyncio.Semaphore(0)
+    holding = [asyncio.create_task(_hold(board, id, held)) for id in ids]
+    for _ in ids:
+        await held.acquire()
+    running = _allocated()
+    print(f"kept: {(kept - before) / TASKS:,.0f} bytes, and held: {(running - kept) / TASKS:,.0f}")
+    for one in holding:
+        one.cancel()
+    await asyncio.gather(*holding, return_exceptions=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
