@@ -116,7 +116,8 @@ CONTENTS: Final = (
     Contents(
         frozenset(),
         {
-            "core": ("errors", "extensions", "json", "models", "revision", "spec"),
+            "core": ("errors", "extensions", "json", "revision", "spec"),
+            "core.models": ("base", "core_schema", "tool_result", "types", "validation_errors"),
             "messages": ("jsonrpc", "method_table", "results", "writing"),
             "rules": ("capabilities",),
         },
@@ -129,7 +130,7 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "forms", "http_request", "losses"),
-                *("middleware", "options", "pagination", "tasks", "throttle"),
+                *("middleware", "models", "options", "pagination", "tasks", "throttle"),
             ),
             "messages": (),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
@@ -255,15 +256,8 @@ CONTENTS: Final = (
             "toolkit": (
                 *("app", "completions", "decorators", "dependencies", "docstrings", "functions"),
                 *("items", "links", "media", "middleware", "mounts", "offers"),
-                *(
-                    "remote_mounts",
-                    "results",
-                    "revision_models",
-                    "scopes",
-                    "server",
-                    "task_options",
-                ),
-                *("threads", "uri_templates", "visibility"),
+                *("remote_mounts", "results", "revision_models", "scopes", "server"),
+                *("task_options", "threads", "uri_templates", "visibility"),
             ),
             **_MARKS,
         },
