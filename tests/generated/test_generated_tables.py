@@ -245,6 +245,7 @@ _HANDLING = {
     "around",
     "middleware",
     "DECLARES",
+    "EXTENSION",
     "INPUT_REQUESTS",
     "NOTIFICATIONS",
     "REQUESTS",
