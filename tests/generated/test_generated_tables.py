@@ -245,6 +245,7 @@ _HANDLING = {
     "around",
     "middleware",
     "DECLARES",
+    "EXTENSION",
     "INPUT_REQUESTS",
     "NOTIFICATIONS",
     "REQUESTS",
@@ -261,7 +262,16 @@ PUBLIC: dict[str, set[str]] = {
     | {"SESSION", "capabilities", "info", "instructions", "lifespan", "sessions", "REVISIONS"}
     | {"prompts_list_changed", "resource_updated", "resources_list_changed", "tools_list_changed"},
     "Session": _OF_BOTH_SIDES
-    | {"client_capabilities", "client_info", "close_stream", "inputs", "log", "once", "principal"}
+    | {
+        "client_capabilities",
+        "client_info",
+        "become_task",
+        "close_stream",
+        "inputs",
+        "log",
+        "once",
+        "principal",
+    }
     | {"from_thread", "http_request", "progress", "request_id", "require_scopes", "state"},
 }
 IN_RESULTS: dict[str, set[str]] = {"Client": {"answer"}, "Server": set(), "Session": {"ask"}}

@@ -320,8 +320,8 @@ async def use(client: Client) -> int:
 def test_type_checkers_have_no_objections(package: Any) -> None:
     folder = Path(package.__file__).parents[1]
     (folder / "program.py").write_text(PROGRAM)
-    settings: dict[str, Any] = {"typeCheckingMode": "strict", "pythonVersion": "3.11"}
-    settings["include"] = ["program.py", "with_folders/*/ext"]
+    checked = ["program.py", "with_folders/*/ext"]
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": checked}
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     mypy = ("mypy", "--strict", "--config-file=", "--python-version=3.11", "program.py")
     for command in (("pyright", "--pythonpath", sys.executable), mypy):

@@ -60,7 +60,16 @@ class UnsafeName(ValueError):
 # What generated clients and sessions have beside their stubs; a stub of that name would replace it.
 _RESERVED_STUBS = frozenset(
     {"answer", "around", "ask", "cache", "capabilities", "client_capabilities", "client_info"}
-    | {"close_stream", "from_thread", "http_request", "info", "inputs", "instructions", "log"}
+    | {
+        "become_task",
+        "close_stream",
+        "from_thread",
+        "http_request",
+        "info",
+        "inputs",
+        "instructions",
+        "log",
+    }
     | {"middleware", "negotiated", "notify", "once", "principal", "progress", "request"}
     | {"request_id", "require_scopes", "revision", "server_capabilities", "server_info"}
     | {"state"}
