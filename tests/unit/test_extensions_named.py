@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,16 @@ from mcp_protogen.inputs import sources
 from mcp_protogen.inputs.extensions import load
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.inputs.named_extensions import chosen, named_extensions
-from mcp_protogen.inputs.pinned_extensions import PinnedExtension
+from mcp_protogen.inputs.pinned_extensions import PinnedExtension, extension_names
 from mcp_protogen.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
 from mcp_protogen.normalise.extension import own_definitions
 from mcp_protogen.output.lock import LOCK_NAME
 from mcp_protogen.parts import DEFAULT
+from mcp_protogen.scaffold.choices import ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.extensions import project_extensions
 from support import forms, tables
 from support.running import Run
+from support.scaffold import projects
 
 ONE = ("--revision", "2026-07-28", "--out", "pkg")
 TASKS = (*ONE, "--extension", "tasks")
@@ -93,7 +96,7 @@ def test_all_are_those_that_extend_a_revision_of_the_package() -> None:
 @pytest.mark.usefixtures("little")
 def test_names_that_cannot_be_generated_are_refused(mcp_gen: Run) -> None:
     for revision, said, code, more in (
-        ("2026-07-28", "task", "unknown-extension", "did you mean tasks?"),
+        ("2026-07-28", "task", "unknown-extension", "did you mean tasks"),
         ("2026-07-28", "../x", "unsafe-name", "small letters"),
         ("2025-11-25", "tasks", "unbound-extension", "it extends 2026-07-28"),
         ("2026-07-28", "tasks=gone.json", "unreadable-source", "gone.json"),
@@ -133,12 +136,12 @@ def test_check_and_sync_go_by_the_extensions_in_pyproject(mcp_gen: Run) -> None:
     for listed, extensions in (
         ("[]", set[str]()),
         ('["tasks"]', {"tasks"}),
-        ('["all"]', {"tasks"}),
+        ('["all"]', {*extension_names()}),
     ):
         text = f'[tool.mcp-gen]\nout = "pkg"\nextensions = {listed}\n'
         Path("pyproject.toml").write_text(text)
         with tables.case(listed):
-            assert mcp_gen("--check").code == (listed != '["all"]')
+            assert mcp_gen("--check").code == 1
             assert mcp_gen("sync").code == 0 and locked().keys() == extensions
             assert mcp_gen("--check").code == 0
 
@@ -297,7 +300,7 @@ def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> No
 def test_projects_take_extensions_from_pins_alone() -> None:
     assert project_extensions(["tasks"], ["2025-11-25", "2026-07-28"]) == ("tasks",)
     assert project_extensions([], ["2025-11-25"]) == ()
-    assert project_extensions(["all"], ["2025-11-25"]) == ()
+    assert project_extensions(["all"], ["2024-11-05"]) == ()
     for said, revision, code in (
         ("tasks=a.json", "2026-07-28", "conflicting-options"),
         ("tasks", "2025-11-25", "unbound-extension"),
@@ -314,3 +317,9 @@ def test_inputs_have_extensions_only_where_there_are_some() -> None:
     found = made.extensions["tasks"]
     assert (found.source, found.published) == ("pinned", pin.published.sha256)
     assert found.schema == pin.snapshot_sha256 and len(found.facts) == len(found.schema)
+
+
+def test_a_project_with_an_extension_has_the_part_that_runs_it() -> None:
+    one = projects.choices(ProjectKind.SERVER, ProjectTransport.STDIO)
+    assert "tasks" not in one.parts
+    assert "tasks" in replace(one, extensions=("apps", "tasks")).parts
