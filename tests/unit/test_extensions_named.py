@@ -22,6 +22,7 @@ from mcp_protogen.output.lock import LOCK_NAME
 from mcp_protogen.parts import DEFAULT
 from mcp_protogen.scaffold.choices import ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.extensions import project_extensions
+from mcp_protogen.scaffold.files import project_files
 from support import forms, tables
 from support.running import Run
 from support.scaffold import projects
@@ -323,3 +324,14 @@ def test_a_project_with_an_extension_has_the_part_that_runs_it() -> None:
     one = projects.choices(ProjectKind.SERVER, ProjectTransport.STDIO)
     assert "tasks" not in one.parts
     assert "tasks" in replace(one, extensions=("apps", "tasks")).parts
+
+
+def test_the_server_of_a_project_has_the_extensions_of_its_revision() -> None:
+    one = projects.choices(ProjectKind.SERVER, ProjectTransport.STDIO, ["2026-07-28"])
+    texts = [
+        project_files(choices)[f"src/{one.name.package}/server.py"].decode()
+        for choices in (one, replace(one, extensions=("apps", "tasks")))
+    ]
+    assert "ext." not in texts[0] and "task=True" not in texts[0]
+    assert "class Clock(AppsServer, TasksServer, Toolkit, mcp.Server):" in texts[1]
+    assert "@tool(task=True)" in texts[1]
