@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.compare import naming
+from mcp_protogen.inputs.pinned_extensions import pinned_extensions
 from mcp_protogen.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
-from support import forms
+from support import forms, tables
 from support.running import Run
 
 Json = dict[str, Any]
@@ -107,13 +107,16 @@ def test_its_publications_are_named_as_those_of_revisions(mcp_gen: Run) -> None:
     assert ran.code == 2 and f"known: {digest[:8]} of 2026-08-21" in ran.err
 
 
-def test_what_cannot_be_compared_says_what_can(
-    mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_extension_adds_to_each_revision_that_it_extends(mcp_gen: Run) -> None:
+    for one in pinned_extensions():
+        with tables.case(one.name):
+            codes = {code for code, _ in found(mcp_gen, max(one.revisions), one.name)}
+            assert codes and all(code.endswith("-added") for code in codes)
+
+
+def test_what_cannot_be_compared_says_what_can(mcp_gen: Run) -> None:
     ran = mcp_gen("diff", "tasks", "core")
     assert ran.code == 2 and "write the revision whose core you mean" in ran.err
-    assert "did you mean tasks?" in mcp_gen("diff", "2025-11-25", "task").err
-    pins = load_extension_pins()
-    monkeypatch.setattr(naming, "load_extension_pins", lambda: {**pins, "other": pins["tasks"]})
-    ran = mcp_gen("diff", "tasks", "other")
-    assert ran.code == 2 and "error[conflicting-options]: tasks and other are two" in ran.err
+    assert "did you mean tasks" in mcp_gen("diff", "2025-11-25", "task").err
+    ran = mcp_gen("diff", "tasks", "apps")
+    assert ran.code == 2 and "error[conflicting-options]: tasks and apps are two" in ran.err

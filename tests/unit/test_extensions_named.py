@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,17 @@ from mcp_protogen.inputs import sources
 from mcp_protogen.inputs.extensions import load
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.inputs.named_extensions import chosen, named_extensions
-from mcp_protogen.inputs.pinned_extensions import PinnedExtension
+from mcp_protogen.inputs.pinned_extensions import PinnedExtension, extension_names
 from mcp_protogen.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
 from mcp_protogen.normalise.extension import own_definitions
 from mcp_protogen.output.lock import LOCK_NAME
 from mcp_protogen.parts import DEFAULT
+from mcp_protogen.scaffold.choices import ProjectKind, ProjectTransport
 from mcp_protogen.scaffold.extensions import project_extensions
+from mcp_protogen.scaffold.files import project_files
 from support import forms, tables
 from support.running import Run
+from support.scaffold import projects
 
 ONE = ("--revision", "2026-07-28", "--out", "pkg")
 TASKS = (*ONE, "--extension", "tasks")
@@ -133,7 +137,7 @@ def test_check_and_sync_go_by_the_extensions_in_pyproject(mcp_gen: Run) -> None:
     for listed, extensions in (
         ("[]", set[str]()),
         ('["tasks"]', {"tasks"}),
-        ('["all"]', {"apps", "skills", "tasks"}),
+        ('["all"]', {*extension_names()}),
     ):
         text = f'[tool.mcp-gen]\nout = "pkg"\nextensions = {listed}\n'
         Path("pyproject.toml").write_text(text)
@@ -315,3 +319,20 @@ def test_inputs_have_extensions_only_where_there_are_some() -> None:
     found = made.extensions["tasks"]
     assert (found.source, found.published) == ("pinned", pin.published.sha256)
     assert found.schema == pin.snapshot_sha256 and len(found.facts) == len(found.schema)
+
+
+def test_a_project_with_an_extension_has_the_part_that_runs_it() -> None:
+    one = projects.choices(ProjectKind.SERVER, ProjectTransport.STDIO)
+    assert "tasks" not in one.parts
+    assert "tasks" in replace(one, extensions=("apps", "tasks")).parts
+
+
+def test_the_server_of_a_project_has_the_extensions_of_its_revision() -> None:
+    one = projects.choices(ProjectKind.SERVER, ProjectTransport.STDIO, ["2026-07-28"])
+    texts = [
+        project_files(choices)[f"src/{one.name.package}/server.py"].decode()
+        for choices in (one, replace(one, extensions=("apps", "tasks")))
+    ]
+    assert "ext." not in texts[0] and "task=True" not in texts[0]
+    assert "class Clock(AppsServer, TasksServer, Toolkit, mcp.Server):" in texts[1]
+    assert "@tool(task=True)" in texts[1]

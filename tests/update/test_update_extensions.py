@@ -84,8 +84,8 @@ def test_a_file_that_moved_is_shown_with_what_follows(upstream: Upstream) -> Non
 def test_what_can_no_longer_be_generated_is_said_before_the_pin_moves(upstream: Upstream) -> None:
     upstream.edit(without_updates)
     ran = upstream.update()
-    assert ran.code == 1 and "nothing can be generated from it as it is" in ran.out
-    assert "there is no type UpdateTaskRequest" in ran.out
+    _, _, why = ran.out.partition("nothing can be generated from it as it is")
+    assert ran.code == 1 and "schema/extensions/tasks/facts.json#/methods/tasks~1update" in why
 
 
 def test_packages_that_have_the_extension_are_named(upstream: Upstream) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 from mcp_protogen.audit.description import Description
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonpointer import walk
-from mcp_protogen.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.inputs import extensions
+from mcp_protogen.inputs.pinned_extensions import extension_names, pinned_extensions
 from mcp_protogen.inputs.pins import (
     EXTENSION,
     REVISION,
     Pinnable,
-    extensions_folder,
-    load_extension_pins,
     load_pins,
     read_snapshot,
 )
@@ -82,10 +82,10 @@ def extensions_of(target: Description, revision: str) -> tuple[str, ...]:
 
 def known_messages() -> Mapping[str, str]:
     """Return the method of each message of all that is pinned, by definition name."""
-    extensions = [(name, EXTENSION) for name in load_extension_pins()]
+    further = [(name, EXTENSION) for name in extension_names()]
     return {
         name: method["const"]
-        for pinned, kind in (*extensions, *((name, REVISION) for name in load_pins()))
+        for pinned, kind in (*further, *((name, REVISION) for name in load_pins()))
         for name, definition in _definitions(pinned, kind).items()
         for part in (definition, *definition.get("allOf", ()))
         if "const" in (method := part.get("properties", {}).get("method", {}))
@@ -94,8 +94,10 @@ def known_messages() -> Mapping[str, str]:
 
 @cache
 def _definitions(name: str, kind: Pinnable) -> Json:
-    folder = extensions_folder() if kind is EXTENSION else None
-    schema: Json = parse_json(read_snapshot(name, folder, kind=kind), name)
+    if kind is EXTENSION:
+        schema = extensions.load(name, schema_folder()).schema
+    else:
+        schema = parse_json(read_snapshot(name), name)
     definitions: Json = schema.get("$defs") or schema.get("definitions") or {}
     return definitions
 

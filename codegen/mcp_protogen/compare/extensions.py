@@ -77,6 +77,10 @@ def fitting(
         notes += (_note(f"{member} name {type_}, which is gone") for type_ in gone.values())
         kept = {key: one for key, one in rows.items() if key not in gone}
         facts[member] = kept if is_object(stated) else [*kept.values()]
+    if "types" in facts:
+        named: list[str] = facts["types"]["names"]
+        facts["types"] = {**facts["types"], "names": [name for name in named if name in types]}
+        notes += (_note(f"types name {name}, which is gone") for name in named if name not in types)
     known = {fact["message"] for fact in facts["methods"].values()}
     for type_, method in _messages(types):
         if type_ not in known:

@@ -25,6 +25,7 @@ from mcp_protogen.compare.revisions import (
     published_as,
 )
 from mcp_protogen.config import GivenFile
+from mcp_protogen.inputs.pinned_extensions import extension_names
 from mcp_protogen.inputs.pins import (
     EXTENSION,
     REVISION,
@@ -126,7 +127,7 @@ def _borrowed(basis: str, files: int) -> Problem:
 def _named(text: str, source: str | None, pinned: _Pinned) -> _Named:
     for kind, pins in pinned.items():
         name, mark, state = text.partition("@")
-        if text in pins:
+        if text in pins or (kind is EXTENSION and text in extension_names()):
             return _Named(text, text, kind=kind)
         if mark and name in pins:
             return _publication(name, state, source, pins, kind)
@@ -135,7 +136,7 @@ def _named(text: str, source: str | None, pinned: _Pinned) -> _Named:
             return replace(_file(place, pinned), name=facts_of, kind=kind)
     if _is_place(text):
         return _file(text, pinned)
-    known = [name for pins in pinned.values() for name in pins]
+    known = [*pinned[REVISION], *extension_names()]
     hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, known)}"
     if text == "core":
         hint = f"write the revision whose core you mean, such as {max(pinned[REVISION])}"

@@ -49,7 +49,7 @@ def _whole(made: DerivedExtension, extension: ExtensionSource) -> RevisionIR:
     """Return the IR of both, with the gates and the claimed results of the extension."""
     own = {method.method: method for method in made.ir.ir.methods}
     results = {
-        name: fact.get("results", ()) for name, fact in extension.facts.get("methods", {}).items()
+        name: fact.get("results", ()) for name, fact in extension.methods(made.ir.core.id).items()
     }
     for claim in made.ir.claims:
         results[claim.method] = (*results.get(claim.method, ()), claim.type)

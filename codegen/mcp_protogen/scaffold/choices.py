@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mcp_protogen.parts import PARTS
 from mcp_protogen.scaffold.project_name import ProjectName
 
 
@@ -75,4 +76,6 @@ class Choices:
             found = found - {"testing"} | {"bridge"}
         if self.shared is not None:
             found.add(self.shared.value)
+        # What runs an extension is a part of the same name, where it needs more than its types.
+        found |= {*self.extensions} & PARTS.keys()
         return tuple(sorted(found))

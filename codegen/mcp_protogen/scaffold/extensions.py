@@ -1,8 +1,11 @@
 """The extensions of a project."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
+from mcp_protogen.base.names import extension_module, pascal
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.inputs.extensions import load
 from mcp_protogen.inputs.named_extensions import chosen
 from mcp_protogen.inputs.pinned_extensions import pinned_extensions
 
@@ -23,3 +26,12 @@ def project_extensions(requested: Collection[str], revisions: Collection[str]) -
         hint = f"pin it: mcp-gen schema add --extension {given[0]} --from FILE"
         raise ProblemError(Problem("conflicting-options", message, hint=hint))
     return tuple(sorted(named))
+
+
+def server_mixins(extensions: Collection[str], revision: str) -> Iterator[tuple[str, str]]:
+    """Yield the module and the class for servers of each extension of a revision."""
+    for name in extensions:
+        extension = load(name, schema_folder())
+        if revision in extension.revisions and "server" in extension.facts["settings"]:
+            module = extension_module(name)
+            yield module, f"{pascal(module)}Server"

@@ -16,6 +16,7 @@ from mcp_protogen.scaffold.choices import (
     ProjectKind,
     ProjectTransport,
 )
+from mcp_protogen.scaffold.extensions import server_mixins
 from mcp_protogen.scaffold.revisions import features
 
 PROTOCOL = "src/{package}/protocol"
@@ -138,6 +139,7 @@ def _context(choices: Choices) -> Mapping[str, Any]:
         "revisions": choices.revisions,
         "parts": choices.parts,
         "extensions": choices.extensions,
+        "mixins": dict(server_mixins(choices.extensions, choices.revision)),
         "protocol": protocol_folder(choices),
         **features(choices.revision),
         "dependencies": requirements.dependencies(choices),
