@@ -45,7 +45,7 @@ def rows(rounds: int) -> Iterator[Row]:
 def _ports(stack: ExitStack, arguments: Sequence[str | Path]) -> dict[str, int]:
     """The port of each server, by its label."""
     servers = Servers(stack)
-    lines = {
+    lines: dict[str, list[str | Path]] = {
         _OURS: [sys.executable, "-m", "benchmarks.task_ours"],
         _PEER: [peers(FASTMCP), "-m", "benchmarks.task_peer"],
     }

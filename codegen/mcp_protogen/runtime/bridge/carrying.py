@@ -125,7 +125,7 @@ class CarryingTable(MethodTable):
     def claims(self, method: str) -> tuple[type[Any], ...]:
         return self._known.claims(method)
 
-    def undeclared(self, result: Any, declared: Mapping[str, Any]) -> str | None:
+    def undeclared(self, result: Any, declared: Callable[[], Mapping[str, Any]]) -> str | None:
         return self._known.undeclared(result, declared)
 
     def result_reader(self, spec: RequestSpec[Any, Any]) -> Validate:
