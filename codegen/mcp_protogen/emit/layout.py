@@ -129,7 +129,7 @@ def models_folder(ir: RevisionIR) -> str:
 
 def extension_folder(extension: ExtensionIR) -> str:
     """Return the path of an extension in its package."""
-    return f"{extension.ir.module}/ext/{extension.name}"
+    return f"{extension.ir.module}/ext/{extension.module}"
 
 
 def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:

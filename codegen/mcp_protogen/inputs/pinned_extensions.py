@@ -65,10 +65,12 @@ def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:
     place, identifier, revisions = _place(name), facts.get("identifier"), facts.get("revisions")
     if not isinstance(identifier, str) or not identifier or not is_array(revisions):
         message = "facts of an extension have its identifier, and the revisions that it extends"
-        raise ProblemError(Problem("bad-form", message, place))
+        hint = "schema/formats/extension-facts.schema.json describes the form"
+        raise ProblemError(Problem("bad-form", message, place, hint=hint))
     if pin is not None and TYPES in facts:
         message = f"the schema of {name} is pinned, so its types are there, and not in the facts"
-        raise ProblemError(Problem("facts-disagree", message, place, jsonpointer.join(TYPES)))
+        hint = f"remove {TYPES} from the facts"
+        raise ProblemError(Problem("facts-disagree", message, place, jsonpointer.join(TYPES), hint))
     return PinnedExtension(name, pin, identifier, tuple(sorted(map(str, revisions))))
 
 
