@@ -127,17 +127,18 @@ def _borrowed(basis: str, files: int) -> Problem:
 def _named(text: str, source: str | None, pinned: _Pinned) -> _Named:
     for kind, pins in pinned.items():
         name, mark, state = text.partition("@")
-        if text in pins or (kind is EXTENSION and text in extension_names()):
+        known = extension_names() if kind is EXTENSION else pins
+        if text in known:
             return _Named(text, text, kind=kind)
         if mark and name in pins:
             return _publication(name, state, source, pins, kind)
         facts_of, _, place = text.partition("=")
-        if place and facts_of in pins:
+        if place and facts_of in known:
             return replace(_file(place, pinned), name=facts_of, kind=kind)
     if _is_place(text):
         return _file(text, pinned)
-    known = [*pinned[REVISION], *extension_names()]
-    hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, known)}"
+    names = [*pinned[REVISION], *extension_names()]
+    hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, names)}"
     if text == "core":
         hint = f"write the revision whose core you mean, such as {max(pinned[REVISION])}"
     raise ProblemError(Problem("unknown-revision", f"no schema is pinned for {text!r}", hint=hint))
