@@ -13,7 +13,15 @@ from mcp_protogen.base import files, folder_lock
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.inputs import pins as pins_module
-from mcp_protogen.inputs.pins import Pin, Pins, load_pins, read_snapshot, snapshot_file
+from mcp_protogen.inputs.pins import (
+    REVISION,
+    Pin,
+    Pinnable,
+    Pins,
+    load_pins,
+    read_snapshot,
+    snapshot_file,
+)
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.candidates import Candidate, CandidateState, Wanted, look
 from mcp_protogen.update.updating import accept, chosen
@@ -183,8 +191,8 @@ def test_a_reader_that_a_move_overtakes_sees_the_new_snapshot(
     candidate = one(spec, OLDER)
     moved: list[Pin] = []
 
-    def overtaken(folder: Path | None = None) -> Pins:
-        pins = load_pins(folder)
+    def overtaken(folder: Path | None = None, kind: Pinnable = REVISION) -> Pins:
+        pins = load_pins(folder, kind)
         if not moved:
             monkeypatch.setattr(pins_module, "load_pins", load_pins)
             moved.append(accept(candidate, "", folder))

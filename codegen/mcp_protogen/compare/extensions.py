@@ -96,6 +96,7 @@ def fitting(
             for index, name in enumerate(named)
             if name not in types
         )
+        types = {name: types[name] for name in facts["types"]["names"]}
     known = {fact["message"] for fact in facts["methods"].values()}
     for type_, method in skeleton.messages(types):
         if type_ not in known and type_ not in core.schema["$defs"]:

@@ -151,9 +151,9 @@ def _is_place(text: str) -> bool:
 
 
 def _file(place: str, pinned: _Pinned) -> _Named:
-    from mcp_protogen.upstream.upstream import read_source, source_name
+    from mcp_protogen.upstream.upstream import given_file
 
-    given = GivenFile(source_name(place), read_source(place))
+    given = given_file(place)
     known = any(Path(given.name).name in pins for pins in pinned.values())
     title = place if known else Path(given.name).name
     for kind, pins in pinned.items():
@@ -195,7 +195,7 @@ def _is_called(publication: Publication, state: str) -> bool:
 
 def _published(pin: Pin, publication: Publication, source: str) -> bytes:
     """Return the bytes of a publication; raise `ProblemError` if they are other ones."""
-    found = _opened(source, publication.spec_commit).read(pin.spec_path)
+    found = _opened(source, publication.spec_commit, pin.spec_path).read(pin.spec_path)
     if found is not None and sha256(found.content) == publication.sha256:
         return found.content
     seen = "there is no such file" if found is None else f"found {sha256(found.content)[:12]}"
@@ -204,13 +204,13 @@ def _published(pin: Pin, publication: Publication, source: str) -> bytes:
     raise ProblemError(Problem("unknown-publication", message, source, hint=hint))
 
 
-def _opened(source: str, commit: str | None) -> "SchemaSource":
-    """Return a source at a commit, if it has commits."""
+def _opened(source: str, commit: str | None, path: str) -> "SchemaSource":
+    """Return a source that has a file at `path`, at a commit if it has commits."""
     from mcp_protogen.upstream.opening import open_source
 
     try:
-        return open_source(source, commit, None)
+        return open_source(source, commit, None, [path])
     except ProblemError as error:
         if error.problems[0].code != "conflicting-options":
             raise
-        return open_source(source, None, None)
+        return open_source(source, None, None, [path])
