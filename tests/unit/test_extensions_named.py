@@ -280,6 +280,13 @@ def test_types_of_an_extension_are_in_its_facts_while_no_schema_is_published(
     assert "error[facts-disagree]" in mcp_gen(*ONE, "--extension", "skills").err
 
 
+def test_a_snapshot_that_is_not_the_pinned_one_is_not_read(moving: Path) -> None:
+    file = snapshot_file("tasks", extensions_folder(moving))
+    file.write_bytes(file.read_bytes() + b"\n")
+    with pytest.raises(ProblemError, match="digest-mismatch"):
+        load("tasks", moving)
+
+
 def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> None:
     file = extensions_folder(moving) / "skills" / "facts.json"
     facts = json.loads(file.read_text())

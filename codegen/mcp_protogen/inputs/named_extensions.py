@@ -6,6 +6,7 @@ from mcp_protogen.base.names import EXTENSION_HINT, is_extension
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.inputs.pinned_extensions import PinnedExtension, pinned_extensions
+from mcp_protogen.inputs.pins import extension_place
 from mcp_protogen.parts import ALL, NONE
 
 
@@ -79,8 +80,8 @@ def _refused(
             yield Problem("unknown-extension", f"no extension {name!r} is pinned", hint=hint)
         elif not extension.has_facts:
             message = f"nobody has written the facts of extension {name!r}"
-            place = f"schema/extensions/{name}/facts.json"
-            yield Problem("missing-facts", message, place, hint="docs/extensions.md describes them")
+            place, hint = extension_place(name), "docs/extensions.md describes them"
+            yield Problem("missing-facts", message, place, hint=hint)
         elif not {*extension.revisions} & {*revisions}:
             message = f"extension {name!r} extends none of these revisions: {here or 'none'}"
             hint = f"it extends {', '.join(extension.revisions)}: name one with --revision"

@@ -15,6 +15,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.inputs.pins import (
     EXTENSION,
     Pin,
+    extension_place,
     extensions_folder,
     load_extension_pins,
     pin_of,
@@ -62,7 +63,8 @@ def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:
     pin = None if TYPES in facts and name not in pins else pin_of(name, pins, EXTENSION)
     if not facts:
         return PinnedExtension(name, pin)
-    place, identifier, revisions = _place(name), facts.get("identifier"), facts.get("revisions")
+    place = extension_place(name)
+    identifier, revisions = facts.get("identifier"), facts.get("revisions")
     if not isinstance(identifier, str) or not identifier or not is_array(revisions):
         message = "facts of an extension have its identifier, and the revisions that it extends"
         hint = "schema/formats/extension-facts.schema.json describes the form"
@@ -79,9 +81,5 @@ def _facts(name: str, folder: Path | None) -> dict[str, Any]:
     file = snapshot_file(name, extensions_folder(folder)).with_name("facts.json")
     if not file.is_file():
         return {}
-    facts = parse_json(file.read_bytes(), _place(name))
+    facts = parse_json(file.read_bytes(), extension_place(name))
     return facts if is_object(facts) else {"not an object": facts}
-
-
-def _place(name: str) -> str:
-    return f"schema/extensions/{name}/facts.json"
