@@ -167,7 +167,7 @@ def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
     yield from layout.models_modules(work.ir, tuple(sources), renderer)
     for one in work.extensions:
         runtime = renderer.runtime_in(f"{layout.extension_folder(one)}/models/__init__.py")
-        found = models.emit(one.ir, templates_folder(), runtime, {one.name: one.ir.types}, core)
+        found = models.emit(one.ir, templates_folder(), runtime, {one.module: one.ir.types}, core)
         yield from layout.extension_models_modules(one, tuple(found), core, renderer)
 
 

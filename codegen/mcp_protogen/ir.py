@@ -323,6 +323,7 @@ class ExtensionIR:
     """
 
     name: str
+    module: ModuleName
     identifier: str
     ir: RevisionIR
     core: RevisionIR

@@ -37,8 +37,8 @@ _ROLES: Final = "roles"
 _SEVERAL: Final = "several"
 """More than one revision."""
 _EXTENSION: Final = "extension "
+"""The extension whose name follows."""
 _APPS: Final = f"{_EXTENSION}apps"
-"""What says, before its name, that there is an extension; and the one that has modules here."""
 
 _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "app": ("App", "app"),
@@ -61,16 +61,25 @@ OF_REVISIONS: Final = frozenset(
 )
 """Those that are in the revisions."""
 
-CLIENTS_OF_EXTENSIONS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "io.modelcontextprotocol/tasks": ("tasks", "client.tasks.calls", "TaskCalls"),
-    "io.modelcontextprotocol/ui": (
-        *("", "client.ui", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'),
+
+class ClientBase(NamedTuple):
+    """A class of the runtime, with its module, and the part that brings it.
+
+    Without a part, it comes with the extension.
+    """
+
+    part: str
+    module: str
+    name: str
+
+
+CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientBase]] = {
+    "io.modelcontextprotocol/tasks": ClientBase("tasks", "client.tasks.calls", "TaskCalls"),
+    "io.modelcontextprotocol/ui": ClientBase(
+        "", "client.ui", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
     ),
 }
-"""What the client of an extension is, too, by identifier: the part, module and class of that.
-
-Without a part, the module comes with the extension.
-"""
+"""The base of the client of an extension, by identifier, if it is not that of all clients."""
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
 """Names of the package's `__init__`, by the module of the runtime that they come from."""

@@ -69,6 +69,7 @@ def test_two_versions_of_an_extension_differ_in_nothing_else(mcp_gen: Run, edite
     pinned = Path("pinned.json")
     pinned.write_bytes(snapshot_file("tasks", extensions_folder()).read_bytes())
     assert found(mcp_gen, "tasks", "tasks") == found(mcp_gen, "tasks", str(pinned)) == set()
+    assert mcp_gen("diff", "tasks", str(pinned)).err == ""
     wanted = {
         ("method-removed", "tasks/cancel"),
         ("type-removed", "CancelTaskRequest"),
@@ -81,7 +82,9 @@ def test_two_versions_of_an_extension_differ_in_nothing_else(mcp_gen: Run, edite
         assert all("ancel" in i or i == "Task.priority" or "Pause" in i for _, i in changes)
     ran = mcp_gen("diff", "tasks", str(edited))
     assert "methods name CancelTaskRequest, which is gone" in ran.err
-    assert "tasks/pause has none, so that PauseTaskRequest is compared as a type alone" in ran.err
+    assert (
+        "tasks/pause has no facts, so that PauseTaskRequest is compared as a type alone" in ran.err
+    )
 
 
 def test_a_revision_in_a_file_is_no_version_of_the_extension(mcp_gen: Run) -> None:
@@ -91,6 +94,22 @@ def test_a_revision_in_a_file_is_no_version_of_the_extension(mcp_gen: Run) -> No
     changes = found(mcp_gen, "tasks", "draft.json")
     assert ("method-removed", "tasks/get") in changes
     assert not any("Tool" in item for _, item in changes)
+
+
+def test_beside_another_revision_only_what_is_of_the_extension_is_compared(mcp_gen: Run) -> None:
+    changes = found(mcp_gen, "2025-11-25", "skills")
+    assert ("method-added", "resources/directory/read") in changes
+    assert not any(item.startswith(("Resource.", "resources/list")) for _, item in changes)
+    assert ("method-removed", "resources/subscribe") not in changes
+    declared = ("capability-added", "server:extensions.io.modelcontextprotocol/ui")
+    assert declared in found(mcp_gen, "2025-03-26", "apps")
+
+
+def test_types_in_facts_are_compared_with_a_schema_in_a_file(mcp_gen: Run) -> None:
+    Path("skills.json").write_text('{"$defs": {"SkillResource": {"type": "object"}}}')
+    ran = mcp_gen("diff", "skills", "skills=skills.json", "--format", "json")
+    changes = {(one["code"], one["item"]) for one in json.loads(ran.out)["changes"]}
+    assert ("method-removed", "skills/list") in changes
 
 
 def test_every_form_shows_the_extension(mcp_gen: Run) -> None:

@@ -247,10 +247,9 @@ def test_http_repeats_the_name_and_a_server_refuses_a_wrong_one(stateless: Own) 
                     assert post.headers["mcp-name"] == name
                     answer = await again(http, post, {"mcp-name": "other"})
                     assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32020)
-                    answer = await again(http, post, {})
-                    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32020)
-                    answer = await again(http, post, {"mcp-name": name})
-                    assert answer.status_code == 200
+                    # Only clients are obliged to send it for methods of extensions.
+                    for named in ({"mcp-name": name}, {}):
+                        assert (await again(http, post, named)).status_code == 200
         await app.close()
 
     asyncio.run(main())
@@ -379,6 +378,13 @@ REFUSED: list[tuple[Edit, str, str, str]] = [
     (put("Nothing", "members", 0, "from"), "unknown-type", FACTS, "/members/0/from"),
     (put("tools/cal", "members", 0, "method"), "facts-disagree", FACTS, "/members/0/method"),
     (put("Tool", "members", 0, "type"), "facts-disagree", FACTS, "/members/0/type"),
+    (put({"-32602": {"name": "OTHER", "emit": "server", "source": "folders"}}, "errors"),
+        "facts-disagree", FACTS, "/errors/-32602"),
+    (put({"names": ["Nothing"], "source": "folders"}, "types"), "unknown-type", FACTS,
+        "/types/names/0"),
+    (put({"Folder": 3}, "unions"), "bad-form", FACTS, "/unions/Folder"),
+    (put({"types": 3}, "descriptions"), "bad-form", FACTS, "/descriptions/types"),
+    (put([], "revisions"), "bad-form", FACTS, "/revisions"),
 ]  # fmt: skip
 
 
@@ -390,6 +396,26 @@ def test_what_cannot_be_is_refused_with_its_file_and_place(tmp_path: Path) -> No
             found = [(one.code, one.place, one.pointer) for one in stopped.value.problems]
             assert (code, place, pointer) in found
             assert all(one.hint for one in stopped.value.problems)
+
+
+def test_a_name_with_a_hyphen_is_a_folder_that_can_be_imported(tmp_path: Path) -> None:
+    package = package_with_it(tmp_path, (STATELESS,), name="my-folders")
+    written = {file.path: file.content for file in package.files}
+    assert b"class MyFoldersServer(" in written["v2026_07_28/ext/my_folders/server.py"]
+    assert "v2026_07_28/ext/my_folders/models/my_folders.py" in written
+    assert not any("my-folders" in path for path in written)
+
+
+def test_a_schema_may_be_true_wherever_one_may_be(tmp_path: Path) -> None:
+    def edit(schema: Json, facts: Json) -> None:
+        schema["$defs"]["Whatever"] = True
+        schema["$defs"]["Loose"] = {
+            "allOf": [True, {"$ref": "#/$defs/Folder"}, {"properties": {"note": True}}]
+        }
+
+    package = package_with_it(tmp_path, (STATELESS,), change=edit)
+    [models] = (one for one in package.files if one.path.endswith("folders/models/folders.py"))
+    assert b"class Loose(" in models.content and b"Whatever" in models.content
 
 
 def test_a_revision_without_result_types_has_no_claims(tmp_path: Path) -> None:

@@ -117,9 +117,23 @@ def test_accepting_moves_the_pin_and_keeps_the_one_before(upstream: Upstream) ->
     assert revisions == (schema_folder() / "pins.json").read_bytes()
 
 
+def test_a_file_is_looked_for_at_the_path_of_its_pin_alone(mcp_gen: Run) -> None:
+    path = load_extension_pins()["apps"].spec_path
+    file = Path("spec") / path
+    file.parent.mkdir(parents=True)
+    file.write_bytes(snapshot_file("apps", extensions_folder()).read_bytes())
+    ran = mcp_gen("update", "--extension", "apps", "--source", "spec")
+    # What is not chosen of its schema is nothing to decide about.
+    assert ran.code == 1 and "apps has moved" in ran.out and "to decide" not in ran.out
+    Path("empty").mkdir()
+    ran = mcp_gen("update", "--extension", "apps", "--source", "empty")
+    assert ran.code == 2 and f"it has to hold {path}" in ran.err
+
+
 def test_what_cannot_be_looked_at_is_one_problem(upstream: Upstream) -> None:
     for said, code in (
         (("--extension", "task"), "unknown-extension"),
+        (("--extension", "skills"), "unknown-extension"),
         (("2025-11-25", "--extension", "tasks"), "conflicting-options"),
         (("--extension", "tasks", "--ignore", "draft"), "conflicting-options"),
     ):

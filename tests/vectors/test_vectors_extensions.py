@@ -53,6 +53,8 @@ def test_extensions_that_nothing_can_be_made_of_are_refused(mcp_gen: Run) -> Non
         (("--extension", "tasks", "--revision", "2025-11-25"), "unbound-extension"),
         (("--extension", "all", "--revision", "2024-11-05"), "unbound-extension"),
         (("--extension", "tasks", "--type", "Tool"), "unknown-subject"),
+        (("--extension", "none"), "conflicting-options"),
+        (("--extension", "tasks,skills", "--format", "json"), "conflicting-options"),
     ):
         ran = mcp_gen("vectors", *said)
         assert ran.code == 2 and f"error[{code}]" in ran.err

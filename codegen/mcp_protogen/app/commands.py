@@ -194,9 +194,9 @@ def _given(source: str | None) -> GivenFile | None:
 
 
 def _read(source: str) -> GivenFile:
-    from mcp_protogen.upstream.upstream import read_source, source_name
+    from mcp_protogen.upstream.upstream import given_file
 
-    return GivenFile(source_name(source), read_source(source))
+    return given_file(source)
 
 
 def _refuse(task: Task, *, force: bool) -> None:

@@ -11,6 +11,7 @@ from mcp_protogen.audit.description import Description
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonpointer import walk
 from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.derive import skeleton
 from mcp_protogen.inputs import extensions
 from mcp_protogen.inputs.pinned_extensions import extension_names, pinned_extensions
 from mcp_protogen.inputs.pins import (
@@ -84,11 +85,9 @@ def known_messages() -> Mapping[str, str]:
     """Return the method of each message of all that is pinned, by definition name."""
     further = [(name, EXTENSION) for name in extension_names()]
     return {
-        name: method["const"]
+        name: method
         for pinned, kind in (*further, *((name, REVISION) for name in load_pins()))
-        for name, definition in _definitions(pinned, kind).items()
-        for part in (definition, *definition.get("allOf", ()))
-        if "const" in (method := part.get("properties", {}).get("method", {}))
+        for name, method in skeleton.messages(_definitions(pinned, kind))
     }
 
 

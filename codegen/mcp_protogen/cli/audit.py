@@ -54,7 +54,7 @@ def audit(
         typer.Option(
             metavar="NAME",
             help="Extension to compare with, in place of the revision that it extends.",
-            autocompletion=completion.extension,
+            autocompletion=completion.one_extension,
         ),
     ] = None,
     python: Annotated[

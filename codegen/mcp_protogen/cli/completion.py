@@ -16,8 +16,13 @@ def part(incomplete: str) -> list[str]:
 
 
 def extension(incomplete: str) -> list[str]:
-    """Return the extensions that a word may become."""
+    """Return the extensions that a word may become, or all of them, or none."""
     return _fitting(incomplete, *_extensions(), ALL, NONE)
+
+
+def one_extension(incomplete: str) -> list[str]:
+    """Return the extensions that a word may become, where only one can be named."""
+    return _fitting(incomplete, *_extensions())
 
 
 def side(incomplete: str) -> list[str]:

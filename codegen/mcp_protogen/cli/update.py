@@ -30,7 +30,7 @@ def update(
         typer.Option(
             metavar="NAME",
             help="Extension to look at, in its own repository, in place of revisions.",
-            autocompletion=completion.extension,
+            autocompletion=completion.one_extension,
         ),
     ] = None,
     source: Annotated[

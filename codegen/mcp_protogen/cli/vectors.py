@@ -18,7 +18,7 @@ from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Output, Schema
 from mcp_protogen.config import Format
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
-from mcp_protogen.parts import ALL
+from mcp_protogen.parts import ALL, NONE
 from mcp_protogen.vectors.vector import Validity, VectorFilter
 
 if TYPE_CHECKING:
@@ -199,24 +199,26 @@ def _options(named: NamedVectors, *, usual: bool = False) -> "GenerationOptions"
     """Return what to make vectors of; with `usual`, the newest revision if nothing is named."""
     from mcp_protogen.app.choosing_extensions import ExtensionRequest, with_extensions
     from mcp_protogen.app.selection import revision_names, select
-    from mcp_protogen.config import GivenFile
     from mcp_protogen.inputs.pins import load_pins
-    from mcp_protogen.upstream.upstream import read_source, source_name
-
-    def read(place: str) -> GivenFile:
-        return GivenFile(source_name(place), read_source(place))
+    from mcp_protogen.upstream.upstream import given_file
 
     pins = load_pins()
     unsaid = [max(pins)] if usual and named.schema is None else []
     requested = named.revisions or ([ALL] if named.extensions else unsaid)
-    given = read(named.schema) if named.schema else None
+    given = given_file(named.schema) if named.schema else None
     options = select(revision_names(requested, pins), pins, None, given)
-    options = with_extensions(options, ExtensionRequest(named.extensions), None, read)
+    options = with_extensions(options, ExtensionRequest(named.extensions), None, given_file)
     if named.extensions and not options.extensions:
-        message = f"no extension extends these revisions: {', '.join(options.revisions)}"
-        hint = "mcp-gen extensions says what each extends"
-        raise ProblemError(Problem("unbound-extension", message, hint=hint))
+        raise _without_extensions(named, options)
     return options
+
+
+def _without_extensions(named: NamedVectors, options: "GenerationOptions") -> ProblemError:
+    if NONE in named.extensions:
+        return _conflict("--extension none leaves nothing to make vectors of: leave it out")
+    message = f"no extension extends these revisions: {', '.join(options.revisions)}"
+    hint = "mcp-gen extensions says what each extends"
+    return ProblemError(Problem("unbound-extension", message, hint=hint))
 
 
 def _folder(folder: Path, options: "GenerationOptions", *, check: bool, force: bool) -> Report:
@@ -246,7 +248,8 @@ def _print(options: "GenerationOptions", choice: VectorFilter, place: Destinatio
 
     whole, every = place.form == VectorsFormat.JSON, wanted(options)
     if whole and len(every) > 1:
-        raise _conflict("several revisions cannot be one document: add --out, or --format jsonl")
+        several = "vectors of several revisions or extensions cannot be one document"
+        raise _conflict(f"{several}: add --out, or --format jsonl")
     chosen = [choice.of(make(revision, options, extension)) for revision, extension in every]
     rows = map(document, chosen) if whole else chain(*map(lines, chosen))
     place.deliver(b"".join(rows).decode())

@@ -1,9 +1,10 @@
 """An extension as one side of a comparison: the revision that it extends, with it in it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.base.resources import schema_folder
@@ -15,6 +16,7 @@ from mcp_protogen.compare.revisions import (
     untried,
 )
 from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.derive import skeleton
 from mcp_protogen.derive.extended import extended
 from mcp_protogen.inputs import extensions, ledger, sources
 from mcp_protogen.inputs.extensions import ExtensionSource
@@ -55,8 +57,14 @@ def compared_extension(
     whole = {**core.facts.document, **made.source.facts.document}
     source = replace(made.source, facts=replace(core.facts, document=whole))
     side = compared_source(source, made.derived, schema, title=title or name)
-    mine = (one for one in side.notes if one.place in (extension.place, extension.facts_place))
-    part = ExtensionPart(name, revision, made.methods, made.types)
+    said = {(one.place, one.pointer) for one in notes}
+    mine = (
+        one
+        for one in side.notes
+        if one.place in (extension.place, extension.facts_place)
+        and (one.place, one.pointer) not in said
+    )
+    part = ExtensionPart(name, extension.identifier, revision, made.methods, made.types)
     return replace(side, notes=(*notes, *mine), extension=part)
 
 
@@ -74,29 +82,30 @@ def fitting(
         rows: dict[Any, Any] = dict(stated if is_object(stated) else enumerate(stated))
         needed = ((key, type_) for key, one in rows.items() for type_ in needs(key, one))
         gone = {key: type_ for key, type_ in needed if type_ not in types}
-        notes += (_note(f"{member} name {type_}, which is gone") for type_ in gone.values())
+        notes += (
+            _note(f"{member} name {type_}, which is gone", member, key)
+            for key, type_ in gone.items()
+        )
         kept = {key: one for key, one in rows.items() if key not in gone}
         facts[member] = kept if is_object(stated) else [*kept.values()]
     if "types" in facts:
         named: list[str] = facts["types"]["names"]
         facts["types"] = {**facts["types"], "names": [name for name in named if name in types]}
-        notes += (_note(f"types name {name}, which is gone") for name in named if name not in types)
+        notes += (
+            _note(f"types name {name}, which is gone", "types", "names", index)
+            for index, name in enumerate(named)
+            if name not in types
+        )
+        types = {name: types[name] for name in facts["types"]["names"]}
     known = {fact["message"] for fact in facts["methods"].values()}
-    for type_, method in _messages(types):
-        if type_ not in known:
-            notes.append(_note(f"{method} has none, so that {type_} is compared as a type alone"))
+    for type_, method in skeleton.messages(types):
+        if type_ not in known and type_ not in core.schema["$defs"]:
+            message = f"{method} has no facts, so that {type_} is compared as a type alone"
+            notes.append(_note(message, "methods", method))
     placed = (one._replace(place=one.place or extension.facts_place) for one in notes)
     return replace(extension, ledger=mended.entries, facts=facts), tuple(placed)
 
 
-def _messages(types: Json) -> Iterator[tuple[str, str]]:
-    """Yield the types that have a method, with it."""
-    for name, schema in types.items():
-        for part in (schema, *schema.get("allOf", ())):
-            method = part.get("properties", {}).get("method", {})
-            if "const" in method:
-                yield name, method["const"]
-
-
-def _note(message: str) -> Problem:
-    return Problem("derived-facts", f"facts of the extension: {message}", level=Level.WARNING)
+def _note(message: str, *steps: str | int) -> Problem:
+    pointer = jsonpointer.join(*steps)
+    return Problem("derived-facts", message, pointer=pointer, level=Level.WARNING)

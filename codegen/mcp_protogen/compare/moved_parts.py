@@ -1,7 +1,8 @@
 """The part of a comparison that is about an extension, where the other side is of another revision.
 
 A feature moves from the core into an extension, or back. What changes with it has its name: the
-methods before the first `/`, types that are called after it, capabilities, members.
+methods before the first `/`, types that are called after it, capabilities, members. A first part
+that methods of the revision have, too, such as `resources`, is no name of the extension.
 """
 
 import re
@@ -20,8 +21,11 @@ class MovedPart:
 
     def __init__(self, side: ComparedRevision, part: ExtensionPart) -> None:
         self._own = part.types | part.methods
-        features = {feature_of(one) for one in side.ir.methods if one.method in part.methods}
-        names = {part.name, *features}
+        self._identifier = part.identifier
+        features, others = set[str](), set[str]()
+        for method in side.ir.methods:
+            (features if method.method in part.methods else others).add(feature_of(method))
+        names = {part.name, *features - others}
         self._words = names | {name.removesuffix("s") for name in names}
 
     def narrowed(self, found: Comparison) -> Comparison:
@@ -36,7 +40,8 @@ class MovedPart:
         return replace(matrix, rows=tuple(rows))
 
     def _concerns(self, change: Change) -> bool:
-        if not self._own.isdisjoint((change.item, change.item.partition(".")[0])):
+        own = {change.item, change.item.partition(".")[0]} & self._own
+        if own or self._identifier in change.item:
             return True
         return any(map(self._is_named, (change.feature, change.item, change.before, change.after)))
 

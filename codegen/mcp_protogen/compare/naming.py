@@ -127,17 +127,18 @@ def _borrowed(basis: str, files: int) -> Problem:
 def _named(text: str, source: str | None, pinned: _Pinned) -> _Named:
     for kind, pins in pinned.items():
         name, mark, state = text.partition("@")
-        if text in pins or (kind is EXTENSION and text in extension_names()):
+        known = extension_names() if kind is EXTENSION else pins
+        if text in known:
             return _Named(text, text, kind=kind)
         if mark and name in pins:
             return _publication(name, state, source, pins, kind)
         facts_of, _, place = text.partition("=")
-        if place and facts_of in pins:
+        if place and facts_of in known:
             return replace(_file(place, pinned), name=facts_of, kind=kind)
     if _is_place(text):
         return _file(text, pinned)
-    known = [*pinned[REVISION], *extension_names()]
-    hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, known)}"
+    names = [*pinned[REVISION], *extension_names()]
+    hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, names)}"
     if text == "core":
         hint = f"write the revision whose core you mean, such as {max(pinned[REVISION])}"
     raise ProblemError(Problem("unknown-revision", f"no schema is pinned for {text!r}", hint=hint))
@@ -150,9 +151,9 @@ def _is_place(text: str) -> bool:
 
 
 def _file(place: str, pinned: _Pinned) -> _Named:
-    from mcp_protogen.upstream.upstream import read_source, source_name
+    from mcp_protogen.upstream.upstream import given_file
 
-    given = GivenFile(source_name(place), read_source(place))
+    given = given_file(place)
     known = any(Path(given.name).name in pins for pins in pinned.values())
     title = place if known else Path(given.name).name
     for kind, pins in pinned.items():
@@ -194,7 +195,7 @@ def _is_called(publication: Publication, state: str) -> bool:
 
 def _published(pin: Pin, publication: Publication, source: str) -> bytes:
     """Return the bytes of a publication; raise `ProblemError` if they are other ones."""
-    found = _opened(source, publication.spec_commit).read(pin.spec_path)
+    found = _opened(source, publication.spec_commit, pin.spec_path).read(pin.spec_path)
     if found is not None and sha256(found.content) == publication.sha256:
         return found.content
     seen = "there is no such file" if found is None else f"found {sha256(found.content)[:12]}"
@@ -203,13 +204,13 @@ def _published(pin: Pin, publication: Publication, source: str) -> bytes:
     raise ProblemError(Problem("unknown-publication", message, source, hint=hint))
 
 
-def _opened(source: str, commit: str | None) -> "SchemaSource":
-    """Return a source at a commit, if it has commits."""
+def _opened(source: str, commit: str | None, path: str) -> "SchemaSource":
+    """Return a source that has a file at `path`, at a commit if it has commits."""
     from mcp_protogen.upstream.opening import open_source
 
     try:
-        return open_source(source, commit, None)
+        return open_source(source, commit, None, [path])
     except ProblemError as error:
         if error.problems[0].code != "conflicting-options":
             raise
-        return open_source(source, None, None)
+        return open_source(source, None, None, [path])

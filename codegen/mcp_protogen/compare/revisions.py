@@ -45,9 +45,13 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionPart:
-    """What an extension adds to a revision: methods and types. `name` is that of the extension."""
+    """What an extension adds to a revision: methods and types.
+
+    `name` is that of the extension, and `identifier` what its sides declare.
+    """
 
     name: str
+    identifier: str
     revision: str
     methods: frozenset[str]
     types: frozenset[str]

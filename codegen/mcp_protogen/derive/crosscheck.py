@@ -205,7 +205,8 @@ def _stray_messages(definitions: Json) -> Iterator[_Finding]:
     for name, schema in definitions.items():
         method = skeleton.method_constant(schema)
         if method is not None and name not in sent:
-            hint = f"add {PREFIX}{name} to a message union with a patch"
+            hint = f"add {PREFIX}{name} to a message union with a patch, or, if it is of an"
+            hint += " extension, give its method facts"
             yield "facts-disagree", f"{name} is in no message union", jsonpointer.join(
                 "methods", method
             ), hint

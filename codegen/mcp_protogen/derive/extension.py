@@ -74,6 +74,7 @@ def derive_extension(
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
+        module=names.extension_module(extension.name),
         identifier=extension.identifier,
         ir=_beyond(revision, replace(derived.ir, types=types), extension),
         core=revision,
@@ -105,14 +106,7 @@ def _needed(schema: Json, extension: ExtensionSource) -> Json:
         return schema
     definitions: Json = schema.get("$defs", {})
     wanted: list[str] = extension.facts["types"]["names"]
-    place = extension.facts_place
-    raise_errors(
-        tuple(
-            Problem("unknown-type", f"there is no type {name}", place, f"/types/names/{index}")
-            for index, name in enumerate(wanted)
-            if name not in definitions
-        )
-    )
+    raise_errors(tuple(extension_checks.missing(wanted, definitions, extension)))
     return {**schema, "$defs": {name: definitions[name] for name in wanted}}
 
 
@@ -180,6 +174,7 @@ def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> Revi
         descriptions=Descriptions(texts, core.descriptions.own),
         place=extension.place,
         facts_place=extension.facts_place,
+        facts_hint="docs/extensions.md says what is in the facts of an extension",
         notes=(),
     )
 
@@ -197,7 +192,8 @@ def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
     fact = extension.facts["methods"].get(method.method)
     if fact is None:
         message = f"{method.method} has no facts"
-        problem = Problem("derived-facts", message, extension.facts_place, "/methods")
+        hint = "add them, or take the message out of the schema with a patch"
+        problem = Problem("derived-facts", message, extension.facts_place, "/methods", hint)
         raise ProblemError(problem)
     # The server first: a client need not declare what the server does not have.
     requires = [

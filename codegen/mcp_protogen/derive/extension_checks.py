@@ -3,7 +3,7 @@
 What the facts say of a method is compared as for revisions; here is what only extensions have.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
@@ -35,6 +35,13 @@ def unfit(
         *_additions(extension, by_name, revision),
     ):
         yield _problem(finding, extension)
+
+
+def missing(wanted: Sequence[str], own: Json, extension: ExtensionSource) -> Iterator[Problem]:
+    """Yield a problem for each type that the facts choose, and the schema does not have."""
+    for index, name in enumerate(wanted):
+        if name not in own:
+            yield _problem(_no_type(name, f"/types/names/{index}"), extension)
 
 
 def _problem(finding: _Finding, extension: ExtensionSource) -> Problem:
@@ -74,6 +81,10 @@ def _methods(extension: ExtensionSource, own: Json, revision: RevisionIR) -> Ite
 def _others(extension: ExtensionSource, own: Json, revision: RevisionIR) -> Iterator[_Finding]:
     known = {method.method for method in revision.methods}
     core = {str(one.name) for one in revision.types}
+    codes = {str(error.code) for error in revision.errors}
+    for code in sorted(codes & extension.facts.get("errors", {}).keys()):
+        message = f"{revision.id} has the error code {code}"
+        yield "facts-disagree", message, f"/errors/{code}", "an extension adds codes: remove it"
     for kind in ("claims", "members"):
         for index, fact in enumerate(extension.facts.get(kind, ())):
             yield from _unbound(fact, f"/{kind}/{index}", extension)

@@ -39,17 +39,18 @@ def inheriting(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ..
     )
 
 
-def _joined(owner: str, schema: Json) -> Iterator[tuple[str, str]]:
+def _joined(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
     """Yield what intersections refer to, with the name that the type of the place has or gets."""
-    for part in schema.get("allOf", ()):
+    if not is_object(schema):
+        return
+    for part in filter(is_object, schema.get("allOf", ())):
         if "$ref" in part:
             yield owner, names.type_name(target(part["$ref"]))
         yield from _joined(owner, part)
     for member, inner in schema.get("properties", {}).items():
         yield from _joined(owner + names.pascal(member), inner)
     for keyword in ("items", "additionalProperties"):
-        if is_object(schema.get(keyword)):
-            yield from _joined(owner, schema[keyword])
+        yield from _joined(owner, schema.get(keyword))
 
 
 def _objects(name: str, types: Mapping[str, TypeIR]) -> Iterator[ObjectIR]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.ir import MessageKind, Role
 from mcp_protogen.normalise.references import target, to
 
@@ -124,6 +125,16 @@ def method_constant(schema: Json) -> str | None:
     """Return the method that a message type is for, if it is one."""
     value = schema.get("properties", {}).get("method", {}).get("const")
     return value if isinstance(value, str) else None
+
+
+def messages(definitions: Json) -> Iterator[tuple[str, str]]:
+    """Yield the types that are messages of a schema as it is published, with their methods."""
+    for name, schema in definitions.items():
+        parts = (schema, *schema.get("allOf", ())) if is_object(schema) else ()
+        for part in filter(is_object, parts):
+            method = method_constant(part)
+            if method is not None:
+                yield name, method
 
 
 def union_leaves(definitions: Json, name: str) -> list[str]:

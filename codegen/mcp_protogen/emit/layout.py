@@ -18,6 +18,7 @@ from mcp_protogen.parts import (
     CLIENTS_OF_EXTENSIONS,
     INSTANCES,
     OF_REVISIONS,
+    ClientBase,
     Selection,
     missing_names,
 )
@@ -129,7 +130,7 @@ def models_folder(ir: RevisionIR) -> str:
 
 def extension_folder(extension: ExtensionIR) -> str:
     """Return the path of an extension in its package."""
-    return f"{extension.ir.module}/ext/{extension.name}"
+    return f"{extension.ir.module}/ext/{extension.module}"
 
 
 def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:
@@ -182,13 +183,14 @@ def extension_modules(
 
 def _client_base(extension: ExtensionIR, selection: Selection) -> Mapping[str, Any]:
     """Return what the client of an extension extends, and the part that it lacks for more."""
-    part, module, name = CLIENTS_OF_EXTENSIONS.get(extension.identifier, ("", "", ""))
-    if module and (not part or part in selection.parts):
-        return {"client_base": name, "client_base_module": module, "client_lacks": ""}
-    lacks = part and f"It does not wait for tasks: a package with `--with {part}` has `{name}`."
+    usual = ClientBase("", "client.base", "ClientBase")
+    base, lacks = CLIENTS_OF_EXTENSIONS.get(extension.identifier, usual), ""
+    if base.part and base.part not in selection.parts:
+        lacks = f"In a package with `--with {base.part}` it is also a `{base.name}`."
+        base = usual
     return {
-        "client_base": "ClientBase",
-        "client_base_module": "client.base",
+        "client_base": base.name,
+        "client_base_module": base.module,
         "client_lacks": lacks,
     }
 

@@ -19,12 +19,15 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.inputs import forms, metacheck, patches
 from mcp_protogen.inputs.pinned_extensions import TYPES
+from mcp_protogen.inputs.pins import (
+    EXTENSION,
+    extension_place,
+    extensions_folder,
+    read_snapshot,
+)
 from mcp_protogen.inputs.snapshot import DIALECT, snapshot_of
 
 Json = dict[str, Any]
-
-FOLDER = "extensions"
-"""The folder of all extensions in the schema folder."""
 
 
 @dataclass(frozen=True)
@@ -89,31 +92,30 @@ def load_all(options: GenerationOptions) -> tuple[ExtensionSource, ...]:
 def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSource:
     """Return the inputs of the extension `name`, whose schema may be `given`.
 
-    Raise `ProblemError` if a file is missing or has not its form.
+    Raise `ProblemError` if a file is missing, does not have its form, or is not what its pin says.
     """
-    place = f"schema/{FOLDER}/{name}"
-    home = folder / FOLDER / name
-    facts = _read(home / "facts.json", f"{place}/facts.json")
-    raise_errors(forms.wrong_form(facts, "extension-facts", f"{place}/facts.json"))
+    home, facts_place = extensions_folder(folder), extension_place(name)
+    facts = _read(home / name / "facts.json", facts_place)
+    raise_errors(forms.wrong_form(facts, "extension-facts", facts_place))
     if given is not None:
         schema_place = given.name
         schema = snapshot_of(parse_json(given.content, given.name), given.name)
         metacheck.check(schema, given.name)
     elif TYPES in facts:
-        schema_place = f"{place}/facts.json"
+        schema_place = facts_place
         schema = written_schema(facts)
         metacheck.check(schema, schema_place)
     else:
-        schema_place = f"{place}/schema.json"
-        schema = _read(home / "schema.json", schema_place)
+        schema_place = extension_place(name, "schema.json")
+        schema = parse_json(read_snapshot(name, home, kind=EXTENSION), schema_place)
     return ExtensionSource(
         name=name,
         schema=schema,
         facts=facts,
-        ledger=patches.ledger_of(folder / FOLDER, name),
+        ledger=patches.ledger_of(home, name),
         place=schema_place,
-        ledger_place=f"{place}/patches.json",
-        facts_place=f"{place}/facts.json",
+        ledger_place=extension_place(name, "patches.json"),
+        facts_place=facts_place,
     )
 
 

@@ -14,7 +14,7 @@ def _path(error: Any) -> list[str]:
 
 
 def wrong_form(document: Any, form: str, place: str) -> Iterator[Problem]:
-    """Yield a problem for each part of a file that has not the form of that name."""
+    """Yield a problem for each part of a file that does not have the form of that name."""
     from jsonschema import Draft202012Validator
 
     name = f"{form}.schema.json"

@@ -6,13 +6,15 @@ from mcp_protogen.base.names import EXTENSION_HINT, is_extension
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.inputs.pinned_extensions import PinnedExtension, pinned_extensions
+from mcp_protogen.inputs.pins import extension_place
 from mcp_protogen.parts import ALL, NONE
 
 
 def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
     """Return the files or URLs of extensions, by name: `tasks,apps`, `tasks=FILE`; `all`, `none`.
 
-    Raise `ProblemError` (`conflicting-options`) for none and some, and for a name with two files.
+    Raise `ProblemError` (`conflicting-options`) for none and some, for a name with two files, and
+    for a file that is missing after `=` or is given for `all` or `none`.
     """
     found: dict[str, str | None] = {}
     problems: list[Problem] = []
@@ -20,6 +22,13 @@ def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
         if found.get(name, source) != source:
             message = f"extension {name!r:.80} is named with two different sources"
             problems.append(Problem("conflicting-options", message))
+        if source is not None and name in (ALL, NONE):
+            message = f"{name} is the name of no extension, and has no file: {name}={source:.80}"
+            problems.append(Problem("conflicting-options", message))
+        if source == "":
+            message = f"no file or URL is named after {name:.80}="
+            hint = f"leave out the = to generate it from its pin: --extension {name:.80}"
+            problems.append(Problem("conflicting-options", message, hint=hint))
         found[name] = source
     if NONE in found and found.pop(NONE) is None and found:
         message = f"none cannot be combined with other extensions: {', '.join(found)}"
@@ -36,7 +45,7 @@ def chosen(
     Raise `ProblemError` with everything that is wrong with the names.
     """
     named = named_extensions(said)
-    if ALL in named and named[ALL] is None:
+    if ALL in named:
         del named[ALL]
         fitting = (one.name for one in pinned.values() if {*one.revisions} & {*revisions})
         named = {**dict.fromkeys(fitting), **named}
@@ -66,13 +75,13 @@ def _refused(
             message = f"{name!r:.80} cannot be the name of an extension"
             yield Problem("unsafe-name", message, hint=EXTENSION_HINT)
         elif extension is None:
-            hint = did_you_mean(name, pinned)
-            hint += f" or pin it: mcp-gen schema add --extension {name} --from FILE"
+            hint = f"pin it with mcp-gen schema add --extension {name} --from FILE; "
+            hint += did_you_mean(name, pinned)
             yield Problem("unknown-extension", f"no extension {name!r} is pinned", hint=hint)
         elif not extension.has_facts:
             message = f"nobody has written the facts of extension {name!r}"
-            place = f"schema/extensions/{name}/facts.json"
-            yield Problem("missing-facts", message, place, hint="docs/extensions.md describes them")
+            place, hint = extension_place(name), "docs/extensions.md describes them"
+            yield Problem("missing-facts", message, place, hint=hint)
         elif not {*extension.revisions} & {*revisions}:
             message = f"extension {name!r} extends none of these revisions: {here or 'none'}"
             hint = f"it extends {', '.join(extension.revisions)}: name one with --revision"

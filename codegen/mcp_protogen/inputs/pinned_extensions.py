@@ -15,6 +15,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.inputs.pins import (
     EXTENSION,
     Pin,
+    extension_place,
     extensions_folder,
     load_extension_pins,
     pin_of,
@@ -62,13 +63,16 @@ def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:
     pin = None if TYPES in facts and name not in pins else pin_of(name, pins, EXTENSION)
     if not facts:
         return PinnedExtension(name, pin)
-    place, identifier, revisions = _place(name), facts.get("identifier"), facts.get("revisions")
+    place = extension_place(name)
+    identifier, revisions = facts.get("identifier"), facts.get("revisions")
     if not isinstance(identifier, str) or not identifier or not is_array(revisions):
         message = "facts of an extension have its identifier, and the revisions that it extends"
-        raise ProblemError(Problem("bad-form", message, place))
+        hint = "schema/formats/extension-facts.schema.json describes the form"
+        raise ProblemError(Problem("bad-form", message, place, hint=hint))
     if pin is not None and TYPES in facts:
         message = f"the schema of {name} is pinned, so its types are there, and not in the facts"
-        raise ProblemError(Problem("facts-disagree", message, place, jsonpointer.join(TYPES)))
+        hint = f"remove {TYPES} from the facts"
+        raise ProblemError(Problem("facts-disagree", message, place, jsonpointer.join(TYPES), hint))
     return PinnedExtension(name, pin, identifier, tuple(sorted(map(str, revisions))))
 
 
@@ -77,9 +81,5 @@ def _facts(name: str, folder: Path | None) -> dict[str, Any]:
     file = snapshot_file(name, extensions_folder(folder)).with_name("facts.json")
     if not file.is_file():
         return {}
-    facts = parse_json(file.read_bytes(), _place(name))
+    facts = parse_json(file.read_bytes(), extension_place(name))
     return facts if is_object(facts) else {"not an object": facts}
-
-
-def _place(name: str) -> str:
-    return f"schema/extensions/{name}/facts.json"

@@ -2,8 +2,8 @@
 
 A pin ties a revision to the bytes of one published file by digests, and remembers earlier
 publications of the same revision, because released files do get corrected. Extensions are pinned in
-the same way, in a folder of their own. This module reads and
-updates the schema folder; it fetches nothing and does not interpret schemas.
+the same way, in a folder of their own. This module reads and updates the schema folder; it fetches
+nothing and does not interpret schemas.
 """
 
 import os
@@ -24,9 +24,10 @@ _INCOMING = "schema.json.new"
 
 
 class Pinnable(NamedTuple):
-    """A kind of thing that is pinned: its word, and the member of the pins and the code for it.
+    """A kind of thing that is pinned, and how it is called.
 
-    `option` is what has to be said before its name on the command line.
+    `noun` is its word, `member` that of the pins which has them, `unknown` the code for a name that
+    is not pinned. `option` goes before its name on the command line.
     """
 
     noun: str
@@ -85,6 +86,11 @@ Pins = Mapping[str, Pin]
 def extensions_folder(folder: Path | None = None) -> Path:
     """Return the folder of extensions, with their pins, in a schema folder."""
     return (folder or schema_folder()) / EXTENSION.member
+
+
+def extension_place(name: str, file: str = "facts.json") -> str:
+    """Return how problems name a file of an extension."""
+    return f"schema/{EXTENSION.member}/{name}/{file}"
 
 
 def load_extension_pins(folder: Path | None = None) -> Pins:

@@ -95,8 +95,8 @@ def _enumeration(schema: Json) -> Json:
     return {"enum": [arm["const"] for arm in arms], "type": arms[0]["type"]}
 
 
-def _is_worth_a_name(schema: Json) -> bool:
-    return bool({"allOf", "anyOf", "enum", "properties"} & schema.keys())
+def _is_worth_a_name(schema: Any) -> bool:
+    return is_object(schema) and bool({"allOf", "anyOf", "enum", "properties"} & schema.keys())
 
 
 def _referring(schema: Any, owner: str, named: Mapping[bytes, str]) -> Any:

@@ -129,8 +129,8 @@ def verification(
     Raise `ProblemError` for wrong use, an unknown name, or bytes that are not a schema.
     """
     if against and revision is None and extension is None:
-        message = "a published schema stands for exactly one revision"
-        hint = "name that revision"
+        message = "a published schema stands for exactly one revision or extension"
+        hint = "name that revision, or --extension NAME"
         raise ProblemError(Problem("ambiguous-schema", message, against[0], hint=hint))
     revisions = _verified_revisions(revision, extension, against, folder)
     extensions = _verified_extensions(extension, revision, against, folder)

@@ -90,7 +90,8 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
     raise_errors(
         problem for revision in wanted.revisions for problem in unsafe(revision, wanted.kind)
     )
-    listing = source.listing()
+    # The file of an extension is where its pin says, and nowhere else.
+    listing = source.listing() if wanted.kind is REVISION else Listing(())
     paths = _paths(pins, listing, wanted)
     # The first unreadable file ends the search, because the server is probably down.
     reading = ((revision, source.read(path)) for revision, path in paths.items())

@@ -8,11 +8,9 @@ from pathlib import Path
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.inputs.pins import EXTENSION, Pins
 from mcp_protogen.output.lock import LOCK_NAME, Lock, folders_with_locks, read_lock
-from mcp_protogen.package import ExtensionInputs, RevisionInputs
+from mcp_protogen.package import PINNED, ExtensionInputs, RevisionInputs
 from mcp_protogen.update.candidates import Candidate
 from mcp_protogen.update.findings import Finding
-
-_PINNED = "pinned"
 
 
 class Basis(StrEnum):
@@ -43,7 +41,7 @@ class Dependent:
     @property
     def would_change(self) -> bool:
         """Return whether accepting makes the package out of date."""
-        return self.source == _PINNED and self.basis is not Basis.FOUND
+        return self.source == PINNED and self.basis is not Basis.FOUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +110,6 @@ def _basis(finding: Finding, inputs: RevisionInputs | ExtensionInputs, pins: Pin
     pin = pins.get(finding.candidate.revision)
     if inputs.published == finding.candidate.sha256:
         return Basis.FOUND
-    if inputs.source != _PINNED:
+    if inputs.source != PINNED:
         return Basis.OWN_FILE
     return Basis.PIN if pin and inputs.published == pin.published.sha256 else Basis.EARLIER

@@ -23,6 +23,7 @@ from mcp_protogen.inputs.pins import (
     REVISION,
     Pinnable,
     Pins,
+    extension_place,
     extensions_folder,
     read_snapshot,
 )
@@ -52,7 +53,7 @@ class SchemaFolder:
         """Return the ledger of a revision or extension, and the place of its file."""
         if self.kind is EXTENSION:
             folder = extensions_folder(self.facts_folder)
-            return patches.ledger_of(folder, name), f"schema/extensions/{name}/patches.json"
+            return patches.ledger_of(folder, name), extension_place(name, "patches.json")
         return patches.ledger_of(self.facts_folder, name), f"schema/{name}/patches.json"
 
     def beside(self, name: str) -> Json:

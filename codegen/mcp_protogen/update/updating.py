@@ -1,13 +1,22 @@
 """One look at a source: what has moved, what it means, and what to accept."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.inputs.pins import EXTENSION, Pin, Pins, extensions_folder, load_pins, pin_of
+from mcp_protogen.inputs.pinned_extensions import extension_names
+from mcp_protogen.inputs.pins import (
+    EXTENSION,
+    Pin,
+    Pins,
+    extensions_folder,
+    load_extension_pins,
+    load_pins,
+    pin_of,
+)
 from mcp_protogen.update.adoption import Origin, add
 from mcp_protogen.update.candidates import Candidate, Candidates, CandidateState, Wanted, look
 from mcp_protogen.update.dependents import (
@@ -67,15 +76,15 @@ def update(options: UpdateOptions) -> UpdateResult:
         message = "the cache has to be a folder"
         raise ProblemError(Problem("bad-cache", message, str(options.cache)))
     folder = options.folder or schema_folder()
-    kind = options.wanted.kind
+    kind, paths = options.wanted.kind, list[str]()
     if kind is EXTENSION:
+        pins = _pins_of_extensions(options.wanted.revisions, folder)
+        paths = [pin.spec_path for pin in pins.values()]
         folder = extensions_folder(folder)
-    pins = load_pins(folder, kind)
-    if kind is EXTENSION:
-        # Each extension has a repository of its own.
-        pins = {name: pin_of(name, pins, kind) for name in options.wanted.revisions}
+    else:
+        pins = load_pins(folder)
     named = packages_in(options.packages)
-    source = open_source(_wherever(options, pins, folder), options.ref, options.cache)
+    source = open_source(_wherever(options, pins, folder), options.ref, options.cache, paths)
     found = _look(source, pins, options)
     if options.accept is None:
         concerned = [one for one in found.candidates if one.state.is_news]
@@ -87,6 +96,17 @@ def update(options: UpdateOptions) -> UpdateResult:
     pin = None if options.accept is None else accept(concerned[0], options.note, folder)
     notices = (*found.notices, *packages.notices)
     return UpdateResult(options, source, found.candidates, news, notices, pin)
+
+
+def _pins_of_extensions(names: Iterable[str], folder: Path) -> Pins:
+    """Return the pins of these extensions alone, because each has a repository of its own."""
+    pins, known = load_extension_pins(folder), extension_names(folder)
+    for name in names:
+        if name in known and name not in pins:
+            message = f"no schema of extension {name!r} is pinned: its facts have its types"
+            hint = f"once one is published: mcp-gen schema add --extension {name} --from FILE"
+            raise ProblemError(Problem("unknown-extension", message, hint=hint))
+    return {name: pin_of(name, pins, EXTENSION) for name in names}
 
 
 def _look(source: SchemaSource, pins: Pins, options: UpdateOptions) -> Candidates:

@@ -1,5 +1,6 @@
 """The kind of source that the user has named with --source."""
 
+from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,11 +15,14 @@ from mcp_protogen.upstream.upstream import without_secrets
 _LAYOUT = "schema/<revision>/schema.json"
 
 
-def open_source(text: str, ref: str | None, cache: Path | None) -> SchemaSource:
+def open_source(
+    text: str, ref: str | None, cache: Path | None, paths: Collection[str] = ()
+) -> SchemaSource:
     """Return the source called `text`: a URL, a clone or a folder; nothing is read yet.
 
-    `ref` is for sources with commits. Raise `ProblemError`: `not-a-source`, `unknown-ref`,
-    `no-git`, `conflicting-options`.
+    `ref` is for sources with commits. A folder has the layout of the specification's repository,
+    or one of the files at `paths`: those of extensions have layouts of their own. Raise
+    `ProblemError`: `not-a-source`, `unknown-ref`, `no-git`, `conflicting-options`.
     """
     place = without_secrets(text)
     try:
@@ -39,23 +43,27 @@ def open_source(text: str, ref: str | None, cache: Path | None) -> SchemaSource:
     if parts.netloc not in {"", "localhost"}:
         message = "a file URL cannot name a host"
         raise ProblemError(Problem("not-a-source", message, place, hint="write file:///path"))
-    return _local(Path(unquote(parts.path)) if scheme else Path(text), ref)
+    return _local(Path(unquote(parts.path)) if scheme else Path(text), ref, paths)
 
 
-def _local(folder: Path, ref: str | None) -> SchemaSource:
+def _local(folder: Path, ref: str | None, paths: Collection[str]) -> SchemaSource:
     if not folder.is_dir():
         there = "this is a file" if folder.exists() else "this folder does not exist"
-        hint = f"name a folder or a clone that has {_LAYOUT}, or a URL above such files"
+        hint = f"name a folder or a clone that has {_layout(paths)}, or a URL above such files"
         raise ProblemError(Problem("not-a-source", there, str(folder), hint=hint))
     git_dir = git_dir_of(folder)
     if git_dir is not None:
         return open_clone(folder, git_dir, ref or "HEAD")
     _refuse_ref(str(folder), ref)
-    if not (folder / "schema").is_dir():
+    if not any((folder / path).exists() for path in ("schema", *paths)):
         message = "this is neither a clone nor a folder with published schemas"
-        hint = f"it has to hold {_LAYOUT}"
+        hint = f"it has to hold {_layout(paths)}"
         raise ProblemError(Problem("not-a-source", message, str(folder), hint=hint))
     return FolderSource(folder)
+
+
+def _layout(paths: Collection[str]) -> str:
+    return " or ".join(paths) or _LAYOUT
 
 
 def _refuse_ref(place: str, ref: str | None) -> None:

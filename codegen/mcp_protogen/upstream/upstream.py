@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.config import GivenFile
 
 if TYPE_CHECKING:
     from http.client import HTTPMessage
@@ -56,6 +57,11 @@ class FetchedFile:
 
 class NotThere(ProblemError):
     """Raised if a web server has nothing at a URL."""
+
+
+def given_file(source: str) -> GivenFile:
+    """Return a file or URL that somebody names in place of what is pinned, as `read_source`."""
+    return GivenFile(source_name(source), read_source(source))
 
 
 def read_source(source: str) -> bytes:

@@ -24,15 +24,15 @@ Json = dict[str, Any]
 
 
 @contextmanager
-def facts_in(place: Path, facts: Json) -> Generator[None, None, None]:
+def facts_in(place: Path, name: str, facts: Json) -> Generator[None, None, None]:
     """Have runs read a copy of the schema folder in `place`, with facts of the extension in it."""
     folder = Path(shutil.copytree(schema_folder(), place / "schema", dirs_exist_ok=True))
-    home = folder / "extensions" / NAME
+    home = folder / "extensions" / name
     home.mkdir(exist_ok=True)
     (home / "facts.json").write_text(json.dumps(facts))
     pins = folder / "extensions" / "pins.json"
     pinned: Json = json.loads(pins.read_bytes())
-    pinned["extensions"][NAME] = pinned["extensions"]["tasks"]
+    pinned["extensions"][name] = pinned["extensions"]["tasks"]
     pins.write_text(json.dumps(pinned))
     with pytest.MonkeyPatch.context() as patch:
         for module in ("extensions", "inputs", "pins"):
@@ -45,6 +45,7 @@ def package_with_it(
     revisions: tuple[str, ...] = REVISIONS,
     others: tuple[str, ...] = (),
     change: Callable[[Json, Json], object] = lambda schema, facts: None,
+    name: str = NAME,
 ) -> Package:
     """Generate revisions with the extension, and with others; `change` edits schema and facts."""
     schema, facts = (
@@ -52,6 +53,6 @@ def package_with_it(
     )
     change(schema, facts)
     given = GivenFile("folders.json", json.dumps(schema).encode())
-    named = MappingProxyType({NAME: given, **dict.fromkeys(others)})
-    with facts_in(place, facts):
+    named = MappingProxyType({name: given, **dict.fromkeys(others)})
+    with facts_in(place, name, facts):
         return generate(GenerationOptions(revisions, parts=PARTS, extensions=named))
