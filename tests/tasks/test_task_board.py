@@ -296,6 +296,23 @@ def test_an_orphan_is_taken_over_by_exactly_one_worker() -> None:
     play(script)
 
 
+def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans() -> None:
+    async def script() -> None:
+        store, stood_still = Store(), 0.0
+        vars(store)["_clock"] = lambda: now() + stood_still
+        board = board_of(store)
+        task = await board.create(a_task())
+        async with board.alone(task, "asking"), board.holding("task", "worker") as holding:
+            stood_still = LEASE * 2
+            assert [task async for task in board.orphans()] == []
+            # By that, it has them still.
+            assert [task async for task in board_of(store).orphans()] == []
+            assert len(vars(store)["_kept"]) == 2
+            assert (await holding.change(done)).status is Status.COMPLETED
+
+    play(script)
+
+
 def test_what_is_given_back_is_an_orphan_at_once() -> None:
     async def script() -> None:
         store = Store()

@@ -222,6 +222,9 @@ class TaskBoard:
         """
         while found := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
             for stored in found:
+                if self._leases.holds(stored.key):
+                    # This process stood still for a lease, and has renewed it by this.
+                    continue
                 if is_turn(stored):
                     await self._store.delete(stored.key)
                     self._watch.ring(stored.key)

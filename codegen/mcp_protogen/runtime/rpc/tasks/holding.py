@@ -100,6 +100,10 @@ class Leases:
         self._held[key] = holding
         self._rounds.later(key, self.seconds / 3)
 
+    def holds(self, key: str) -> bool:
+        """Return whether something of this process has the lease of a key."""
+        return key in self._held
+
     def remove(self, key: str, holding: Leased) -> None:
         """Renew it no longer."""
         # The same process may have taken over what it had lost.
