@@ -16,7 +16,7 @@ from mcp_revisions import (
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.sessions.talking import runtime, served
-from support.tasks.asking import begun, got, told, until
+from support.tasks.asking import DECLARED, begun, got, told, until
 
 RUNS: list[str] = []
 
@@ -106,6 +106,41 @@ async def _adopted(module: Any, board: Any, task: Any) -> None:
 
     runner = module.TaskRunner(board, runtime("core.tasks").Tasks(), never)
     await runner.adopt(task)
+
+
+async def test_what_is_wrong_with_one_store_call_does_not_end_the_looking_after_others() -> None:
+    class Failing(MemoryTaskStore):
+        """A store that fails once in a way that nobody expects."""
+
+        failed = False
+
+        async def take_overdue(self, lease: float, most: int) -> Any:
+            if not self.failed:
+                self.failed = True
+                raise ValueError("no expected error")
+            return await super().take_overdue(lease, most)
+
+    store = Failing()
+    board = runtime("rpc.tasks.board").TaskBoard(store, of(store))
+    async with served(Outer(), tasks=TaskOptions(store=store, lease=0.02), drain=0) as hand:
+        await hand.ask("server/discover", "discover", _meta=DECLARED)
+        id = await begun(hand, "only_once")
+        task = runtime("rpc.tasks.task").Task(
+            id="left",
+            form="extension",
+            revision="2026-07-28",
+            method="tools/call",
+            params={},
+            created_at=board.clock(),
+            updated_at=board.clock(),
+            ttl=60.0,
+            poll_interval=1.0,
+        )
+        await board.create(task)
+        await store.renew([one.key for one in await store.page("", "", 9)], 0.0)
+        assert store.failed
+        await until(hand, "left", "failed")
+        assert (await got(hand, id))["result"]["status"] == "working"
 
 
 async def test_middleware_stands_around_the_work_and_mounted_tools_become_tasks() -> None:

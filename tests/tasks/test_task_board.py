@@ -30,7 +30,7 @@ from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
 from mcp_protogen.runtime.rpc.tasks.rounds import Rounds
 from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR, Status, Task
 from mcp_protogen.runtime.rpc.tasks.watch import Watch
-from mcp_protogen.runtime.sharing.engine import EngineUnavailable, TaskStore
+from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredTask, TaskStore
 from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
 from support import coroutines, tables
 from support.sharing.simulated import SkippingLoop
@@ -135,6 +135,28 @@ def test_a_change_of_another_worker_is_found_soon_and_less_and_less_is_asked() -
         await other.change("task", done)
         assert (await waiter).status is Status.COMPLETED
         assert now() - before <= 0.5
+
+    play(script)
+
+
+def test_whoever_waits_for_a_change_waits_for_a_store_that_is_away() -> None:
+    class Away(Store):
+        async def get(self, key: str) -> StoredTask | None:
+            self.check()
+            return await super().get(key)
+
+    async def script() -> None:
+        store = Away()
+        board = board_of(store)
+        task = await board.create(a_task())
+        changed, ended = create_task(board.changed(task)), create_task(board.ended(task))
+        await sleep(1)
+        await board.change("task", done)
+        store.away = True
+        await sleep(LEASE)
+        assert not changed.done() and not ended.done()
+        store.away = False
+        assert (await changed).status is (await ended).status is Status.COMPLETED
 
     play(script)
 

@@ -156,13 +156,14 @@ class TaskBoard:
     async def changed(self, task: Task) -> Task:
         """Wait until a task is not as `task` any more, and return it; raise `UnknownTask`.
 
-        Who runs it, for how long, and what it has done once, is no change.
+        Who runs it, for how long, and what it has done once, is no change. A store that is away is
+        waited for.
         """
         before = _shown(task)
         return await self._until(task.id, lambda found: _shown(found) != before)
 
     async def ended(self, task: Task) -> Task:
-        """Wait until a task has ended, and return it; raise `UnknownTask`."""
+        """Wait as `changed` does until a task has ended, and return it; raise `UnknownTask`."""
         return task if has_ended(task) else await self._until(task.id, has_ended)
 
     def heard(self, id: str) -> None:
@@ -237,15 +238,10 @@ class TaskBoard:
                         yield task
 
     async def _watch_over(self, holding: Holding) -> None:
-        while True:
-            try:
-                holding.see(await self._until(holding.task.id, holding.stops))
-                return
-            except UnknownTask:
-                holding.lose()
-                return
-            except EngineUnavailable:
-                await sleep(self._poll)
+        try:
+            holding.see(await self._until(holding.task.id, holding.stops))
+        except UnknownTask:
+            holding.lose()
 
     async def _give_back(self, holding: Holding) -> None:
         def given(task: Task) -> Task:
@@ -263,7 +259,12 @@ class TaskBoard:
         with self._watch.waiting(_key(id)) as waiter:
             while True:
                 waiter.rung.clear()
-                read = await self._read(id)
+                try:
+                    read = await self._read(id)
+                except EngineUnavailable:
+                    # Who waits for a change can wait for the store, too.
+                    await sleep(self._poll)
+                    continue
                 if true(read.task):
                     return read.task
                 waiter.version = read.task.version

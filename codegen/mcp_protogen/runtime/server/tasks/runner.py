@@ -129,6 +129,9 @@ class TaskRunner:
                     await self.adopt(task)
             except EngineUnavailable as error:
                 _log.warning("nobody looks after tasks whose workers are gone: %s", error)
+            except Exception:
+                # What is wrong with one task must not leave all others without a worker.
+                _log.exception("looking after tasks whose workers are gone failed")
             await sleep(self.board.options.lease / 2)
 
     async def adopt(self, task: Task) -> None:
