@@ -10,9 +10,12 @@ from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import cast
 
 import pytest
+from mcp_protogen.runtime.core import clocks
+from mcp_protogen.runtime.core.clocks import steady_time
 from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, TooManyTasks, UnknownTask, new_task_id
 from mcp_protogen.runtime.rpc.tasks.holding import LeaseLost, Step
@@ -32,6 +35,7 @@ from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR, Status, Task
 from mcp_protogen.runtime.rpc.tasks.watch import Watch
 from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredTask, TaskStore
 from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
+from mcp_protogen.runtime.sharing.task_files import FileTaskStore
 from support import coroutines, tables
 from support.sharing.simulated import SkippingLoop
 from support.sharing.task_stores import a_task
@@ -321,7 +325,7 @@ def test_an_orphan_is_taken_over_by_exactly_one_worker() -> None:
 def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans() -> None:
     async def script() -> None:
         store, stood_still = Store(), 0.0
-        vars(store)["_clock"] = lambda: now() + stood_still
+        vars(store)["clock"] = lambda: now() + stood_still
         board = board_of(store)
         task = await board.create(a_task())
         async with board.alone(task, "asking"), board.holding("task", "worker") as holding:
@@ -418,6 +422,26 @@ def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
 
 
 @pytest.mark.shows("TC-20", "TC-21", "TX-22")
+def test_what_one_process_keeps_goes_by_a_clock_that_nobody_sets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    limits = TaskOptions()
+    memory = MemoryTaskStore()
+    assert TaskBoard(memory, limits).clock is memory.clock is steady_time
+    assert TaskBoard(MemoryTaskStore(now), limits).clock is now
+    assert TaskBoard(FileTaskStore(tmp_path), limits).clock is time.time
+    before = steady_time()
+    monkeypatch.setattr(clocks, "time", lambda: before + 1e6)
+    assert 0 <= steady_time() - before < 3600
+
+
+def test_limits_of_tasks_are_finite_and_let_something_through() -> None:
+    for wrong in (0, -1.0, float("inf"), float("nan")):
+        for name in ("ttl", "max_ttl", "poll_interval", "max_tasks", "lease"):
+            with tables.case(f"{name} is {wrong}"), pytest.raises(ValueError, match=name):
+                TaskOptions(**{name: wrong})  # type: ignore[arg-type]
+
+
 def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
     async def script() -> None:
         board = board_of(Store(), max_tasks=2)

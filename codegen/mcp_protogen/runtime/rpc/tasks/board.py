@@ -20,6 +20,7 @@ from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
 from ...core.throttle import Throttle
 from ...rules.task_forms import TaskForm
 from ...sharing.engine import EngineUnavailable, StoredTask, TaskStore
+from ...sharing.memory_tasks import MemoryTaskStore
 from .holding import Holding, LeaseLost, Leases, Step
 from .lifecycle import TaskEnded, has_ended, held, lapsed
 from .options import TaskOptions
@@ -80,6 +81,8 @@ class TaskBoard:
 
     Whoever waits for a change in this process is told at once. What another worker changes is found
     within `poll` seconds: the longest pause between two looks at a task, which are many at first.
+    `clock` gives seconds since the epoch; without one, it is that of a store in memory, else the
+    time of day.
     """
 
     def __init__(
@@ -87,11 +90,13 @@ class TaskBoard:
         store: TaskStore,
         options: TaskOptions,
         *,
-        clock: Callable[[], float] = time,
+        clock: Callable[[], float] | None = None,
         poll: float = 0.5,
     ) -> None:
         self.options: Final = options
-        self.clock: Final = clock
+        # Where nobody shares the store, no other clock is needed than its own.
+        own = store.clock if isinstance(store, MemoryTaskStore) else time
+        self.clock: Final = own if clock is None else clock
         self._store = store
         self._poll = poll
         self._watch: Final = Watch(store.versions, poll)
