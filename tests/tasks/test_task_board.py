@@ -30,8 +30,8 @@ from mcp_protogen.runtime.rpc.tasks.lifecycle import (
     said,
 )
 from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
-from mcp_protogen.runtime.rpc.tasks.rounds import Rounds
 from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR, Status, Task
+from mcp_protogen.runtime.rpc.tasks.timers import Timers
 from mcp_protogen.runtime.rpc.tasks.watch import Watch
 from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredTask, TaskStore
 from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
@@ -78,7 +78,7 @@ def board_of(
 def watched(board: TaskBoard) -> tuple[int, int]:
     """Return how many tasks somebody waits for, and how many are looked at."""
     watch = cast(Watch, vars(board)["_watch"])
-    return len(watch), len(cast(Rounds, vars(watch)["_rounds"]))
+    return len(watch), len(cast(Timers, vars(watch)["_timers"]))
 
 
 def play(script: Callable[[], Awaitable[None]]) -> None:
@@ -207,11 +207,11 @@ async def test_a_key_that_comes_up_as_a_call_ends_is_dealt_with() -> None:
     async def work(keys: Sequence[str]) -> None:
         came.extend(keys)
 
-    rounds = Rounds(work)
-    rounds.later("first", 0)
+    timers = Timers(work)
+    timers.later("first", 0)
     # Meanwhile the second one comes up, too, and is next after the call for the first.
     loop.call_later(0, time.sleep, 0.01)
-    rounds.later("second", 0.005)
+    timers.later("second", 0.005)
     await coroutines.until(lambda: len(came) == 2)
     assert came == ["first", "second"]
 
