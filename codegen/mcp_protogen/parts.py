@@ -230,6 +230,7 @@ CONTENTS: Final = (
     Contents(
         frozenset({"http-server"}),
         {
+            "core": ("clocks",),
             "http": ("headers", "server", "sse"),
             "sharing": ("engine", "memory", "memory_tasks"),
             **_MARKS,
@@ -301,7 +302,7 @@ CONTENTS: Final = (
         frozenset({"tasks", _ROLES}),
         {
             "rpc.tasks": (),
-            "core": ("base64url", "files"),
+            "core": ("base64url", "clocks", "files"),
             "sharing": ("engine", "memory_tasks", "task_files"),
         },
         (

@@ -188,7 +188,7 @@ async def test_memory_forgets_what_has_lapsed_without_being_asked_for_it() -> No
         await create(store, str(number), owner=str(number), ends_at=now + number)
     now += 990
     assert await store.get("unknown") is None
-    members = {name: value for name, value in vars(store).items() if name != "_clock"}
+    members = {name: value for name, value in vars(store).items() if name != "clock"}
     assert [len(value) for value in members.values()] == [9, 9, 9]
 
 

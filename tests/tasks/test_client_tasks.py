@@ -226,6 +226,19 @@ async def test_a_task_that_is_cancelled_ends_its_handler_and_stays_cancelled() -
     await asked(work, host)
 
 
+@pytest.mark.shows("TC-11")
+async def test_a_task_that_lapses_ends_its_handler() -> None:
+    host = Host()
+
+    async def work(session: Session) -> None:
+        created = await session.create_message(**QUESTION, task=m.TaskMetadata(ttl=1))
+        await wait_for(host.cancelled.wait(), 5)
+        with pytest.raises(McpError):
+            await RequestedTask(session, created, m.CreateMessageResult).status()
+
+    await asked(work, host)
+
+
 @pytest.mark.shows("TC-16", "TC-20", "TC-21")
 async def test_a_server_sees_its_own_tasks_and_cannot_make_any_number() -> None:
     host = Host()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_revisions import (
+    REVISIONS,
     Accepted,
     CallNext,
     MemoryTaskStore,
@@ -15,8 +16,10 @@ from mcp_revisions import (
 )
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
-from support.sessions.talking import runtime, served
-from support.tasks.asking import begun, got, told, until
+from support.json_types import JsonObject
+from support.revisions import OLD
+from support.sessions.talking import INITIALIZED, hello, request, runtime, served
+from support.tasks.asking import DECLARED, begun, got, told, until
 
 RUNS: list[str] = []
 
@@ -53,6 +56,11 @@ class Outer(TasksServer, Toolkit, mcp.Server):
         await asyncio.Event().wait()
         return "never"
 
+    @tool
+    async def less(self, session: mcp.Session) -> str:
+        self.disable("again", session=session)
+        return "less"
+
     async def around(self, call: MethodCall, next: CallNext, /) -> Any:
         result = await next(call)
         if call.method != "tools/call" or call.is_sent:
@@ -60,6 +68,23 @@ class Outer(TasksServer, Toolkit, mcp.Server):
         return mcp.models.CallToolResult.from_wire(
             {**result.to_wire(), "_meta": {"around": "this"}}
         )
+
+
+class Deferred(TasksServer, Toolkit, mcp.Server):
+    """A tool that becomes a task in two places at once."""
+
+    def __init__(self) -> None:
+        self.stopped = asyncio.Event()
+
+    @tool(task="deferred")
+    async def late(self, session: mcp.Session) -> str:
+        try:
+            await asyncio.gather(session.become_task(), session.become_task())
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.stopped.set()
+            raise
+        return "never"
 
 
 def of(store: MemoryTaskStore) -> TaskOptions:
@@ -106,6 +131,73 @@ async def _adopted(module: Any, board: Any, task: Any) -> None:
 
     runner = module.TaskRunner(board, runtime("core.tasks").Tasks(), never)
     await runner.adopt(task)
+
+
+async def test_what_is_wrong_with_one_store_call_does_not_end_the_looking_after_others() -> None:
+    class Failing(MemoryTaskStore):
+        """A store that fails once in a way that nobody expects."""
+
+        failed = False
+
+        async def take_overdue(self, lease: float, most: int) -> Any:
+            if not self.failed:
+                self.failed = True
+                raise ValueError("no expected error")
+            return await super().take_overdue(lease, most)
+
+    store = Failing()
+    board = runtime("rpc.tasks.board").TaskBoard(store, of(store))
+    async with served(Outer(), tasks=TaskOptions(store=store, lease=0.02), drain=0) as hand:
+        await hand.ask("server/discover", "discover", _meta=DECLARED)
+        id = await begun(hand, "only_once")
+        task = runtime("rpc.tasks.task").Task(
+            id="left",
+            form="extension",
+            revision="2026-07-28",
+            method="tools/call",
+            params={},
+            created_at=board.clock(),
+            updated_at=board.clock(),
+            ttl=60.0,
+            poll_interval=1.0,
+        )
+        await board.create(task)
+        await store.renew([one.key for one in await store.page("", "", 9)], 0.0)
+        assert store.failed
+        await until(hand, "left", "failed")
+        assert (await got(hand, id))["result"]["status"] == "working"
+
+
+async def test_a_call_becomes_one_task_whose_handler_ends_if_nobody_can_hold_it() -> None:
+    class Away(MemoryTaskStore):
+        """A store that is away once a task was created."""
+
+        async def replace(self, *given: Any, **named: Any) -> bool:
+            raise runtime("sharing.engine").EngineUnavailable("away")
+
+    store, server = Away(), Deferred()
+    async with served(server, tasks=of(store), drain=0) as hand:
+        await begun(hand, "late")
+        assert len(await store.page("", "", 9)) == 1
+        await asyncio.wait_for(server.stopped.wait(), 5)
+
+
+async def test_a_call_that_is_refused_leaves_nothing_of_its_session_behind() -> None:
+    server = Outer()
+    full = TaskOptions(store=MemoryTaskStore(), max_tasks=1)
+    async with served(server, revisions=REVISIONS, tasks=full, drain=0) as hand:
+        await hand.send(hello(OLD))
+        await hand.take()
+        await hand.send(INITIALIZED)
+        for id, name in enumerate(("less", "only_once", "only_once")):
+            task: JsonObject = {} if name == "less" else {"task": {}}
+            await hand.send(request("tools/call", id, name=name, arguments={}, **task))
+        # Notifications come between.
+        while (answer := await hand.take()).get("id") != 2:
+            pass
+        assert "Too many tasks" in answer["error"]["message"]
+        # The connection of the session, and that of the one task.
+        assert len(server.__mcp_runtime__.visibility.sessions) == 2
 
 
 async def test_middleware_stands_around_the_work_and_mounted_tools_become_tasks() -> None:

@@ -10,9 +10,12 @@ from base64 import urlsafe_b64decode
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import cast
 
 import pytest
+from mcp_protogen.runtime.core import clocks
+from mcp_protogen.runtime.core.clocks import steady_time
 from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.rpc.tasks.board import TaskBoard, TooManyTasks, UnknownTask, new_task_id
 from mcp_protogen.runtime.rpc.tasks.holding import LeaseLost, Step
@@ -27,11 +30,12 @@ from mcp_protogen.runtime.rpc.tasks.lifecycle import (
     said,
 )
 from mcp_protogen.runtime.rpc.tasks.options import TaskOptions
-from mcp_protogen.runtime.rpc.tasks.rounds import Rounds
 from mcp_protogen.runtime.rpc.tasks.task import LAPSED_FOR, Status, Task
+from mcp_protogen.runtime.rpc.tasks.timers import Timers
 from mcp_protogen.runtime.rpc.tasks.watch import Watch
-from mcp_protogen.runtime.sharing.engine import EngineUnavailable, TaskStore
+from mcp_protogen.runtime.sharing.engine import EngineUnavailable, StoredTask, TaskStore
 from mcp_protogen.runtime.sharing.memory_tasks import MemoryTaskStore
+from mcp_protogen.runtime.sharing.task_files import FileTaskStore
 from support import coroutines, tables
 from support.sharing.simulated import SkippingLoop
 from support.sharing.task_stores import a_task
@@ -74,7 +78,7 @@ def board_of(
 def watched(board: TaskBoard) -> tuple[int, int]:
     """Return how many tasks somebody waits for, and how many are looked at."""
     watch = cast(Watch, vars(board)["_watch"])
-    return len(watch), len(cast(Rounds, vars(watch)["_rounds"]))
+    return len(watch), len(cast(Timers, vars(watch)["_timers"]))
 
 
 def play(script: Callable[[], Awaitable[None]]) -> None:
@@ -139,6 +143,28 @@ def test_a_change_of_another_worker_is_found_soon_and_less_and_less_is_asked() -
     play(script)
 
 
+def test_whoever_waits_for_a_change_waits_for_a_store_that_is_away() -> None:
+    class Away(Store):
+        async def get(self, key: str) -> StoredTask | None:
+            self.check()
+            return await super().get(key)
+
+    async def script() -> None:
+        store = Away()
+        board = board_of(store)
+        task = await board.create(a_task())
+        changed, ended = create_task(board.changed(task)), create_task(board.ended(task))
+        await sleep(1)
+        await board.change("task", done)
+        store.away = True
+        await sleep(LEASE)
+        assert not changed.done() and not ended.done()
+        store.away = False
+        assert (await changed).status is (await ended).status is Status.COMPLETED
+
+    play(script)
+
+
 def test_waiters_that_are_gone_take_no_memory() -> None:
     async def script() -> None:
         store = Store()
@@ -181,11 +207,11 @@ async def test_a_key_that_comes_up_as_a_call_ends_is_dealt_with() -> None:
     async def work(keys: Sequence[str]) -> None:
         came.extend(keys)
 
-    rounds = Rounds(work)
-    rounds.later("first", 0)
+    timers = Timers(work)
+    timers.later("first", 0)
     # Meanwhile the second one comes up, too, and is next after the call for the first.
     loop.call_later(0, time.sleep, 0.01)
-    rounds.later("second", 0.005)
+    timers.later("second", 0.005)
     await coroutines.until(lambda: len(came) == 2)
     assert came == ["first", "second"]
 
@@ -296,6 +322,23 @@ def test_an_orphan_is_taken_over_by_exactly_one_worker() -> None:
     play(script)
 
 
+def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans() -> None:
+    async def script() -> None:
+        store, stood_still = Store(), 0.0
+        vars(store)["clock"] = lambda: now() + stood_still
+        board = board_of(store)
+        task = await board.create(a_task())
+        async with board.alone(task, "asking"), board.holding("task", "worker") as holding:
+            stood_still = LEASE * 2
+            assert [task async for task in board.orphans()] == []
+            # By that, it has them still.
+            assert [task async for task in board_of(store).orphans()] == []
+            assert len(vars(store)["_kept"]) == 2
+            assert (await holding.change(done)).status is Status.COMPLETED
+
+    play(script)
+
+
 def test_what_is_given_back_is_an_orphan_at_once() -> None:
     async def script() -> None:
         store = Store()
@@ -379,6 +422,19 @@ def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
 
 
 @pytest.mark.shows("TC-20", "TC-21", "TX-22")
+def test_what_one_process_keeps_goes_by_a_clock_that_nobody_sets(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    limits = TaskOptions()
+    memory = MemoryTaskStore()
+    assert TaskBoard(memory, limits).clock is memory.clock is steady_time
+    assert TaskBoard(MemoryTaskStore(now), limits).clock is now
+    assert TaskBoard(FileTaskStore(tmp_path), limits).clock is time.time
+    before = steady_time()
+    monkeypatch.setattr(clocks, "time", lambda: before + 1e6)
+    assert 0 <= steady_time() - before < 3600
+
+
 def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
     async def script() -> None:
         board = board_of(Store(), max_tasks=2)

@@ -115,6 +115,42 @@ async def test_questions_of_a_task_reach_the_usual_handlers() -> None:
         assert (await client.call_tool("slow")).text == "36"
 
 
+@pytest.mark.shows("TC-10")
+async def test_who_follows_a_task_answers_what_it_asks() -> None:
+    async def ask(hand: Hand, message: Any) -> None:
+        await hand.send(elicit(7, "How old?"))
+
+    async def look(hand: Hand, message: Any) -> Any:
+        answers = [
+            one["result"]["content"]
+            for one in server.came
+            if one.get("id") == 7 and "result" in one
+        ]
+        return core_task("t", "completed" if answers == [{"age": 36}] else "input_required")
+
+    server = played("optional", tasks_result=[ask], tasks_get=[look])
+    async with calling(timed(Answering(), Clock()), server) as client:
+        handle = await client.start_task("slow")
+        assert [state.status async for state in handle] == ["input_required", "completed"]
+        assert server.methods().count("tasks/result") == 1
+
+
+async def test_a_server_that_cannot_tell_the_result_now_is_asked_again_for_a_while() -> None:
+    away = {"error": {"code": -32603, "message": "ask again"}}
+    server = played(tasks_result=[away, away, DONE], tasks_get=[core_task("t"), away])
+    async with calling(timed(Before(), Clock()), server) as client:
+        await client.list_tools()
+        assert (await client.call_tool("slow")).text == "done"
+        server.answers.update({"tasks/result": [away], "tasks/get": [core_task("t")]})
+        with pytest.raises(pkg.McpError, match="ask again"):
+            await client.call_tool("slow")
+        server.answers["tasks/get"] = [core_task("t", "failed")]
+        before = len(server.params("tasks/result"))
+        with pytest.raises(pkg.McpError, match="ask again"):
+            await client.call_tool("slow")
+        assert len(server.params("tasks/result")) == before + 1
+
+
 @pytest.mark.shows("TC-12", "TC-18")
 async def test_a_task_that_failed_answers_as_its_call_would_have() -> None:
     refused = {"error": {"code": -32602, "message": "bad"}}

@@ -1,6 +1,7 @@
 """Calls of tools that a server makes tasks of, in the form of the extension."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -193,6 +194,40 @@ async def test_a_late_answer_about_a_task_is_asked_for_again() -> None:
         Accepting(server.play), timed(Since(), Clock()), options=pkg.Options(timeout=0.2)
     ) as client:
         assert (await client.call_tool("slow")).text == "done"
+
+
+async def test_a_server_that_cannot_tell_now_is_asked_again_for_a_while() -> None:
+    away: JsonObject = {"error": {"code": -32603, "message": "ask again"}}
+    question = got("input_required", inputRequests={"a": asked("first")})
+    server = played(away, question, away, question, DONE, tasks_update=[away, _ACK])
+    async with calling(timed(Answering(), Clock()), server) as client:
+        assert (await client.call_tool("slow")).text == "done"
+        assert client.asked == ["first"] and len(server.params("tasks/update")) == 2
+        server.answers["tasks/get"] = [away]
+        with pytest.raises(pkg.McpError, match="ask again"):
+            await client.call_tool("slow")
+    assert 10 < len(server.params("tasks/get")) < 100
+
+
+async def test_a_clock_of_the_day_that_is_set_ends_no_wait() -> None:
+    server, clock = played(got(ttlMs=20_000), got(ttlMs=20_000), DONE), Clock()
+    client, set_by = timed(Since(), clock), 0.0
+    timing = replace(clock.timing, epoch=lambda: clock() + set_by)
+    client.__mcp_runtime__.caller.timing = timing
+    async with calling(client, server):
+        handle = await client.start_task("slow")
+        set_by = 1e6
+        assert (await handle.result()).text == "done"
+
+
+async def test_who_follows_a_task_answers_what_it_asks() -> None:
+    question = got("input_required", inputRequests={"a": asked("first")})
+    server = played(question, got(), DONE)
+    async with calling(timed(Answering(), Clock()), server) as client:
+        handle = await client.start_task("slow")
+        statuses = [state.status async for state in handle]
+        assert statuses == ["input_required", "working", "completed"]
+        assert client.asked == ["first"] and len(server.params("tasks/update")) == 1
 
 
 @pytest.mark.shows("TX-17")
