@@ -249,7 +249,7 @@ async def test_a_server_sees_its_own_tasks_and_cannot_make_any_number() -> None:
     await asked(look, host)
 
 
-@pytest.mark.shows("TC-06")
+@pytest.mark.shows("TC-02", "TC-06")
 async def test_a_client_that_runs_nothing_as_a_task_answers_at_once() -> None:
     class Plain(Client):
         """A client without tasks."""
@@ -263,4 +263,7 @@ async def test_a_client_that_runs_nothing_as_a_task_answers_at_once() -> None:
         with pytest.raises(TypeError, match="CreateMessageResult is no task"):
             RequestedTask(session, answer, m.CreateMessageResult)
 
-    await asked(work, Plain())
+    tapped = Tapped()
+    await asked(work, Plain(), tapped)
+    (question,) = (one for _, one in tapped if one.get("method") == "sampling/createMessage")
+    assert "task" not in question["params"], "it is not asked for in vain"
