@@ -20,7 +20,10 @@ REVISIONS: Final = [f"{PACKAGE}.v2025_11_25", f"{PACKAGE}.v2026_07_28"]
 OURS: Final = {
     "app": [f"{one}:App" for one in REVISIONS],
     "session": [f"{one}:Session" for one in REVISIONS],
-    "client": [f"{one}:Client" for one in REVISIONS],
+    "client": [
+        *(f"{one}:Client" for one in REVISIONS),
+        *(f"{PACKAGE}:TaskCalls", f"{REVISIONS[-1]}.ext.skills:SkillsClient"),
+    ],
     "mcp": REVISIONS,
     "m": [f"{one}.models" for one in REVISIONS],
     "result": [f"{one}.models:CallToolResult" for one in REVISIONS],
@@ -60,6 +63,8 @@ FASTMCP: Final = Other(
             f"fastmcp.server.middleware{part}"
             for part in (".caching", ".error_handling", ".logging", ".rate_limiting", ".timing", "")
         ),
+        *("fastmcp.apps", "fastmcp.server.providers.skills", "fastmcp.skills"),
+        *("fastmcp.skills.extension", "fastmcp.utilities.tasks", "fastmcp_tasks"),
         *("mcp_types", "starlette.middleware.cors", "typing"),
     ],
 )
@@ -124,7 +129,8 @@ def test_the_old_names_are_those_of_the_package(other: Other) -> None:
 def test_the_new_names_are_ours() -> None:
     new = [*pieces("from-fastmcp.md", 1), *pieces("from-mcp-sdk.md", 2)]
     assert len(new) > 200
-    assert names.problems(new, OURS, [PACKAGE, "typing"], EXAMPLES) == []
+    extensions = [f"{REVISIONS[-1]}.ext.{name}" for name in ("skills", "tasks")]
+    assert names.problems(new, OURS, [PACKAGE, *extensions, "typing"], EXAMPLES) == []
 
 
 def run(program: str, python: str | Path = sys.executable) -> subprocess.CompletedProcess[str]:

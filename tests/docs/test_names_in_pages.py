@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 import mcp_revisions as package
+from mcp_protogen.parts import DEFAULT, PARTS, Selection, missing_names, parts_named
 from support.docs.names import NO_PYTHON, bound, problems
 from support.docs.pages import DOCS, page, programs, renamed
 from support.folders import ROOT
@@ -11,13 +12,14 @@ from support.tables import case
 
 NAME: Final = package.__name__
 REVISIONS: Final = [f"{NAME}.v2025_11_25", f"{NAME}.v2026_07_28"]
+EXTENSIONS: Final = ("apps", "skills", "tasks")
 
 # The other pages are about the commands, or about other packages.
 PAGES: Final = tuple(
     name
     for name in (
         *("app.md", "asking.md", "authorization-clients.md", "authorization-servers.md"),
-        *("calling.md", "connecting.md", "http.md", "middleware.md"),
+        *("calling.md", "connecting.md", "extensions.md", "http.md", "middleware.md"),
         *(
             "models.md",
             "many-machines.md",
@@ -27,18 +29,24 @@ PAGES: Final = tuple(
             "state.md",
             "testing.md",
         ),
-        *("tasks.md", "toolkit.md", "translation.md", "transports.md"),
+        *("skills.md", "tasks.md", "toolkit.md", "translation.md", "transports.md"),
+        "user-interfaces.md",
     )
     if (DOCS / name).exists()
 )
 ROOTS: Final = {
     "app": [*(f"{one}:App" for one in REVISIONS), f"{NAME}:HttpApp"],
     "session": [f"{one}:Session" for one in REVISIONS],
-    "client": [f"{one}:Client" for one in REVISIONS],
+    "client": [
+        *(f"{one}:Client" for one in REVISIONS),
+        *(f"{REVISIONS[-1]}.ext.{name}:{name.title()}Client" for name in EXTENSIONS),
+    ],
     "server": [f"{one}:App" for one in REVISIONS],
     "call": [f"{NAME}:MethodCall"],
+    "host": [f"{REVISIONS[-1]}.ext.apps:AppsClient", f"{REVISIONS[-1]}:Client"],
     "mcp": REVISIONS,
     "m": [f"{one}.models" for one in REVISIONS],
+    "models": [f"{REVISIONS[-1]}.models", f"{REVISIONS[-1]}.ext.apps.models"],
     "resource": [f"{NAME}:resource", f"{NAME}:ProtectedResource"],
     "http": [f"{NAME}:HttpApp"],
     "negotiated": [f"{NAME}:NegotiatedRevision"],
@@ -47,7 +55,8 @@ ROOTS: Final = {
 }
 SPACES: Final = [
     *(NAME, *REVISIONS, *(f"{one}.models" for one in REVISIONS)),
-    *(f"{REVISIONS[-1]}.ext.tasks", f"{REVISIONS[-1]}.ext.tasks.models"),
+    *(f"{REVISIONS[-1]}.ext.{name}" for name in EXTENSIONS),
+    *(f"{REVISIONS[-1]}.ext.{name}.models" for name in EXTENSIONS),
     # Methods are also named without what they belong to.
     *(f"{one}:{cls}" for one in REVISIONS for cls in ("App", "Client", "Session")),
     *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "TaskHandle", "Transport")),
@@ -73,10 +82,12 @@ OTHERS: Final[dict[str, set[str]]] = {
     "testing.md": {"Greeter", "New", "Old", "greeter", "welcome"},
     "toolkit.md": {"Decimal", "Loud", "Parameters", "Quiet"},
     "transports.md": {"hand_over"},
+    # The module of the page's own server.
+    "user-interfaces.md": {"weather"},
 }
 # Attributes of OpenTelemetry, files, and fields of messages and of headers.
 NO_CODE: Final = re.compile(
-    r"(mcp|server)\.\w+(\.\w+)+|server\.(address|port)|\w+(-\w+)+|.*\w/\w.*"
+    r"(mcp|server)\.\w+(\.\w+)+|server\.(address|port)|\[tool\.mcp-gen\]|\w+(-\w+)+|.*\w/\w.*"
 )
 
 
@@ -115,6 +126,32 @@ def test_names_that_are_not_there_are_found() -> None:
         with case(piece):
             assert problems([piece], ROOTS, SPACES) == [f"{piece}: {problem}"]
     assert problems(["def conect(x: Any) -> Any: ...\nconect(x)"], ROOTS, SPACES) == []
+
+
+def test_the_package_of_a_page_has_what_its_programs_import() -> None:
+    command = re.compile(r"^ {4}mcp-gen (--revision .*) --out pkg/?$", re.MULTILINE)
+    for name in ("authorization-servers", "extensions", "skills", "tasks", "user-interfaces"):
+        (options,) = command.findall(page(f"{name}.md"))
+        parts = re.search(r"--with (\S+)", options)
+        missing = missing_names(
+            Selection(
+                parts_named([parts[1]]) if parts else DEFAULT,
+                several=options.count("--revision") > 1 or "--revision all" in options,
+                extensions=re.findall(r"--extension (\S+)", options),
+            )
+        )
+        with case(f"{name}: {options}"):
+            text = page(f"{name}.md")
+            imported = re.findall(r"^from pkg import (?:\(([^)]*)\)|(.*))$", text, re.MULTILINE)
+            names = set(re.findall(r"\w+", " ".join(map(" ".join, imported))))
+            assert names and sorted(names & missing.keys()) == []
+
+
+def test_every_part_is_in_the_table_of_parts() -> None:
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| .* \| (?:both|server|client|none) \|$", page("command.md"), re.M
+    )
+    assert {*rows} == PARTS.keys()
 
 
 def test_every_public_name_is_on_a_page() -> None:

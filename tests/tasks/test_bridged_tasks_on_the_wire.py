@@ -29,9 +29,9 @@ from support.tables import case
 from support.tasks import asking
 from support.tasks.by_hand import Played, core_task, created, detailed, elicit, text
 from support.tasks.gateway import OPTIONS, SERVERS, joined
+from support.tasks.jobs import RELATED
 
 TASKS = asking.TASKS
-RELATED = "io.modelcontextprotocol/related-task"
 TASK: JsonObject = {"task": {}}
 CALL = "tools/call"
 

@@ -17,6 +17,7 @@ from mcp_revisions import v2026_07_28 as newer
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25 import models as m
 from support.tables import case
+from support.tasks.jobs import RELATED, Tapped, keeping
 
 SAMPLED = m.CreateMessageResult(
     model="a model", role="assistant", content=m.TextContent(text="Bonjour")
@@ -29,7 +30,6 @@ FORM = m.ElicitRequestFormParamsRequestedSchema.from_wire(
     {"properties": {"name": {"type": "string"}}, "type": "object"}
 )
 LATER = m.TaskMetadata(ttl=60000)
-RELATED = "io.modelcontextprotocol/related-task"
 
 
 class Host(TaskReceiver, Client):
@@ -74,18 +74,12 @@ class Asking(Server):
         self.statuses.append(params.status)
 
 
-Tapped = list[tuple[str, dict[str, Any]]]
-
-
 async def asked(work: Any, host: Client, tapped: Tapped | None = None) -> Asking:
     """Let a server do some work with the session of a client, and return it."""
     server = Asking(work)
-
-    def keep(sender: str, message: bytes) -> None:
-        if tapped is not None:
-            tapped.append((sender, json.loads(message)))
-
-    async with client_of(server, host, tap=keep) as client:
+    async with client_of(
+        server, host, tap=keeping(Tapped() if tapped is None else tapped)
+    ) as client:
         await client.call_tool("any", timeout=5)
     return server
 
@@ -262,7 +256,7 @@ async def test_a_server_sees_its_own_tasks_and_cannot_make_any_number() -> None:
     await asked(look, host)
 
 
-@pytest.mark.shows("TC-06")
+@pytest.mark.shows("TC-02", "TC-06")
 async def test_a_client_that_runs_nothing_as_a_task_answers_at_once() -> None:
     class Plain(Client):
         """A client without tasks."""
@@ -276,4 +270,7 @@ async def test_a_client_that_runs_nothing_as_a_task_answers_at_once() -> None:
         with pytest.raises(TypeError, match="CreateMessageResult is no task"):
             RequestedTask(session, answer, m.CreateMessageResult)
 
-    await asked(work, Plain())
+    tapped = Tapped()
+    await asked(work, Plain(), tapped)
+    (question,) = (one for _, one in tapped if one.get("method") == "sampling/createMessage")
+    assert "task" not in question["params"], "it is not asked for in vain"

@@ -223,5 +223,6 @@ async def test_a_client_cannot_have_any_number_of_tasks() -> None:
     options = Options(timeout=5, tasks=TaskOptions(max_tasks=1))
     async with client_of(Jobs(), Client(), options=options) as client:
         await begun(client, "needed")
-        with pytest.raises(McpError, match="Too many tasks"):
+        with pytest.raises(McpError, match="Too many tasks") as raised:
             await begun(client, "needed")
+        assert raised.value.code == -32603

@@ -159,3 +159,14 @@ async def test_a_tool_that_has_to_be_a_task_is_refused_where_there_can_be_none()
             with case((transport, revision)):
                 said = await called(client, revision, "must", heard, True)
                 assert said == "Ann, says a model"
+
+
+async def test_a_server_that_lacks_the_extension_of_its_revision_does_not_start() -> None:
+    class Forgetful(Toolkit, mcp.Server):
+        @tool(task=True)
+        def count(self) -> int:
+            return 1
+
+    with pytest.raises(TypeError, match="write TasksServer before the other bases of Forgetful"):
+        async with client_of(Forgetful(), mcp.Client()):
+            pass

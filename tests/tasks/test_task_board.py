@@ -361,7 +361,7 @@ def test_ids_of_tasks_cannot_be_guessed_and_none_comes_twice() -> None:
         assert len({id[place] for id in ids}) > 32, "each of them random"
 
 
-@pytest.mark.shows("TX-21")
+@pytest.mark.shows("TX-20", "TX-21")
 def test_an_extension_task_that_lapses_fails_and_is_deleted_later() -> None:
     async def script() -> None:
         board = board_of(Store())

@@ -1,11 +1,11 @@
 """Tasks of a class of one revision, with peers of another: native on the wire, and declared so."""
 
-import sys
 from typing import Any
 
 import pytest
 from mcp_revisions._runtime.client.base import ClientRuntime
 from mcp_revisions._runtime.rules.handlers import runtime_of
+from mcp_revisions.v2026_07_28.ext.tasks.models import CreateTaskResult
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
@@ -23,23 +23,10 @@ from support.sessions.talking import (
     tools,
 )
 from support.sessions.wiretap import agree, over, result, shake
-from support.tasks.extension import (
-    ID,
-    MODULE,
-    WORKING,
-    CreatedTask,
-    create,
-    extension_module,
-    with_tasks,
-)
+from support.tasks.hand_written import ID, WORKING, create, with_tasks
 
 DECLARING: JsonObject = {**META, CAPABILITIES: {"extensions": {ID: {}}}}
 ALL: Any = {"revisions": pkg.REVISIONS}
-
-
-@pytest.fixture(autouse=True)
-def _extension(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, MODULE, extension_module())
 
 
 async def welcomed(hand: Hand, revision: str = OLD) -> Any:
@@ -155,7 +142,7 @@ async def test_a_client_of_2025_11_25_declares_the_extension_and_gets_its_tasks(
         found: Any = await one.request(native, native.params(taskId="t1"))
         with pytest.raises(pkg.LocalError):
             await one.request(one.TABLE.requests["tasks/get"], native.params(taskId="t1"))
-    assert isinstance(got, CreatedTask) and got.task_id == "t1"
+    assert isinstance(got, CreateTaskResult) and got.task_id == "t1"
     assert declared["extensions"] == {ID: {}} and found.task_id == "t1"
     assert asked[0]["params"]["_meta"][CAPABILITIES]["extensions"] == {ID: {}}
 

@@ -1,24 +1,18 @@
 """Tasks between a client and a server of the same form, and of different ones, with a bridge."""
 
 from asyncio import create_task, wait_for
-from typing import Any
 
 import pytest
 from mcp_revisions import McpError, TaskCancelled, Toolkit, client_of, in_memory, open_http
 from mcp_revisions import v2025_11_25 as handshake
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import content_of
 from support.tables import case
 from support.tasks.gateway import CLIENTS, OPTIONS, SERVERS, joined
 from support.tasks.principals import WHO, of
 
 PAIRS = [(OLD, OLD), (STATELESS, STATELESS), (OLD, STATELESS), (STATELESS, OLD)]
 FORMS = pytest.mark.parametrize(("client", "server"), PAIRS)
-
-
-def text_of(result: Any) -> str:
-    return str(content_of(result)[0].text)
 
 
 @FORMS
@@ -31,7 +25,7 @@ async def test_a_call_becomes_a_task_of_the_clients_form(client: str, server: st
         await wait_for(theirs.began.wait(), 5)
         waiting = create_task(handle.result())
         theirs.go_on.set()
-        assert text_of(await waiting) == "slow is done"
+        assert (await waiting).text == "slow is done"
         state = await handle.status()
     assert (state.status, state.has_ended, theirs.runs) == ("completed", True, 1)
 
@@ -41,10 +35,10 @@ async def test_what_a_task_asks_reaches_the_client(client: str, server: str) -> 
     ours = CLIENTS[client]()
     async with joined(ours, SERVERS[server]()) as one:
         handle = await one.start_task("sure")
-        assert text_of(await handle.result()) == "True True"
+        assert (await handle.result()).text == "True True"
         assert [asked.message for asked in ours.asked] == ["Sure?", "Quite?"]
         handle = await one.start_task("say")
-        assert text_of(await handle.result()) == "It"
+        assert (await handle.result()).text == "It"
     assert len(ours.asked) == 3
 
 
@@ -55,7 +49,7 @@ async def test_what_fails_does_so_in_the_words_of_the_clients_form(
     async with joined(CLIENTS[client](), SERVERS[server]()) as one:
         handle = await one.start_task("wrong", {"how": "isError"})
         result = await handle.result()
-        assert result.is_error and "No disk" in text_of(result)
+        assert result.is_error and "No disk" in result.text
         failed = await handle.status()
         handle = await one.start_task("wrong", {"how": "error"})
         with pytest.raises(McpError) as raised:
@@ -94,9 +88,9 @@ async def test_a_task_that_nobody_knows_is_unknown(client: str, server: str) -> 
 @FORMS
 async def test_a_plain_call_gets_its_result(client: str, server: str) -> None:
     async with joined(CLIENTS[client](), SERVERS[server]()) as one:
-        assert text_of(await one.call_tool("quick")) == "quick is done"
-        assert text_of(await one.call_tool("sure")) == "True True"
-        assert text_of(await one.call_tool("needed")) == "needed is done"
+        assert (await one.call_tool("quick")).text == "quick is done"
+        assert (await one.call_tool("sure")).text == "True True"
+        assert (await one.call_tool("needed")).text == "needed is done"
 
 
 @FORMS
@@ -107,7 +101,7 @@ async def test_a_server_over_http_knows_whose_task_it_is(client: str, server: st
         bridges = [open_http(site.url, headers=of(name)) for name in ("ann", "bob")]
         async with joined(CLIENTS[client](), bridges[0]) as ann:
             handle = await ann.start_task("sure")
-            assert text_of(await handle.result()) == "True True"
+            assert (await handle.result()).text == "True True"
             async with joined(CLIENTS[client](), bridges[1]) as bob:
                 for ask in ("status", "cancel", "result"):
                     with case(ask), pytest.raises(McpError) as raised:
@@ -115,7 +109,7 @@ async def test_a_server_over_http_knows_whose_task_it_is(client: str, server: st
                     assert raised.value.code == -32602
         # Its id is that of the server, which another bridge asks as well.
         async with joined(CLIENTS[client](), bridges[0]) as again:
-            assert text_of(await again.task(handle.to_json()).result()) == "True True"
+            assert (await again.task(handle.to_json()).result()).text == "True True"
 
 
 async def test_a_tool_of_a_mounted_server_that_is_always_a_task_is_waited_for() -> None:
@@ -125,6 +119,6 @@ async def test_a_tool_of_a_mounted_server_that_is_always_a_task_is_waited_for() 
     top = Top()
     top.mount("far", connect_to=in_memory(SERVERS[STATELESS]()))
     async with client_of(top, handshake.Client()) as one:
-        assert text_of(await one.call_tool("far_needed")) == "needed is done"
+        assert (await one.call_tool("far_needed")).text == "needed is done"
         listed = {tool.name: tool.execution async for tool in one.iter_tools()}
     assert listed["far_needed"] is None

@@ -345,3 +345,10 @@ def test_the_server_of_a_project_has_the_extensions_of_its_revision() -> None:
     assert "ext." not in texts[0] and "task=True" not in texts[0]
     assert "class Clock(AppsServer, TasksServer, Toolkit, mcp.Server):" in texts[1]
     assert "@tool(task=True)" in texts[1]
+
+
+def test_the_tool_of_a_project_may_be_a_task_where_its_revision_has_tasks_of_its_own() -> None:
+    one = projects.choices(ProjectKind.SERVER, ProjectTransport.STDIO)
+    text = project_files(replace(one, extensions=("tasks",)))[f"src/{one.name.package}/server.py"]
+    assert "class Clock(Toolkit, mcp.Server):" in text.decode()
+    assert "@tool(task=True)" in text.decode()

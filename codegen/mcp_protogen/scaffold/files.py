@@ -127,6 +127,8 @@ def _wanted(choices: Choices) -> Iterator[_File]:
 
 
 def _context(choices: Choices) -> Mapping[str, Any]:
+    mixins = dict(server_mixins(choices.extensions, choices.revision))
+    known = features(choices.revision)
     return {
         "name": choices.name.distribution,
         "package": choices.name.package,
@@ -139,9 +141,11 @@ def _context(choices: Choices) -> Mapping[str, Any]:
         "revisions": choices.revisions,
         "parts": choices.parts,
         "extensions": choices.extensions,
-        "mixins": dict(server_mixins(choices.extensions, choices.revision)),
+        "mixins": mixins,
+        # A revision that has tasks of its own has no class for the extension.
+        "may_be_task": "tasks" in mixins or ("tasks" in choices.extensions and known["tasks"]),
         "protocol": protocol_folder(choices),
-        **features(choices.revision),
+        **known,
         "dependencies": requirements.dependencies(choices),
         "development": requirements.development(choices),
     }

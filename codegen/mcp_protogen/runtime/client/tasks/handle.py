@@ -175,7 +175,8 @@ class TaskHandle:
         if not isinstance(id, str) or not is_array(answered):
             raise LocalError("this is no task that was kept")
         if kept.get("form") != wire.form:
-            raise LocalError(f"the task is of another form than those of {wire.table.revision}")
+            form = f"another form of tasks than {wire.table.revision}"
+            raise LocalError(f"the task was begun in a revision that has {form}")
         handle = cls(wire, tool, id=id, began=began, task=None)
         handle._answered.update(map(str, answered))
         return handle

@@ -1,72 +1,18 @@
-"""The extension for tasks, written by hand, and servers and clients that have tasks."""
+"""Servers all of whose tools may be tasks, without what runs them."""
 
 from collections.abc import Mapping
-from types import ModuleType
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from mcp_revisions._runtime.core.extensions import ClaimedResult, Extension
-from mcp_revisions._runtime.core.models.base import WireModel
-from mcp_revisions._runtime.core.spec import RequestSpec, Requirement
 from mcp_revisions._runtime.rules.handlers import runtime_of
 from mcp_revisions._runtime.rules.task_forms import TASKS_EXTENSION
 from mcp_revisions._runtime.server.base import ServerRuntime
-from pydantic import Field
 
 from support.json_types import Json, JsonObject
-from support.revisions import STATELESS
 from support.sessions.talking import models
 
 ID: Final = TASKS_EXTENSION
-MODULE: Final = "mcp_revisions.v2026_07_28.ext.tasks"
 TIMES: Final = {"createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z"}
 WORKING: Final[JsonObject] = {"taskId": "t1", "status": "working", **TIMES}
-
-
-class AskedTask(WireModel):
-    """Which task is meant."""
-
-    task_id: str = Field(alias="taskId")
-
-
-class CreatedTask(WireModel):
-    """A task in place of a result."""
-
-    result_type: Literal["task"] = Field(alias="resultType")
-    task_id: str = Field(alias="taskId")
-
-
-class FoundTask(WireModel):
-    """Where a task stands."""
-
-    result_type: Literal["complete"] = Field(alias="resultType")
-    task_id: str = Field(alias="taskId")
-
-
-_CLIENT: Final = Extension(identifier=ID, revision=STATELESS).declared_by("client")
-
-
-def _request(method: str) -> RequestSpec[Any, Any]:
-    return RequestSpec(
-        method,
-        senders=frozenset({"client"}),
-        types=lambda: (AskedTask, FoundTask),
-        requires=(Requirement(_CLIENT, "MUST", "client"),),
-    )
-
-
-EXTENSION: Final = Extension(
-    identifier=ID,
-    revision=STATELESS,
-    requests={"tasks/get": _request("tasks/get"), "tasks/cancel": _request("tasks/cancel")},
-    claims=(ClaimedResult(method="tools/call", result_type="task", load=lambda: CreatedTask),),
-)
-
-
-def extension_module() -> ModuleType:
-    """The module that a package with the extension has under the name `MODULE`."""
-    made = ModuleType(MODULE)
-    made.__dict__["EXTENSION"] = EXTENSION
-    return made
 
 
 class TaskRuntime(ServerRuntime):
@@ -84,8 +30,12 @@ class TaskRuntime(ServerRuntime):
 
 async def _found(session: Any, params: Any) -> Any:
     spec = session.__mcp_runtime__.spoken.wire.requests["tasks/get"]
-    task = {**WORKING, "taskId": params.task_id, "ttl": None, "resultType": "complete"}
-    return spec.results[0].from_wire(task)
+    by_name = {one.__name__: one for one in spec.results}
+    task = {**WORKING, "taskId": params.task_id}
+    if "GetTaskResult" in by_name:
+        return by_name["GetTaskResult"].from_wire({**task, "ttl": None})
+    working = {**task, "ttlMs": None, "resultType": "complete"}
+    return by_name["GetTaskResultWorking"].from_wire(working)
 
 
 async def create(session: Any, params: Any) -> Any:
