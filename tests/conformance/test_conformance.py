@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 from support import tables
 from support.conformance.kit import kit
-from support.conformance.legs import LEGS, Leg, Serve, serving, serving_by_several
-from support.conformance.scenarios import OTHERS
+from support.conformance.legs import (
+    LEGS,
+    Leg,
+    Serve,
+    serving,
+    serving_by_several,
+    serving_of_the_official_sdk,
+)
+from support.conformance.scenarios import OTHERS, STATELESS_SERVER
 from support.conformance.suite import row, run
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -54,6 +61,15 @@ def test_the_suite_finds_nothing_wrong_with_a_server_of_one_old_revision(
     excuses = {name: why for name, why in leg.excuses.items() if name in scenarios}
     part = replace(leg, scenarios=tuple(scenarios), excuses=excuses)
     assert_sound(leg if part == leg else part, tmp_path)
+
+
+def test_the_official_python_sdk_has_no_tasks_for_the_suite_to_find(tmp_path: Path) -> None:
+    tasks = [one for one in STATELESS_SERVER if one.startswith("tasks-")]
+    assert len(tasks) == 9
+    few = tables.some(tasks, 2, "tasks of the official SDK")
+    leg = Leg("server", "2026-07-28", tuple(few), topic="tasks")
+    (result,) = asyncio.run(run([leg], kit(), tmp_path, serving_of_the_official_sdk))
+    assert {fault.partition(":")[0] for fault in result.faults} == {*few}
 
 
 def test_every_scenario_that_the_suite_lists_is_played_or_is_named_as_not_ours() -> None:

@@ -35,6 +35,7 @@ from support.engines import redis_running
 from support.folders import environment
 from support.http.behind import NUMBER, together
 from support.http.forwarding import forwarding
+from support.peers.places import PROGRAMS, python_with
 from support.ports import free_port
 
 # The suite is a program of one processor.
@@ -182,9 +183,26 @@ async def serving(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
     """The URL of a server with all fixtures, while it runs."""
     port = free_port()
     program = ("-m", "support.conformance.everything_server")
+    command = (sys.executable, *program, "--port", str(port), *arguments)
+    async with running(log, port, *command) as url:
+        yield url
+
+
+@asynccontextmanager
+async def serving_of_the_official_sdk(log: Path) -> AsyncGenerator[str, None]:
+    """The same of a server of the newest official Python SDK, with the tools that have tasks."""
+    port = free_port()
+    program = PROGRAMS / "mcp2_tasks_server.py"
+    async with running(log, port, str(python_with("mcp-2")), str(program), str(port)) as url:
+        yield url
+
+
+@asynccontextmanager
+async def running(log: Path, port: int, *command: str) -> AsyncGenerator[str, None]:
+    """The URL of a server that listens on a port, while it runs."""
     with log.open("wb") as written:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, *program, "--port", str(port), *arguments),
+            *command,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=written,
             stderr=written,
