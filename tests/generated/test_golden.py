@@ -11,7 +11,7 @@ from mcp_protogen.generate import generate
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.package import Package
 from mcp_protogen.parts import PARTS
-from support.generated.golden_package import PACKAGE, REVISIONS
+from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
 
 # What is generated here takes long, and is made for all of them at once.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("golden")]
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("golden")]
 
 @pytest.fixture(scope="module")
 def package() -> Package:
-    return generate(GenerationOptions(REVISIONS, parts=tuple(PARTS)))
+    return generate(GenerationOptions(REVISIONS, parts=tuple(PARTS), extensions=EXTENSIONS))
 
 
 def test_it_holds_every_pinned_revision() -> None:

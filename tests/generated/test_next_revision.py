@@ -65,7 +65,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     made = copied(tmp_path_factory.mktemp("next"))
     add_next(made)
     package = made.generated / PACKAGE.name
-    options = ("--revision", "all", "--with", "all", "--out", str(package))
+    everything = ("--revision", "all", "--with", "all", "--extension", "all")
+    options = (*everything, "--out", str(package))
     said = made.run("-m", "mcp_protogen", *options)
     assert "warning" not in said
     (made.generated / "program.py").write_text(PROGRAM)

@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
 from mcp_protogen.parts import PARTS
 from support import missing
-from support.generated.golden_package import PACKAGE, REVISIONS
+from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("published_input")]
 
@@ -21,17 +22,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `pkg` alone, the package made from the published files that are there."""
     found = missing.reference("published", "what becomes of published files")
     published = {one: found / f"{one}.schema.json" for one in REVISIONS}
-    schemas = {
-        revision: GivenFile(file.name, file.read_bytes())
-        for revision, file in published.items()
-        if file.is_file()
-    }
+    schemas = given(published)
+    files = {one: found / "extensions" / f"{one}.schema.json" for one in EXTENSIONS}
+    extensions = {**EXTENSIONS, **given(files)}
+    options = GenerationOptions(REVISIONS, schemas, parts=tuple(PARTS), extensions=extensions)
     place = tmp_path_factory.mktemp("published")
-    for file in generate(GenerationOptions(REVISIONS, schemas, parts=tuple(PARTS))).files:
+    for file in generate(options).files:
         path = place / "pkg" / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content)
     return place
+
+
+def given(files: Mapping[str, Path]) -> dict[str, GivenFile]:
+    """The schemas of those that are published."""
+    return {
+        name: GivenFile(file.name, file.read_bytes())
+        for name, file in files.items()
+        if file.is_file()
+    }
 
 
 def code(path: Path) -> str:

@@ -26,6 +26,8 @@ LOWEST = (
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("packaging")]
 
+EVERYTHING = ("--revision", "all", "--with", "all", "--extension", "all")
+
 
 def run(*command: str | Path, cwd: Path) -> str:
     """The output of a command that has to succeed."""
@@ -86,7 +88,7 @@ def assert_golden(package: Path, golden: Path = GOLDEN) -> None:
 
 
 def test_wheel_does_the_main_job_in_an_empty_environment(installed: Path, tmp_path: Path) -> None:
-    run(installed / "mcp-gen", "--revision", "all", "--with", "all", "--out", "pkg", cwd=tmp_path)
+    run(installed / "mcp-gen", *EVERYTHING, "--out", "pkg", cwd=tmp_path)
     run(installed / "mcp-gen", "--revision", "all", "--out", "pkg", "--check", cwd=tmp_path)
     assert_golden(tmp_path / "pkg")
     run(installed / "python", "-c", "import pkg; pkg.load('2025-11-25').Server()", cwd=tmp_path)
@@ -192,7 +194,7 @@ def test_lowest_supported_dependencies_write_the_same_bytes(dist: Path, tmp_path
     binaries = environment(tmp_path / "venv", wheel_in(dist), *LOWEST)
     work = tmp_path / "work"
     work.mkdir()
-    run(binaries / "mcp-gen", "--revision", "all", "--with", "all", "--out", "pkg", cwd=work)
+    run(binaries / "mcp-gen", *EVERYTHING, "--out", "pkg", cwd=work)
     assert_golden(work / "pkg")
     run(binaries / "python", "-c", "import pkg; pkg.load('2026-07-28').Client()", cwd=work)
     wrong = subprocess.run([binaries / "mcp-gen", "new"], cwd=work, capture_output=True, text=True)

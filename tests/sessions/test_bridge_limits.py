@@ -51,11 +51,11 @@ async def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answe
         for members in (questions(requestState="2"), done):
             asked = await hand.take()
             assert asked["method"] == "tools/call"
-            await asyncio.sleep(0.15)
+            await asyncio.sleep(0.4)
             await hand.send(result(asked["id"], **members))
         await hand.take()
 
-    async with bridged(Accepting(play), max_timeout=0.2) as hand:
+    async with bridged(Accepting(play), max_timeout=0.7) as hand:
         back = answered(await asked_for(hand, 1))
         await hand.send(called(2, **back), called(3, **back))
         refused = await hand.take()

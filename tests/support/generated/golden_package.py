@@ -8,7 +8,10 @@ import json
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
+
+from mcp_protogen.inputs.pinned_extensions import extension_names
 
 from support import missing
 from support.folders import GENERATED
@@ -17,6 +20,8 @@ PACKAGE = GENERATED / "mcp_revisions"
 
 REVISIONS: tuple[str, ...] = tuple(known.id for known in import_module("mcp_revisions").REVISIONS)
 
+EXTENSIONS = MappingProxyType(dict.fromkeys(extension_names()))
+"""All that are pinned, as the options of a generation name them."""
 
 EXTENDED: tuple[str, ...] = tuple(
     f"{revision}+{folder.name}"

@@ -89,7 +89,7 @@ def _of_extension(document: Json, facts: Json) -> None:
             ):
                 if schema.get(keyword) == nothing:
                     del schema[keyword]
-    for member in facts["members"]:
+    for member in facts.get("members", ()):
         added, core = document["$defs"][member["from"]], f"#/$defs/{member['type']}"
         document["$defs"][member["from"]] = {"allOf": [{"$ref": core}, added]}
 
@@ -98,9 +98,13 @@ def _of_extension(document: Json, facts: Json) -> None:
 def _extension(name: str) -> Json:
     """The snapshot of an extension with its patches."""
     folder = ROOT / "schema" / "extensions" / name
-    ledger: list[Json] = read_json(folder / "patches.json")["patches"]
-    found = patches.apply(read_json(folder / "schema.json"), ledger, str(folder))
-    _of_extension(found, read_json(folder / "facts.json"))
+    facts, written = read_json(folder / "facts.json"), folder / "schema.json"
+    # Of some no schema is published: their facts have the types.
+    found = read_json(written) if written.is_file() else {"$defs": deepcopy(facts["$defs"])}
+    if (folder / "patches.json").is_file():
+        ledger: list[Json] = read_json(folder / "patches.json")["patches"]
+        found = patches.apply(found, ledger, str(folder))
+    _of_extension(found, facts)
     return found
 
 

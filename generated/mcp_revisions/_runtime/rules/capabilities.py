@@ -1,12 +1,13 @@
 """Capability checks, in both directions.
 
 Before sending, an unmet need is this side's fault (`MissingCapability`); on receipt it is the
-peer's, and the caller decides what to answer. Needs of level SHOULD are advice, and never enforced.
+peer's, and the caller decides what to answer. Needs of level SHOULD are advice, and never enforced;
+the wish for a task is left out where it would be passed over.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from ..core.errors import LocalError, MissingCapability
 from ..core.json import JSONObject, is_object
@@ -15,7 +16,10 @@ from ..core.spec import CallSpec, Capability, Condition, Requirement, Role
 
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
 
+P = TypeVar("P")
+
 _NOTHING: Final[Mapping[str, Any]] = {}
+_TASK: Final = "task"
 
 
 def check(spec: CallSpec[Any], sender: Role, params: object, declared: Declared) -> None:
@@ -82,7 +86,24 @@ def _is_passed_over(need: Requirement) -> bool:
     So it is with the wish for a task (2025-11-25, basic/utilities/tasks, "Task Support and
     Handling").
     """
-    return any(one.member == "task" for one in need.when)
+    return any(one.member == _TASK for one in need.when)
+
+
+def without_vain_wish(spec: CallSpec[Any], sender: Role, params: P, declared: Declared) -> P:
+    """Return `params` without the wish for a task if the receiver has not declared to heed it.
+
+    (2025-11-25, basic/utilities/tasks, "Capability Negotiation")
+    """
+    for need in spec.requires:
+        if (
+            isinstance(params, WireModel)
+            and need.sender == sender
+            and _is_passed_over(need)
+            and applies(need.when, params)
+            and not need.capability.declared_in(declared[need.capability.role])
+        ):
+            return params.model_copy(update={_TASK: None})
+    return params
 
 
 def applies(conditions: Iterable[Condition], params: object) -> bool:

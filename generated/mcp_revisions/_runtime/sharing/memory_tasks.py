@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf
-from time import time
 from typing import Final
 
+from ..core.clocks import steady_time
 from .engine import StoredTask
 
 
@@ -22,8 +22,8 @@ class _Kept:
 class MemoryTaskStore:
     """Tasks in memory; `clock` gives seconds since the epoch."""
 
-    def __init__(self, clock: Callable[[], float] = time) -> None:
-        self._clock: Final = clock
+    def __init__(self, clock: Callable[[], float] = steady_time) -> None:
+        self.clock: Final = clock
         self._kept: dict[str, _Kept] = {}
         self._owned: dict[str, dict[str, None]] = {}
         # When records lapse, the first one first; some may be kept for longer by now.
@@ -85,7 +85,7 @@ class MemoryTaskStore:
 
     async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
         self._expire()
-        now = self._clock()
+        now = self.clock()
         due = sorted((kept.due, key) for key, kept in self._kept.items() if kept.due <= now)
         keys = [key for _, key in due[:most]]
         await self.renew(keys, lease)
@@ -96,10 +96,10 @@ class MemoryTaskStore:
         kept = self._kept.get(key)
         if kept is None:
             return None
-        return StoredTask(key, kept.record, kept.version, self._clock())
+        return StoredTask(key, kept.record, kept.version, self.clock())
 
     def _due(self, lease: float | None) -> float:
-        return inf if lease is None else self._clock() + lease
+        return inf if lease is None else self.clock() + lease
 
     def _write(self, key: str, kept: _Kept) -> None:
         before = self._kept.get(key)
@@ -108,7 +108,7 @@ class MemoryTaskStore:
             heappush(self._ends, (kept.ends_at, key))
 
     def _expire(self) -> None:
-        now = self._clock()
+        now = self.clock()
         while self._ends and self._ends[0][0] <= now:
             _, key = heappop(self._ends)
             kept = self._kept.get(key)

@@ -462,9 +462,10 @@ class ToolkitRuntime(ServerRuntime):
 
     def has_tasks(self) -> bool:
         """Return whether a call of a tool may be worked on as a task."""
-        return any(tool.task.choice for tool in self.registered["tools"].values()) or any(
-            mount.has_tasks() for mount in self.mounts
-        )
+        return self._makes_tasks() or any(mount.has_tasks() for mount in self.mounts)
+
+    def _makes_tasks(self) -> bool:
+        return any(tool.task.choice for tool in self.registered["tools"].values())
 
     def task_support(self, tool: str) -> str | None:
         found = self.lists["tools"].get(tool)
@@ -482,6 +483,8 @@ class ToolkitRuntime(ServerRuntime):
             # Those of remote servers are none of ours.
             if isinstance(part.__mcp_runtime__, ToolkitRuntime):
                 part.__mcp_runtime__._check_offered()
+        if self._makes_tasks():
+            tasks_module(self.owner, "hosting").check_form(self.owner)
         if self.has_tasks():
             tasks_module(self.owner, "hosting").begin(state)
 

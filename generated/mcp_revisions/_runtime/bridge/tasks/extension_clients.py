@@ -174,6 +174,9 @@ class ExtensionClients(PlainClients):
             return await question.answer
         finally:
             waiting.questions.pop(key, None)
+            if waiting.result is None and not waiting.questions:
+                # The client has not looked at the task while it was asking.
+                self._waiting.pop(id, None)
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
         return self.answer(

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from ...core.json import JSONObject
 from ...core.options import CallOptions
@@ -20,7 +21,8 @@ class SameForm(PlainClients):
 
     def __init__(self, client: ProxyClientRuntime, server: ProxyServerRuntime) -> None:
         super().__init__(client, server)
-        self._followed: list[NotifiedTask] = []
+        # A stream may end before anything of it is followed.
+        self._followed: WeakSet[NotifiedTask] = WeakSet()
 
     async def call(
         self,
@@ -34,7 +36,7 @@ class SameForm(PlainClients):
     def told(self, task: JSONObject) -> None:
         meta = {name: one for name, one in meta_in(task).items() if name != SUBSCRIPTION_ID}
         plain = {name: one for name, one in task.items() if name != "_meta"}
-        for one in self._followed:
+        for one in list(self._followed):
             if one.id == task["taskId"]:
                 one.hear({**plain, "_meta": meta} if meta else plain)
 
@@ -48,18 +50,18 @@ class SameForm(PlainClients):
         to_client = ClientStream(connection, request.id)
         tasks = [NotifiedTask(to_client, id, self._end) for id in sorted(ids)]
         # What the server says at once is heard already.
-        self._followed += tasks
+        self._followed.update(tasks)
         honoured = await stream.tasks(self._ids())
         for one in tasks:
             if one.id not in honoured:
-                self._followed.remove(one)
+                self._followed.discard(one)
         return [one for one in tasks if one.id in honoured]
 
     def _ids(self) -> frozenset[str]:
         return frozenset(one.id for one in self._followed)
 
     def _end(self, task: NotifiedTask) -> None:
-        self._followed.remove(task)
+        self._followed.discard(task)
         stream = self.client.stream
         if stream is not None and task.id not in self._ids():
             self.client.endpoint.tasks.start(stream.forget_tasks(self._ids()))

@@ -6,6 +6,7 @@ servers notify of comes before the next look, and takes its place; nothing relie
 """
 
 from asyncio import Lock, create_task, shield
+from asyncio import Task as Running
 from collections.abc import AsyncIterator, Mapping
 from logging import getLogger
 from math import inf
@@ -13,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeVar, overload
 
 from ...core.connection_errors import Disconnected, RequestTimeout
-from ...core.errors import LocalError, McpError, ProtocolError
+from ...core.errors import INTERNAL_ERROR, LocalError, McpError, ProtocolError
 from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel, validator_of
 from ...core.models.tool_result import ToolResult
@@ -35,6 +36,10 @@ _log: Final = getLogger(__name__)
 # number), and at least, whatever it says.
 _INTERVAL: Final = 1.0
 _LEAST: Final = 0.05
+# How often in a row a server may say that it cannot tell now.
+_MOST_FAILURES: Final = 30
+
+_NO_END: Final = CallOptions(timeout=inf, max_timeout=inf)
 
 
 class TaskHandle:
@@ -52,6 +57,8 @@ class TaskHandle:
         self.tool: Final = tool
         self._wire = wire
         self._began = began
+        # By the clock of those who wait: that of the day may be set meanwhile.
+        self._began_at = wire.timing.now() + began - wire.timing.epoch()
         self._task = task
         self._plain: JSONObject | None = None
         self._changed = Signal()
@@ -60,6 +67,7 @@ class TaskHandle:
         self._answers: dict[str, JSONObject] = {}
         self._answered: set[str] = set()
         self._answering = Lock()
+        self._failures = 0
         if id is not None:
             wire.handles[id] = self
 
@@ -106,17 +114,38 @@ class TaskHandle:
     async def __aiter__(self) -> AsyncIterator[TaskState]:
         """Yield where the task stands, whenever that is another status or message, to its end.
 
-        What the task asks is answered by whoever waits for `result`, and not here.
+        What the task asks meanwhile is answered. Raise `McpError` if the server knows it no more.
         """
+        if self.id is None:
+            yield await self.status()
+            return
         seen: TaskState | None = None
-        while True:
-            state = await self.status() if seen is None else state_of(await self._next())
-            if seen is None or (state.status, state.message) != (seen.status, seen.message):
-                yield state
-            if state.has_ended:
-                return
-            seen = state
-            await self._pause(state, inf)
+        fetching: Running[Any] | None = None
+        try:
+            while True:
+                task = await self._next()
+                state = state_of(task)
+                if seen is None or (state.status, state.message) != (seen.status, seen.message):
+                    yield state
+                if state.has_ended:
+                    return
+                if state.status is Status.INPUT_REQUIRED:
+                    if self._wire.form == "extension":
+                        await self._answer(task["inputRequests"])
+                    elif fetching is None or fetching.done():
+                        fetching = self._fetching()
+                seen = state
+                await self._pause(state, inf)
+        finally:
+            if fetching is not None:
+                fetching.cancel()
+
+    def _fetching(self) -> "Running[Any]":
+        """Return a request for the result: what the task asks comes beside it (2025-11-25)."""
+        fetching: Running[Any] = create_task(self._wire.ask(RESULT, _NO_END, taskId=self.id))
+        # What became of the task is seen by looking at it.
+        fetching.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        return fetching
 
     def to_json(self) -> JSONObject:
         """Return what `task` of a client takes up, as a JSON object without secrets but the id."""
@@ -146,7 +175,8 @@ class TaskHandle:
         if not isinstance(id, str) or not is_array(answered):
             raise LocalError("this is no task that was kept")
         if kept.get("form") != wire.form:
-            raise LocalError(f"the task is of another form than those of {wire.table.revision}")
+            form = f"another form of tasks than {wire.table.revision}"
+            raise LocalError(f"the task was begun in a revision that has {form}")
         handle = cls(wire, tool, id=id, began=began, task=None)
         handle._answered.update(map(str, answered))
         return handle
@@ -184,13 +214,20 @@ class TaskHandle:
     # The form of 2025-11-25.
 
     async def _fetched(self, id: str, due: float, seconds: float) -> Any:
-        left = min(due, self._lapses()) - self._wire.timing.now()
-        options = CallOptions(timeout=left, max_timeout=left)
-        try:
-            asking = self._wire.ask(RESULT, options, taskId=id)
-            return await payload(asking, self._wire.read, id, self._look)
-        except RequestTimeout:
-            raise RequestTimeout(CALL, seconds if due <= self._lapses() else left) from None
+        while True:
+            left = min(due, self._lapses()) - self._wire.timing.now()
+            options = CallOptions(timeout=left, max_timeout=left)
+            try:
+                asking = self._wire.ask(RESULT, options, taskId=id)
+                return await payload(asking, self._wire.read, id, self._look)
+            except RequestTimeout:
+                raise RequestTimeout(CALL, seconds if due <= self._lapses() else left) from None
+            except McpError as error:
+                # What the task itself has come to is no matter of asking again.
+                state = None if self._task is None else state_of(self._task)
+                if state is None or state.has_ended or not self._may_come_later(error):
+                    raise
+            await self._pause(state, min(due, self._lapses()))
 
     # The form of the extension.
 
@@ -209,23 +246,40 @@ class TaskHandle:
             if self._wire.timing.now() >= min(due, lapses):
                 raise RequestTimeout(CALL, seconds if due <= lapses else state.ttl or 0)
             await self._pause(state, min(due, lapses))
-            task = await self._next(task)
+            task = await self._next()
 
-    async def _next(self, before: JSONObject | None = None) -> JSONObject:
+    async def _next(self) -> JSONObject:
         """Return the task as it was notified of, or else as the server says now.
 
-        An answer that is late says nothing about the task, which is as it was `before`.
+        An answer that is late, or that the server cannot tell now, says nothing about the task,
+        which is as it was before.
         """
-        if self.has_news and self._task is not None:
+        before = self._task
+        if self.has_news and before is not None:
             self.has_news = False
-            return self._task
+            return before
         try:
-            return await self._look()
+            task = await self._look()
         except RequestTimeout:
             if before is None:
                 raise
             _log.info("the server was not heard of in time; it is asked again")
             return before
+        except McpError as error:
+            if before is None or not self._may_come_later(error):
+                raise
+            return before
+        if task["status"] != Status.INPUT_REQUIRED:
+            self._failures = 0
+        return task
+
+    def _may_come_later(self, error: McpError) -> bool:
+        """Return whether to ask again after an error: what keeps the tasks may be away."""
+        self._failures += 1
+        if error.code != INTERNAL_ERROR or self._failures >= _MOST_FAILURES:
+            return False
+        _log.info("the server cannot tell now: %s; it is asked again", error)
+        return True
 
     async def _look(self) -> JSONObject:
         # A task is never cancelled by a notification, so no request about it is given up either.
@@ -245,22 +299,27 @@ class TaskHandle:
         """Return when the task is kept no more, by the clock of those who wait."""
         if ttl is None and self._task is not None:
             ttl = state_of(self._task).ttl
-        timing = self._wire.timing
-        return inf if ttl is None else timing.now() + self._began + ttl - timing.epoch()
+        return inf if ttl is None else self._began_at + ttl
 
     async def _answer(self, asked: Mapping[str, JSONObject]) -> None:
         """Answer what was not answered before, and say so by `tasks/update`."""
         async with self._answering:
-            new = asked.keys() - self._answered
+            new = [key for key in asked if key not in self._answered]
             # Nothing is answered before all questions are checked.
             prepared = [
-                (key, self._prepared(key, asked[key])) for key in new - self._answers.keys()
+                (key, self._prepared(key, asked[key])) for key in new if key not in self._answers
             ]
             await together([self._ask_user(key, work) for key, work in prepared])
-            answers = {key: self._answers[key] for key in sorted(new)}
+            answers = {key: self._answers[key] for key in new}
             if answers:
-                await self._wire.ask(UPDATE, taskId=self.id, inputResponses=answers)
+                try:
+                    await self._wire.ask(UPDATE, taskId=self.id, inputResponses=answers)
+                except McpError as error:
+                    if not self._may_come_later(error):
+                        raise
+                    return  # They are sent after the next look.
                 self._answered |= answers.keys()
+                self._failures = 0
             self._answers.clear()
 
     def _prepared(self, key: str, asked: JSONObject) -> Work:

@@ -4,7 +4,7 @@ A server asks for a task by `task` in the params of a sampling or elicitation re
 task at once, and the answer by `tasks/result` (2025-11-25, basic/utilities/tasks).
 """
 
-from asyncio import CancelledError
+from asyncio import CancelledError, timeout
 from asyncio import Task as Running
 from collections.abc import Mapping
 from contextlib import suppress
@@ -142,18 +142,22 @@ class _ConnectionTasks:
                 poll_interval=board.options.poll_interval,
             )
         )
-        running = self._connection.endpoint.tasks.start(self._run(task.id, job))
+        running = self._connection.endpoint.tasks.start(self._run(task, job))
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
         accepted: type[WireModel] = request.spec.results[1]
         return accepted.from_wire(core_form.created(task))
 
-    async def _run(self, id: str, job: Job) -> None:
-        _current.set(id)
+    async def _run(self, task: Task, job: Job) -> None:
+        _current.set(task.id)
         with suppress(UnknownTask, lifecycle.TaskEnded):  # it was cancelled, or has lapsed
-            async with self._board.holding(id, self._owner) as holding:
+            async with self._board.holding(task.id, self._owner) as holding:
                 try:
-                    outcome = await self._outcome(job)
+                    # Nobody can fetch later what comes of it.
+                    async with timeout(task.ttl):
+                        outcome = await self._outcome(job)
+                except TimeoutError:
+                    return
                 except CancelledError:
                     now = self._board.clock()
                     await holding.change(partial(lifecycle.cancelled, now=now, message=_GONE))

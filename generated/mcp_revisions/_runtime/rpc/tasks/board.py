@@ -20,6 +20,7 @@ from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError
 from ...core.throttle import Throttle
 from ...rules.task_forms import TaskForm
 from ...sharing.engine import EngineUnavailable, StoredTask, TaskStore
+from ...sharing.memory_tasks import MemoryTaskStore
 from .holding import Holding, LeaseLost, Leases, Step
 from .lifecycle import TaskEnded, has_ended, held, lapsed
 from .options import TaskOptions
@@ -80,6 +81,8 @@ class TaskBoard:
 
     Whoever waits for a change in this process is told at once. What another worker changes is found
     within `poll` seconds: the longest pause between two looks at a task, which are many at first.
+    `clock` gives seconds since the epoch; without one, it is that of a store in memory, else the
+    time of day.
     """
 
     def __init__(
@@ -87,11 +90,13 @@ class TaskBoard:
         store: TaskStore,
         options: TaskOptions,
         *,
-        clock: Callable[[], float] = time,
+        clock: Callable[[], float] | None = None,
         poll: float = 0.5,
     ) -> None:
         self.options: Final = options
-        self.clock: Final = clock
+        # Where nobody shares the store, no other clock is needed than its own.
+        own = store.clock if isinstance(store, MemoryTaskStore) else time
+        self.clock: Final = own if clock is None else clock
         self._store = store
         self._poll = poll
         self._watch: Final = Watch(store.versions, poll)
@@ -156,13 +161,14 @@ class TaskBoard:
     async def changed(self, task: Task) -> Task:
         """Wait until a task is not as `task` any more, and return it; raise `UnknownTask`.
 
-        Who runs it, for how long, and what it has done once, is no change.
+        Who runs it, for how long, and what it has done once, is no change. A store that is away is
+        waited for.
         """
         before = _shown(task)
         return await self._until(task.id, lambda found: _shown(found) != before)
 
     async def ended(self, task: Task) -> Task:
-        """Wait until a task has ended, and return it; raise `UnknownTask`."""
+        """Wait as `changed` does until a task has ended, and return it; raise `UnknownTask`."""
         return task if has_ended(task) else await self._until(task.id, has_ended)
 
     def heard(self, id: str) -> None:
@@ -222,6 +228,9 @@ class TaskBoard:
         """
         while found := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
             for stored in found:
+                if self._leases.holds(stored.key):
+                    # This process stood still for a lease, and has renewed it by this.
+                    continue
                 if is_turn(stored):
                     await self._store.delete(stored.key)
                     self._watch.ring(stored.key)
@@ -234,15 +243,10 @@ class TaskBoard:
                         yield task
 
     async def _watch_over(self, holding: Holding) -> None:
-        while True:
-            try:
-                holding.see(await self._until(holding.task.id, holding.stops))
-                return
-            except UnknownTask:
-                holding.lose()
-                return
-            except EngineUnavailable:
-                await sleep(self._poll)
+        try:
+            holding.see(await self._until(holding.task.id, holding.stops))
+        except UnknownTask:
+            holding.lose()
 
     async def _give_back(self, holding: Holding) -> None:
         def given(task: Task) -> Task:
@@ -260,7 +264,12 @@ class TaskBoard:
         with self._watch.waiting(_key(id)) as waiter:
             while True:
                 waiter.rung.clear()
-                read = await self._read(id)
+                try:
+                    read = await self._read(id)
+                except EngineUnavailable:
+                    # Who waits for a change can wait for the store, too.
+                    await sleep(self._poll)
+                    continue
                 if true(read.task):
                     return read.task
                 waiter.version = read.task.version

@@ -6,8 +6,8 @@ from typing import Final, Protocol
 
 from ...sharing.engine import EngineUnavailable
 from .lifecycle import has_ended
-from .rounds import Rounds
 from .task import Task
+from .timers import Timers
 
 Step = Callable[[Task], Task]
 """One step of a lifecycle; it may raise `TaskEnded` or `ValueError`."""
@@ -90,7 +90,7 @@ class Leases:
         self._renew = renew
         self.seconds: Final = seconds
         self._held: dict[str, Leased] = {}
-        self._rounds = Rounds(self._come)
+        self._timers = Timers(self._come)
 
     def __len__(self) -> int:
         return len(self._held)
@@ -98,14 +98,18 @@ class Leases:
     def add(self, key: str, holding: Leased) -> None:
         """Renew the lease of what is held from now on."""
         self._held[key] = holding
-        self._rounds.later(key, self.seconds / 3)
+        self._timers.later(key, self.seconds / 3)
+
+    def holds(self, key: str) -> bool:
+        """Return whether something of this process has the lease of a key."""
+        return key in self._held
 
     def remove(self, key: str, holding: Leased) -> None:
         """Renew it no longer."""
         # The same process may have taken over what it had lost.
         if self._held.get(key) is holding:
             del self._held[key]
-            self._rounds.forget(key)
+            self._timers.forget(key)
 
     async def _come(self, keys: Sequence[str]) -> None:
         asked = get_running_loop().time()
@@ -117,7 +121,7 @@ class Leases:
         for key in keys:
             if (holding := self._held.get(key)) is not None:
                 holding.renewed = asked
-                self._rounds.later(key, self.seconds / 3)
+                self._timers.later(key, self.seconds / 3)
 
     def _missed(self, keys: Sequence[str]) -> None:
         now = get_running_loop().time()
@@ -128,4 +132,4 @@ class Leases:
                 self.remove(key, holding)
                 holding.lose()
             else:
-                self._rounds.later(key, self.seconds / 12)
+                self._timers.later(key, self.seconds / 12)

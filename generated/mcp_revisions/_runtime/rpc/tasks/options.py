@@ -1,6 +1,7 @@
 """The limits of the tasks of a server or client, and what keeps them."""
 
 from dataclasses import dataclass
+from math import inf
 
 from ...sharing.engine import TaskStore
 
@@ -9,7 +10,8 @@ from ...sharing.engine import TaskStore
 class TaskOptions:
     """What keeps the tasks of a server or client, and their limits. Times are in seconds.
 
-    Raise `ValueError` for a limit that lets nothing through, and a `ttl` beyond `max_ttl`.
+    Raise `ValueError` for a limit that lets nothing through, or has no end, and for a `ttl` beyond
+    `max_ttl`.
     """
 
     store: TaskStore | None = None
@@ -27,7 +29,7 @@ class TaskOptions:
 
     def __post_init__(self) -> None:
         for name in ("ttl", "max_ttl", "poll_interval", "max_tasks", "lease"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} has to be more than 0")
+            if not 0 < getattr(self, name) < inf:
+                raise ValueError(f"{name} has to be more than 0, and finite")
         if self.ttl > self.max_ttl:
             raise ValueError("ttl cannot be more than max_ttl")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from ...sharing.engine import EngineUnavailable
-from .rounds import Rounds
+from .timers import Timers
 
 _FIRST: Final = 0.05
 """The seconds after which the store is asked for the first time."""
@@ -47,7 +47,7 @@ class Watch:
         self._versions = versions
         self._longest = longest
         self._watched: dict[str, _Watched] = {}
-        self._rounds = Rounds(self._look)
+        self._timers = Timers(self._look)
 
     def __len__(self) -> int:
         return len(self._watched)
@@ -58,7 +58,7 @@ class Watch:
         watched = self._watched.get(key)
         if watched is None:
             watched = self._watched[key] = _Watched()
-            self._rounds.later(key, min(watched.interval, self._longest))
+            self._timers.later(key, min(watched.interval, self._longest))
         waiter = Waiter()
         watched.waiters.add(waiter)
         try:
@@ -67,7 +67,7 @@ class Watch:
             watched.waiters.discard(waiter)
             if not watched.waiters:
                 del self._watched[key]
-                self._rounds.forget(key)
+                self._timers.forget(key)
 
     def ring(self, key: str) -> None:
         """Tell all who wait for a record that it may have changed."""
@@ -85,7 +85,7 @@ class Watch:
                 changed = versions is not None and _told(watched, versions.get(key))
                 watched.interval = _FIRST if changed else watched.interval * _GROWTH
                 watched.interval = min(watched.interval, self._longest)
-                self._rounds.later(key, watched.interval)
+                self._timers.later(key, watched.interval)
 
 
 def _told(watched: _Watched, version: int | None) -> bool:

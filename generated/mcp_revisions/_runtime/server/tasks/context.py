@@ -29,7 +29,7 @@ from ...rpc.tasks.task import Task
 from ...rules import capabilities
 from ...rules.task_forms import TaskForm
 from ..connection import BoundServer, ServerConnection, ServerState
-from ..context import RequestContext
+from ..context import RequestContext, SessionSwitches
 from ..rounds import QuestionKeys
 
 P = TypeVar("P")
@@ -65,7 +65,7 @@ class TaskReply:
 class TaskConnection(ServerConnection):
     """A connection for one task: it leads to nobody, and ends with the work."""
 
-    __slots__ = ("_task_context",)
+    __slots__ = ("_switched", "_task_context")
 
     def __init__(
         self,
@@ -86,13 +86,16 @@ class TaskConnection(ServerConnection):
             unknown = {"name": "unknown", "version": "0"}
             bound_server.remember(connection, declared or {}, unknown)
         super().__init__(bound_server, connection, state, _NOBODY)
+        self._switched: SessionSwitches = ()
         if origin is not None:
             self.level = origin.connection.level
-            runtime = self.server.__mcp_runtime__
-            switched = runtime.switched(origin.connection)
-            if switched:
-                runtime.switch_all(self, switched)
+            self._switched = self.server.__mcp_runtime__.switched(origin.connection)
         self._task_context: TaskContext | None = None
+
+    def begin(self) -> None:
+        """Switch what the session has switched, until the connection is unregistered."""
+        if self._switched:
+            self.server.__mcp_runtime__.switch_all(self, self._switched)
 
     def outermost(self) -> Serve:
         return self.answer_to

@@ -1,6 +1,6 @@
 """The one runner of an application, what it keeps tasks in, and how it runs one again."""
 
-from typing import cast
+from typing import Any, cast
 
 from ...core.http_request import Principal
 from ...core.json import JSONObject
@@ -12,8 +12,12 @@ from ...rpc.tasks.board import TaskBoard
 from ...rpc.tasks.options import TaskOptions
 from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
+from ...rules.handlers import generated_class
+from ...rules.task_forms import task_form
 from ...sharing.engine import TaskStore
 from ...sharing.memory_tasks import MemoryTaskStore
+from ...translation.task_wires import optional_module
+from ..base import ServerBase
 from ..connection import ServerState
 from ..strategies import in_tasks
 from .context import TaskConnection, TaskReply
@@ -42,6 +46,15 @@ def begin(state: ServerState) -> TaskRunner:
         # What is in the memory of this process ends with it.
         runner.sweep()
     return runner
+
+
+def check_form(server: ServerBase[Any]) -> None:
+    """Raise `TypeError` for a server whose revision has tasks by an extension that it lacks."""
+    made = generated_class(type(server)).__module__.rpartition(".")[0]
+    if task_form(server.TABLE) is None and optional_module(f"{made}.ext.tasks") is not None:
+        name = type(server).__name__
+        advice = f"write TasksServer before the other bases of {name}"
+        raise TypeError(f"{name}: tools with task=… need the extension for tasks: {advice}")
 
 
 def _options(state: ServerState) -> TaskOptions:

@@ -8,6 +8,7 @@ from asyncio import (
     FIRST_COMPLETED,
     CancelledError,
     Future,
+    Lock,
     create_task,
     get_running_loop,
     wait,
@@ -195,12 +196,19 @@ class TaskCall:
 
     # A request that becomes a task when its handler says so.
 
+    def _so_far(self) -> Task:
+        """Return a new task with the answers and results of what was before it."""
+        begun, done = self._context.begun, self._context.done_once.done
+        known = {} if begun is None else begun.answers
+        return replace(self._new_task(), answers=dict(known), done=dict(done))
+
     async def begin(self, job: Job) -> Any:
         """Return the result of a request, or a task once its handler makes one of it.
 
         Raise what the handler raises until then.
         """
         became: Future[Task] = get_running_loop().create_future()
+        becoming = Lock()
         handling = create_task(answered(self._connection, self._job))
 
         async def rest(task: Task) -> Outcome:
@@ -208,13 +216,13 @@ class TaskCall:
             return await outcome_of(self._connection, self._job, handling)
 
         async def become() -> Task:
-            begun = self._context.begun
-            known = {} if begun is None else begun.answers
-            done = self._context.done_once.done
-            new = replace(self._new_task(), answers=dict(known), done=dict(done))
-            task = await self._runner.start(new, rest)
-            became.set_result(task)
-            return task
+            # A handler may do several things at once, each of which wants a task.
+            async with becoming:
+                if not became.done():
+                    became.set_result(
+                        await self._runner.start(self._so_far(), rest, handling.cancel)
+                    )
+            return became.result()
 
         self._context.become = become
         try:

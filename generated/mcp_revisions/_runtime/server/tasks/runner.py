@@ -24,6 +24,8 @@ from ...sharing.engine import EngineUnavailable
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
 """The work of a task; cancelling ends it."""
+Stop: TypeAlias = Callable[[], object]
+"""Ends work that has begun before its task."""
 
 _log: Final = getLogger(__name__)
 
@@ -51,25 +53,32 @@ class TaskRunner:
         self._running = set[Running[None]]()
         self._sweeping: Running[None] | None = None
 
-    async def start(self, task: Task, work: Work) -> Task:
-        """Keep a new task, and begin to work on it; raise `TooManyTasks`."""
+    async def start(self, task: Task, work: Work, stop: Stop | None = None) -> Task:
+        """Keep a new task, and begin to work on it; raise `TooManyTasks`.
+
+        `stop` is called if that cannot begin: the task ended before, or the store is away.
+        """
         created = await self.board.create(task)
-        self._begin(created, work)
+        self._begin(created, work, stop)
         return created
 
-    def _begin(self, task: Task, work: Work) -> None:
-        running = self._tasks.start(self._run(task, work))
+    def _begin(self, task: Task, work: Work, stop: Stop | None = None) -> None:
+        running = self._tasks.start(self._run(task, work, stop))
         self._running.add(running)
         running.add_done_callback(self._running.discard)
 
-    async def _run(self, task: Task, work: Work) -> None:
+    async def _run(self, task: Task, work: Work, stop: Stop | None) -> None:
         try:
             async with self.board.holding(task.id, self.worker) as holding:
+                stop = None
                 await self._work(holding, work)
         except (TaskEnded, UnknownTask):
             return
         except EngineUnavailable as error:
             _log.warning("a task is left to whoever finds it after its lease: %s", error)
+        finally:
+            if stop is not None:
+                stop()
 
     async def _work(self, holding: Holding, work: Work) -> None:
         working = create_task(_outcome(work, holding.task))
@@ -129,6 +138,9 @@ class TaskRunner:
                     await self.adopt(task)
             except EngineUnavailable as error:
                 _log.warning("nobody looks after tasks whose workers are gone: %s", error)
+            except Exception:
+                # What is wrong with one task must not leave all others without a worker.
+                _log.exception("looking after tasks whose workers are gone failed")
             await sleep(self.board.options.lease / 2)
 
     async def adopt(self, task: Task) -> None:

@@ -15,6 +15,7 @@ from .context import TaskConnection
 async def answered(connection: TaskConnection, job: Job) -> Any:
     """Return the result of a request on a connection of its own, which ends with it."""
     try:
+        connection.begin()
         # The session may end before, and with it the lifespan of a server of its own.
         async with entered([connection.server]):
             return await connection.answer_to(job)

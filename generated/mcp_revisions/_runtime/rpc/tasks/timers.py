@@ -13,7 +13,7 @@ _TOGETHER: Final = 500
 _AFTER_FAILURE: Final = 1.0
 
 
-class Rounds:
+class Timers:
     """Calls `work` with the keys whose time has come; what comes meanwhile waits for the next call.
 
     There is a task only while a call runs, and a timer only for each key that waits.
