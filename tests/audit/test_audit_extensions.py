@@ -66,6 +66,17 @@ def test_what_is_missing_is_that_of_the_extension_alone(tmp_path: Path) -> None:
     assert not {code for code, _ in found} & {"error-code-missing", "revision-not-named"}
 
 
+def test_types_that_are_in_no_message_are_compared_too(tmp_path: Path) -> None:
+    source = f"""{PYDANTIC}
+    class McpUiToolMeta(BaseModel):
+        resource_url: str = Field(alias="resourceUrl")
+        visibility: list[Literal["model", "app", "user"]] | None = None
+    """
+    options = AuditOptions(extension="apps", vectors=False)
+    found = audit(target(tmp_path, source), None, options)
+    assert {"enum-member-extra", "field-lost"} <= codes_about(found, "McpUiToolMeta")
+
+
 def test_vectors_of_the_extension_are_tried(tmp_path: Path) -> None:
     found = of_tasks(tmp_path, MODELS, vectors=True)
     assert any(code == "refuses-valid" and "Task" in item for code, item in findings(found))

@@ -16,9 +16,8 @@ from mcp_protogen.config import COPY, GenerationOptions, GivenFile
 from mcp_protogen.inputs.pins import Pins
 from mcp_protogen.output.lock import Lock
 from mcp_protogen.package import PINNED, GenerationInputs, RevisionInputs, newer, runtime_in
-from mcp_protogen.parts import DEFAULT, Selection, parts_named
+from mcp_protogen.parts import ALL, DEFAULT, Selection, parts_named
 
-ALL = "all"
 _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
 
 

@@ -89,12 +89,14 @@ class Expected:
     def spelled_out(self) -> Mapping[str, Senders]:
         """The definitions of single answers or errors, or of values of a `_meta` key.
 
-        Their values are sent in members that hold anything: an SDK can do without these types.
+        Those of an extension that are in no message of it are such values, or its settings. All
+        these are sent in members that hold anything: an SDK can do without these types.
         """
         emitters: dict[object, Senders] = {}
         for error in self.ir.errors:
             emitters[error.code] = EMITTERS[error.emit] or BOTH
-        found = {key.type: BOTH for key in self.ir.meta_keys if key.type in self.types}
+        anywhere = [*(str(key.type) for key in self.ir.meta_keys), *self.own]
+        found: dict[str, Senders] = {name: BOTH for name in anywhere if name in self.types}
         for name, type_ in self.types.items():
             wires = {f.wire: f for f in type_.fields} if isinstance(type_, ObjectIR) else {}
             contained = [n for wire in _ANSWERS & wires.keys() for n in names_in(wires[wire].type)]

@@ -71,7 +71,10 @@ def _refused(
     here = ", ".join(sorted(revisions))
     for name in names:
         extension = pinned.get(name)
-        if not is_extension(name):
+        if name in (ALL, NONE):
+            message = f"{name} is the name of no extension: one has to be named here"
+            yield Problem("conflicting-options", message, hint="mcp-gen extensions lists them")
+        elif not is_extension(name):
             message = f"{name!r:.80} cannot be the name of an extension"
             yield Problem("unsafe-name", message, hint=EXTENSION_HINT)
         elif extension is None:
