@@ -143,7 +143,7 @@ CONTENTS: Final = (
             ),
             "messages": (),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
-            "rules": ("handlers", "lifecycle", "server_negotiation", "task_forms"),
+            "rules": ("handlers", "lifecycle", "server_negotiation", "task_forms", "task_methods"),
             "translation": ("revision_view", "task_wires", "untranslated"),
             "transports": ("base",),
         },

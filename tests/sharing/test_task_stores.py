@@ -192,6 +192,18 @@ async def test_memory_forgets_what_has_lapsed_without_being_asked_for_it() -> No
     assert [len(value) for value in members.values()] == [9, 9, 9]
 
 
+async def test_memory_forgets_what_is_deleted_long_before_its_end() -> None:
+    now = 1000.0
+    store = MemoryTaskStore(lambda: now)
+    for number in range(1000):
+        await create(store, "stays", owner="stays", ends_at=now + 5)
+        await create(store, str(number), owner=str(number), ends_at=now + 1e6)
+        await store.delete(str(number))
+    assert sum(len(value) for name, value in vars(store).items() if name != "clock") < 200
+    now += 5
+    assert await store.get("stays") is None
+
+
 # In files.
 
 
