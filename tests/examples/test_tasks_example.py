@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from mcp_revisions import connect, stdio_client
+from mcp_revisions import v2026_07_28 as mcp
+from mcp_revisions.v2026_07_28 import models as m
+from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 from support.folders import ROOT, environment
 from support.generated.golden_package import PACKAGE
 from support.http.serving import started
@@ -54,3 +58,21 @@ async def test_a_report_is_fetched_by_another_process_from_another_process(folde
     async with started(*server) as other:
         report = await client(folder, other.port, "fetch", given=order)
     assert report == "All about tea, in 2 chapters.\n"
+
+
+async def test_a_report_is_fetched_from_a_server_on_stdio_that_is_started_anew(
+    folder: Path,
+) -> None:
+    class Reader(TasksClient, mcp.Client):
+        """A client that likes short reports."""
+
+        async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
+            return m.ElicitResult(action="accept", content={"value": 2})
+
+    server = [sys.executable, folder / "reports_server.py", "--tasks", folder / "kept"]
+    topic = {"topic": "tea", "seconds": 0.01}
+    async with connect(stdio_client(server), Reader()) as client:
+        order = (await client.start_task("write_report", topic)).to_json()
+    async with connect(stdio_client(server), Reader()) as client:
+        report = await client.task(order).result(as_=str)
+    assert report == "All about tea, in 2 chapters."

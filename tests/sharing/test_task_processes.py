@@ -1,10 +1,11 @@
 """Tasks of processes that are killed, or stopped for longer than their leases: others go on."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx2
 import pytest
 from support.http.serving import Session, Site, calling
 from support.json_types import JsonObject
@@ -85,11 +86,11 @@ async def asked(caller: Caller, task: Begun) -> str | None:
 
 async def ready(site: Site) -> None:
     """Wait until a worker serves."""
-    while True:
-        try:
-            if (await site.http.get("/ready")).status_code == 200:
-                return
-        except Exception:
+    async with asyncio.timeout(60):
+        while True:
+            with suppress(httpx2.TransportError):
+                if (await site.http.get("/ready")).status_code == 200:
+                    return
             await asyncio.sleep(0.05)
 
 

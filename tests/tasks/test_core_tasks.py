@@ -24,6 +24,12 @@ from support.tasks.jobs import (
 )
 
 
+class Plain(Toolkit, Server):
+    """Tools that are no tasks."""
+
+    quick = Jobs.quick
+
+
 @pytest.mark.shows("TC-01", "TC-04")
 async def test_a_server_declares_tasks_and_each_tool_says_whether_it_can_be_one() -> None:
     async with client_of(Jobs(), Client(), options=OPTIONS) as client:
@@ -41,22 +47,12 @@ async def test_a_server_declares_tasks_and_each_tool_says_whether_it_can_be_one(
             "greet": "optional",
         }
 
-    class Plain(Toolkit, Server):
-        """Tools that are no tasks."""
-
-        quick = Jobs.quick
-
     async with client_of(Plain(), Client(), options=OPTIONS) as client:
         assert "tasks" not in client.server_capabilities.to_wire()
 
 
 @pytest.mark.shows("TC-06")
 async def test_a_server_that_has_no_tasks_passes_over_the_wish_for_one() -> None:
-    class Plain(Toolkit, Server):
-        """Tools that are no tasks."""
-
-        quick = Jobs.quick
-
     async with served(Plain()) as hand:
         await hand.send(hello(OLD), INITIALIZED)
         assert "tasks" not in (await hand.take())["result"]["capabilities"]

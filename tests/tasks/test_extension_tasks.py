@@ -221,7 +221,7 @@ async def test_the_same_question_has_another_key_when_it_is_asked_again() -> Non
 
 @pytest.mark.shows("TX-20")
 async def test_a_client_without_the_extension_can_ask_about_no_task() -> None:
-    async with served(Worker()) as hand:
+    async with served(Worker(), drain=0) as hand:
         id = await begun(hand, "endless")
         for method in ("tasks/get", "tasks/update", "tasks/cancel"):
             with case(method):
@@ -239,7 +239,7 @@ async def test_neither_form_is_switched_on_by_the_declaration_of_the_other() -> 
         found = (await call(hand, "slow", meta=older))["result"]
         assert found["resultType"] == "complete"
         assert (await call(hand, "failing", meta=older))["error"]["code"] == -32021
-    async with served(Worker(), revisions=REVISIONS) as hand:
+    async with served(Worker(), revisions=REVISIONS, drain=0) as hand:
         await hand.send(hello(OLD, extensions={TASKS: {}}))
         said = (await hand.take())["result"]["capabilities"]
         assert "extensions" not in said and said["tasks"]["requests"] == {"tools": {"call": {}}}
@@ -355,7 +355,7 @@ async def test_what_is_no_task_is_unknown_and_removed_methods_are_not_found() ->
 
 
 async def test_too_many_tasks_are_refused_in_words() -> None:
-    async with served(Worker(), tasks=TaskOptions(max_tasks=1)) as hand:
+    async with served(Worker(), tasks=TaskOptions(max_tasks=1), drain=0) as hand:
         await begun(hand, "endless")
         error = (await call(hand, "endless"))["error"]
         assert "Too many tasks: 1 are kept" in error["message"]

@@ -347,6 +347,15 @@ def test_the_server_of_a_project_has_the_extensions_of_its_revision() -> None:
     assert "@tool(task=True)" in texts[1]
 
 
+def test_the_client_of_a_project_waits_for_tasks_in_either_form() -> None:
+    for revision, base in (("2025-11-25", "TaskCalls"), ("2026-07-28", "TasksClient")):
+        one = projects.choices(ProjectKind.CLIENT, ProjectTransport.STDIO, [revision])
+        path = f"src/{one.name.package}/client.py"
+        assert "class Client(mcp.Client):" in project_files(one)[path].decode()
+        text = project_files(replace(one, extensions=("tasks",)))[path].decode()
+        assert f"class Client({base}, mcp.Client):" in text
+
+
 def test_the_tool_of_a_project_may_be_a_task_where_its_revision_has_tasks_of_its_own() -> None:
     one = projects.choices(ProjectKind.SERVER, ProjectTransport.STDIO)
     text = project_files(replace(one, extensions=("tasks",)))[f"src/{one.name.package}/server.py"]

@@ -18,7 +18,11 @@ from support.revisions import OLD, STATELESS
 from support.sessions.bridging import bridged
 from support.sessions.talking import pkg
 
-OPTIONS: Final[dict[str, Any]] = {"tasks": TaskOptions(poll_interval=0.01), "timeout": 5}
+OPTIONS: Final[dict[str, Any]] = {
+    "tasks": TaskOptions(poll_interval=0.01),
+    "timeout": 5,
+    "drain": 0,
+}
 
 SAMPLE: Final = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "Say it"}}],
