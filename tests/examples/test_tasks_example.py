@@ -69,7 +69,8 @@ async def test_a_report_is_fetched_from_a_server_on_stdio_that_is_started_anew(
         async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
             return m.ElicitResult(action="accept", content={"value": 2})
 
-    server = [sys.executable, folder / "reports_server.py", "--tasks", folder / "kept"]
+    program, kept = str(folder / "reports_server.py"), str(folder / "kept")
+    server = [sys.executable, program, "--tasks", kept]
     topic = {"topic": "tea", "seconds": 0.01}
     async with connect(stdio_client(server), Reader()) as client:
         order = (await client.start_task("write_report", topic)).to_json()

@@ -145,13 +145,15 @@ class Instances:
     def _object(self, schema: Json) -> Values:
         members = {name: self._of(value) for name, value in schema.get("properties", {}).items()}
         required = {name: members.pop(name, _ANY) for name in schema.get("required", ())}
-        others = self._of(schema.get("additionalProperties", True))
+        others = schema.get("additionalProperties", True)
+        if others is False:
+            return st.fixed_dictionaries(required, optional=members)
         if self._complete and members:
             return st.fixed_dictionaries({**required, **members})
         declared = required.keys() | members.keys()
         named = st.fixed_dictionaries(required, optional=members)
         extra = st.dictionaries(
-            _MAP_KEYS.filter(lambda key: key not in declared), others, max_size=2
+            _MAP_KEYS.filter(lambda key: key not in declared), self._of(others), max_size=2
         )
         return st.builds(_together, named, extra)
 

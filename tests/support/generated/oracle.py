@@ -94,16 +94,25 @@ def _of_extension(document: Json, facts: Json) -> None:
         document["$defs"][member["from"]] = {"allOf": [{"$ref": core}, added]}
 
 
+def _without_sources(facts: Json) -> Json:
+    definitions = deepcopy(facts["$defs"])
+    for one in definitions.values():
+        del one["source"]
+    return definitions
+
+
 @cache
 def _extension(name: str) -> Json:
     """The snapshot of an extension with its patches."""
     folder = ROOT / "schema" / "extensions" / name
     facts, written = read_json(folder / "facts.json"), folder / "schema.json"
     # Of some no schema is published: their facts have the types.
-    found = read_json(written) if written.is_file() else {"$defs": deepcopy(facts["$defs"])}
+    found = read_json(written) if written.is_file() else {"$defs": _without_sources(facts)}
     if (folder / "patches.json").is_file():
         ledger: list[Json] = read_json(folder / "patches.json")["patches"]
         found = patches.apply(found, ledger, str(folder))
+    if "types" in facts:
+        found["$defs"] = {name: found["$defs"][name] for name in facts["types"]["names"]}
     _of_extension(found, facts)
     return found
 

@@ -34,17 +34,13 @@ from ..rpc.jobs import Job, Serve
 from ..rules import capabilities as gate
 from ..rules.handlers import Handlers, merged
 from ..rules.task_forms import TASKS_EXTENSION, task_form, tasks_declared, without_tasks
+from ..rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ..server.base import ServerRuntime, SessionBase
 from ..server.context import RequestContext
 from ..server.task_serving import TaskRequests
 from .carrying import ForwardingHandlers, Handler, off_stream
 from .forwarded_request import ForwardedRequest
 from .task_carrying import (
-    CALL,
-    RESULT,
-    TOLD,
-    TOLD_STATUS,
-    TOOLS,
     CarriedRequests,
     TaskCarrier,
     related_task,
@@ -98,7 +94,7 @@ class ProxyClientRuntime(ClientRuntime):
     def bound(self, revision: str) -> Mapping[str, Handler]:
         owner, server = self.owner, self.server
         own = {ACKNOWLEDGED: self._acknowledged} if ACKNOWLEDGED in owner.NOTIFICATIONS else {}
-        own |= {} if TOLD_STATUS in owner.NOTIFICATIONS else {TOLD_STATUS: self._told}
+        own |= {} if CORE_CHANGED in owner.NOTIFICATIONS else {CORE_CHANGED: self._told}
         carries = revision == owner.TABLE.revision
         return ForwardingHandlers(
             owner, server.ask_client, server.notify_client, own, carries=carries
@@ -333,7 +329,7 @@ class ProxyServerRuntime(ServerRuntime):
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
-        if self.carrier is not None and spec.method == TOLD:
+        if self.carrier is not None and spec.method == CHANGED:
             self.carrier.told(params.to_wire())
             return
         capabilities: gate.Declared = {

@@ -14,18 +14,10 @@ from ..core.options import CallOptions
 from ..core.spec import RequestSpec
 from ..messages.method_table import Request
 from ..rpc.jobs import Job
+from ..rules.task_forms import RELATED_TASK
 from ..server.context import RequestContext
 from ..server.task_serving import FollowedTask
 from ..translation.task_wires import optional_module
-
-CALL: Final = "tools/call"
-TOOLS: Final = "tools/list"
-RESULT: Final = "tasks/result"
-TOLD: Final = "notifications/tasks"
-TOLD_STATUS: Final = "notifications/tasks/status"
-
-RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
-"""The member of `_meta` that names the task of a message (2025-11-25, basic/utilities/tasks)."""
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 

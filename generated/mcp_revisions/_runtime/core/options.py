@@ -191,3 +191,6 @@ class Options:
 
 FOREVER: Final = Patience(float("inf"), float("inf"))
 """For requests that are answered when they end, such as a listen stream."""
+
+NO_END: Final[CallOptions] = {"timeout": FOREVER.timeout, "max_timeout": FOREVER.max_timeout}
+"""The options of a call for the same."""

@@ -9,14 +9,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
+from ..core.connection_errors import MissingClientCapability
 from ..core.extensions import EXTENSIONS
 from ..core.json import JSONObject, is_object
 from ..core.spec import Role
+from ..messages.envelope import client_capabilities
 from ..messages.method_table import MethodTable
 
 TaskForm: TypeAlias = Literal["core", "extension"]
 
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+
+RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
+"""The member of `_meta` that names the task of a message (2025-11-25, basic/utilities/tasks)."""
 
 _CORE: Final = "tasks"
 
@@ -46,6 +51,17 @@ def task_form(wire: MethodTable) -> TaskForm | None:
 def tasks_declared(form: TaskForm, role: Role) -> JSONObject:
     """Return the capabilities by which a role says that tool calls may become tasks."""
     return _DECLARED[form, role]
+
+
+def declares_tasks(meta: Mapping[str, Any]) -> bool:
+    """Return whether the `_meta` of a request declares the extension."""
+    declared = client_capabilities(meta).get(EXTENSIONS)
+    return is_object(declared) and TASKS_EXTENSION in declared
+
+
+def needs_extension(why: str) -> MissingClientCapability:
+    """Return the error for a request that does not declare the extension, but has to."""
+    return MissingClientCapability(why, {EXTENSIONS: {TASKS_EXTENSION: {}}})
 
 
 def without_tasks(declared: Mapping[str, Any], role: Role) -> JSONObject:

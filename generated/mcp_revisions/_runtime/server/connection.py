@@ -39,6 +39,7 @@ from ..messages.method_table import Notification, Request
 from ..rpc.endpoint import Endpoint, OnNotification
 from ..rpc.jobs import Job, Reply, Serve
 from ..rpc.send_queue import MessageSink
+from ..rules import task_methods
 from ..rules.capabilities import OpenNeeds, unmet
 from ..rules.lifecycle import State
 from ..translation.revision_view import RevisionView, RevisionViews
@@ -47,8 +48,6 @@ from .context import Relay, RequestContext, SessionSwitches
 from .sealed_state import StateSeal
 from .strategies import Strategy, strategies
 from .task_serving import FollowedTask, TaskHost, TaskRequests
-
-_LIST_TASKS: Final = "tasks/list"
 
 
 class BoundServer:
@@ -76,7 +75,7 @@ class BoundServer:
             # Who cannot be told from others is not shown what there is (2025-11-25,
             # basic/utilities/tasks, "Task Isolation and Access Control").
             self.handlers = {
-                name: one for name, one in self.handlers.items() if name != _LIST_TASKS
+                name: one for name, one in self.handlers.items() if name != task_methods.LIST
             }
             self.view = replace(view, declared=_without_list(view.declared))
             declaration = _without_list(declaration)

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Final
 
 from ..core.clocks import steady_time
 from .engine import StoredTask
+
+# How many ends of records that are gone may be left.
+_SPARE_ENDS: Final = 100
 
 
 @dataclass(slots=True)
@@ -76,6 +79,12 @@ class MemoryTaskStore:
     async def delete(self, key: str) -> None:
         if key in self._kept:
             self._remove(key)
+        if len(self._ends) > 2 * len(self._kept) + _SPARE_ENDS:
+            # Most of what is deleted, such as turns, would have ended much later.
+            self._ends = [
+                (one.ends_at, key) for key, one in self._kept.items() if one.ends_at < inf
+            ]
+            heapify(self._ends)
 
     async def page(self, owner: str, after: str, size: int) -> Sequence[StoredTask]:
         self._expire()

@@ -16,6 +16,7 @@ from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import page
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers, merged
+from ..rules.task_methods import TASK_METHODS
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..server.task_serving import TaskMode, TaskRequests
@@ -36,7 +37,7 @@ from .mounts import (
 )
 from .remote_mounts import RemoteMount
 from .revision_models import LISTS, revision_models
-from .task_options import TASK_METHODS, task_support, tasks_module
+from .task_options import task_support, tasks_module
 from .threads import Threads
 from .visibility import Selection, Switches, Visibility
 

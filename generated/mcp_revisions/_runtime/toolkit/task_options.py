@@ -13,11 +13,6 @@ from ..core.models.base import WireModel, declared
 from ..server.base import package_of
 from ..server.task_serving import NO_TASK, TaskMode
 
-TASK_METHODS: Final = frozenset(
-    {"tasks/cancel", "tasks/get", "tasks/list", "tasks/result", "tasks/update"}
-)
-"""The methods of both forms."""
-
 _FURTHER_CHOICES: Final = ("required", "deferred")
 
 

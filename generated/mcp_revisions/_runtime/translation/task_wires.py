@@ -16,15 +16,14 @@ from ..messages.extended_table import ExtendedTable
 from ..messages.method_table import MethodTable
 from ..rules.handlers import Handlers, extended_by
 from ..rules.task_forms import task_form
+from ..rules.task_methods import CALL, TOOLS
 from .untranslated import NOTHING, Untranslated
 
 _TASKS: Final = "tasks"
-_CALL: Final = "tools/call"
-_LIST: Final = "tools/list"
 _TASK: Final = "task"
 
 # Whoever wants a task says so here; in the other form nobody does, and no tool says it either.
-_SAID_OTHERWISE: Final = frozenset({(_CALL, _TASK), (_LIST, "execution")})
+_SAID_OTHERWISE: Final = frozenset({(CALL, _TASK), (TOOLS, "execution")})
 
 
 def optional_module(name: str) -> ModuleType | None:
@@ -76,11 +75,11 @@ def untranslated_tasks(handlers: Handlers, wire: MethodTable) -> Untranslated:
     if form == "extension":
         return Untranslated(unlost=_SAID_OTHERWISE)
     if handlers.ROLE == "server":
-        return Untranslated(unlost=_SAID_OTHERWISE, written={_LIST: with_support})
+        return Untranslated(unlost=_SAID_OTHERWISE, written={TOOLS: with_support})
     return Untranslated(
         unlost=_SAID_OTHERWISE,
-        kept={_CALL: frozenset({_TASK}), "ServerCapabilities": frozenset({"tasks"})},
-        read={_LIST: note},
+        kept={CALL: frozenset({_TASK}), "ServerCapabilities": frozenset({"tasks"})},
+        read={TOOLS: note},
     )
 
 

@@ -17,19 +17,20 @@ from ...core.json import JSONObject
 from ...core.models.base import WireModel, declared, validator_of
 from ...core.options import CallOptions
 from ...core.spec import RequestSpec
-from ...rpc.tasks import core_form, methods
+from ...rpc.tasks import core_form
 from ...rpc.tasks.at_peer import TaskCancelled
 from ...rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
 from ...rpc.tasks.options import TaskOptions
 from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Status, Task
+from ...rules import task_methods as methods
 from ...rules.task_forms import TASKS_EXTENSION, tasks_declared
 from ...server.base import SessionBase
 from ...server.context import RequestContext
 from ...sharing.memory_tasks import MemoryTaskStore
 from ..forwarded_request import awaited
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
-from ..task_carrying import CALL, TOOLS, relating
+from ..task_carrying import relating
 from .forms import to_core
 from .plain_clients import EXTENSION, PlainClients
 
@@ -64,7 +65,7 @@ class CoreClients(PlainClients):
         # Any call may become a task: the server decides ("Tool-Level Negotiation").
         wire = result.to_wire()
         tools = [{**one, "execution": {"taskSupport": "optional"}} for one in wire["tools"]]
-        return self.answer(TOOLS, {**wire, "tools": tools})
+        return self.answer(methods.TOOLS, {**wire, "tools": tools})
 
     async def call(
         self,
@@ -78,12 +79,12 @@ class CoreClients(PlainClients):
             return await super().call(context, spec, params, options)
         if declared(wish, "ttl") is not None:
             why = "in the extension the server alone decides for how long it keeps a task"
-            self.lose(CALL, "/params/task/ttl", why)
+            self.lose(methods.CALL, "/params/task/ttl", why)
         # In the extension, a request says only that it may become a task.
         plain = {name: one for name, one in params.to_wire().items() if name != "task"}
         extensions = self.client.declaring({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
-        if isinstance(result, self.client.spoken.claims(CALL)):
+        if isinstance(result, self.client.spoken.claims(methods.CALL)):
             task = to_core(result.to_wire())
         else:
             task = await self._kept(wish, result)
@@ -101,7 +102,7 @@ class CoreClients(PlainClients):
                 id=new_task_id(),
                 form="core",
                 revision=self.server.owner.TABLE.revision,
-                method=CALL,
+                method=methods.CALL,
                 params={},
                 created_at=now,
                 updated_at=now,

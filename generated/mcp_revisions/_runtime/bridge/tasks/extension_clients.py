@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
-from ...client.tasks.calls import as_task
+from ...client.tasks.calls import CORE_CALLS, as_task
 from ...core.connection_errors import Disconnected
 from ...core.errors import (
     INVALID_PARAMS,
@@ -23,15 +23,16 @@ from ...core.errors import (
 from ...core.json import JSONObject, is_object
 from ...core.models.base import declared
 from ...core.models.validation_errors import Problem, escaped
-from ...core.options import CallOptions
+from ...core.options import NO_END, CallOptions
 from ...core.spec import Capability, RequestSpec
 from ...core.tasks import Signal
 from ...messages.method_table import Request
-from ...rpc.tasks import core_form, methods
+from ...rpc.tasks import core_form
 from ...rpc.tasks.at_peer import state_of
 from ...rpc.tasks.outcome import error_object
 from ...rpc.tasks.task import Status
-from ...rules.task_forms import tasks_declared
+from ...rules import task_methods as methods
+from ...rules.task_forms import RELATED_TASK, declares_tasks, tasks_declared
 from ...server.base import SessionBase
 from ...server.context import RequestContext
 from ...server.rounds import read_answer
@@ -40,7 +41,7 @@ from ..forwarded_request import awaited
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
 from .following import ClientStream, PolledTask
 from .forms import to_extension, with_failure, with_outcome
-from .plain_clients import CORE_CALLS, NO_END, PlainClients
+from .plain_clients import PlainClients
 
 _CANCELS: Final = Capability("server", ("tasks", "cancel"))
 
@@ -92,7 +93,7 @@ class ExtensionClients(PlainClients):
         params: Any,
         options: CallOptions,
     ) -> Any:
-        wants = bool(self.handlers) and self.declares_tasks(context.meta)
+        wants = bool(self.handlers) and declares_tasks(context.meta)
         if not wants or not await self.caller.may_be_task(params.name):
             return await super().call(context, spec, params, options)
         result = await self.client.call(spec, as_task(spec, params, None), options)
@@ -130,7 +131,7 @@ class ExtensionClients(PlainClients):
                 raise  # it is not kept any more
             return with_failure(task, error_object(error))
         meta: JSONObject = result.pop("_meta", {})
-        meta.pop(core_form.RELATED_TASK, None)
+        meta.pop(RELATED_TASK, None)
         if meta:
             result["_meta"] = meta
         plain = self.wire.read(result)

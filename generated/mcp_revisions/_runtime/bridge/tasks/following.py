@@ -11,7 +11,7 @@ from ...core.models.base import validator_of
 from ...core.tasks import Signal
 from ...messages.envelope import SUBSCRIPTION_ID, members
 from ...rpc.tasks.at_peer import state_of
-from ...rpc.tasks.methods import CHANGED
+from ...rules.task_methods import CHANGED
 
 # Between two looks, where the server does not say how long to wait, in seconds.
 _INTERVAL: Final = 1.0

@@ -1,32 +1,25 @@
 """Clients that have no tasks, or ask for none: a task of the server is waited for by the bridge."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from math import inf
 from typing import Any, Final
 
 from ...client.tasks.calls import TaskCaller
 from ...client.tasks.wire import TaskWire
-from ...core.connection_errors import MissingClientCapability
 from ...core.errors import INTERNAL_ERROR, McpError
 from ...core.extensions import EXTENSIONS
 from ...core.json import JSONObject, is_object
-from ...core.options import CallOptions
+from ...core.options import NO_END, CallOptions
 from ...core.spec import Capability, RequestSpec
-from ...messages.envelope import client_capabilities
 from ...messages.method_table import Request
 from ...rpc.tasks.at_peer import TaskCancelled
-from ...rules.task_forms import TASKS_EXTENSION
+from ...rules.task_forms import TASKS_EXTENSION, declares_tasks, needs_extension
 from ...server.context import RequestContext
 from ...server.task_serving import FollowedTask
 from ..proxies import ProxyClientRuntime, ProxyServerRuntime
 
 Handler = Callable[..., Awaitable[Any]]
 
-NO_END: Final[CallOptions] = {"timeout": inf, "max_timeout": inf}
-"""For what lasts as long as a task, which its server bounds."""
-
 EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
-CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
 
 
 class PlainClients:
@@ -95,16 +88,10 @@ class PlainClients:
         return table.read_result(table.requests[method], members)
 
     @staticmethod
-    def declares_tasks(meta: Mapping[str, Any]) -> bool:
-        """Return whether a request declares the extension."""
-        extensions = client_capabilities(meta).get(EXTENSIONS)
-        return is_object(extensions) and TASKS_EXTENSION in extensions
-
-    def check_declared(self, request: Request[Any]) -> None:
+    def check_declared(request: Request[Any]) -> None:
         """Raise `MissingClientCapability` for a request that does not declare the extension."""
-        if not self.declares_tasks(request.meta):
-            needed: JSONObject = {EXTENSIONS: {TASKS_EXTENSION: {}}}
-            raise MissingClientCapability("Tasks are of an extension", needed)
+        if not declares_tasks(request.meta):
+            raise needs_extension("Tasks are of an extension")
 
     def lose(self, method: str, pointer: str, why: str) -> None:
         self.client.lose(method, pointer, why)

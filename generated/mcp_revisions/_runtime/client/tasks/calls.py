@@ -16,15 +16,14 @@ from ...core.spec import Capability, RequestSpec
 from ...core.subscriptions import Filter
 from ...rpc.peer import all_items
 from ...rpc.tasks.at_peer import TaskCancelled
-from ...rpc.tasks.methods import CALL, CHANGED, CORE_CHANGED
+from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
 from ..base import Caller, ClientBase, ClientConnection, ClientRuntime
 from .handle import TaskHandle
 from .timing import Timing, heard_within
 from .wire import TaskWire
 
-_LIST: Final = "tools/list"
 _LISTEN: Final = "subscriptions/listen"
-_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
+CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
 """What a server declares that has tools as tasks (2025-11-25, basic/utilities/tasks)."""
 
 
@@ -58,7 +57,7 @@ class TaskCaller:
         if spec.method == CALL and self._wire is not None:
             return await self._called(spec, params, options)
         result: Any = await self._runtime.send(spec, params, options)
-        if spec.method == _LIST:
+        if spec.method == TOOLS:
             self._learn(result)
         return result
 
@@ -117,7 +116,7 @@ class TaskCaller:
 
     @property
     def _supports_tasks(self) -> bool:
-        return self.wire.form == "core" and _CALLS.declared_in(self._runtime.peer_declared())
+        return self.wire.form == "core" and CORE_CALLS.declared_in(self._runtime.peer_declared())
 
     def _support(self, name: str) -> str | None:
         if self._changes != self._runtime.tool_lists_changed:
@@ -151,7 +150,7 @@ class TaskCaller:
 
     async def _listed(self, name: str) -> str | None:
         """Return what a tool says about tasks; None if there is no such tool."""
-        spec = self._runtime.owner.TABLE.requests[_LIST]
+        spec = self._runtime.owner.TABLE.requests[TOOLS]
 
         async for tool in all_items(self._runtime.client, spec, _tools, None, {}):
             if tool.name == name:

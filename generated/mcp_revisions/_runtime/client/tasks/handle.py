@@ -18,11 +18,11 @@ from ...core.errors import INTERNAL_ERROR, LocalError, McpError, ProtocolError
 from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel, validator_of
 from ...core.models.tool_result import ToolResult
-from ...core.options import CallOptions
+from ...core.options import NO_END, CallOptions
 from ...core.tasks import Signal, together
 from ...rpc.tasks.at_peer import TaskCancelled, TaskState, cancelled, payload, state_of
-from ...rpc.tasks.methods import CALL, CANCEL, GET, RESULT, UPDATE
 from ...rpc.tasks.task import Status
+from ...rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
 from ..base import Work, unfit_question
 from ..checked_results import check_result
 from ..tool_results import ReadAs, reader
@@ -38,8 +38,6 @@ _INTERVAL: Final = 1.0
 _LEAST: Final = 0.05
 # How often in a row a server may say that it cannot tell now.
 _MOST_FAILURES: Final = 30
-
-_NO_END: Final = CallOptions(timeout=inf, max_timeout=inf)
 
 
 class TaskHandle:
@@ -142,7 +140,7 @@ class TaskHandle:
 
     def _fetching(self) -> "Running[Any]":
         """Return a request for the result: what the task asks comes beside it (2025-11-25)."""
-        fetching: Running[Any] = create_task(self._wire.ask(RESULT, _NO_END, taskId=self.id))
+        fetching: Running[Any] = create_task(self._wire.ask(RESULT, NO_END, taskId=self.id))
         # What became of the task is seen by looking at it.
         fetching.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         return fetching

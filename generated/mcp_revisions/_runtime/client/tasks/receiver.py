@@ -21,11 +21,11 @@ from ...core.spec import NotificationSpec
 from ...rpc.jobs import Job, Serve
 from ...rpc.tasks import core_form, lifecycle
 from ...rpc.tasks.board import TaskBoard, UnknownTask, new_task_id
-from ...rpc.tasks.methods import CANCEL, CORE_CHANGED, RESULT
 from ...rpc.tasks.options import TaskOptions
 from ...rpc.tasks.outcome import Outcome, error_object
 from ...rpc.tasks.task import Task
 from ...rules.handlers import merged, runtime_of
+from ...rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ...sharing.memory_tasks import MemoryTaskStore
 from ..base import ClientBase, ClientConnection, ClientRuntime
 

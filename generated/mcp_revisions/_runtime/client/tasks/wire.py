@@ -7,8 +7,8 @@ from ...core.errors import InvalidAnswer, LocalError
 from ...core.json import JSONObject
 from ...core.options import CallOptions
 from ...messages.method_table import MethodTable
-from ...rpc.tasks.methods import CALL
 from ...rules.task_forms import task_form
+from ...rules.task_methods import CALL
 from ..base import ClientBase, ClientConnection
 from .timing import Timing
 

@@ -11,15 +11,15 @@ from typing import Any, Final, TypeAlias
 
 from ...core.errors import INVALID_PARAMS, InvalidParams, McpError, ProtocolError
 from ...core.json import JSONObject, is_object
+from ...rules.task_forms import RELATED_TASK
+from ...rules.task_methods import CANCEL, GET, LIST, RESULT
 from . import lifecycle
 from .board import TaskBoard
-from .methods import CANCEL, GET, LIST, RESULT
 from .options import TaskOptions
 from .outcome import error_object, error_of
 from .task import Task
 from .wire_task import wire_task
 
-RELATED_TASK: Final = "io.modelcontextprotocol/related-task"
 IMMEDIATE_RESPONSE: Final = "io.modelcontextprotocol/model-immediate-response"
 
 PAGE_SIZE: Final = 100

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from math import inf
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -11,13 +10,13 @@ from ...core.connection_errors import Disconnected
 from ...core.errors import LocalError, ProtocolError
 from ...core.json import JSONObject
 from ...core.models.base import WireModel, validator_of
-from ...core.options import CallOptions
+from ...core.options import NO_END
 from ...messages.envelope import members
 from ...rpc.tasks import core_form
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.lifecycle import has_ended
-from ...rpc.tasks.methods import CORE_CHANGED, RESULT
 from ...rpc.tasks.task import Task
+from ...rules.task_methods import CORE_CHANGED, RESULT
 from ...sharing.engine import EngineUnavailable
 from ..base import SessionBase
 from ..context import RequestContext
@@ -25,9 +24,6 @@ from .access import board_of, known_task
 from .outstanding import until_ended
 
 _SESSION: Final = "mcp-session-id"
-
-# A question waits for as long as its task does: the stream that carries it may end before.
-_NO_END: Final[CallOptions] = {"timeout": inf, "max_timeout": inf}
 
 
 async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
@@ -72,8 +68,9 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
     params = None if given is None else validator_of(spec.params)(given)
     meta = members(core_form.related(id))
     try:
+        # It waits for as long as its task does: the stream that carries it may end before.
         answer: WireModel = await context.endpoint.request(
-            spec, params, _NO_END, context.beside, meta
+            spec, params, NO_END, context.beside, meta
         )
     except (LocalError, Disconnected):
         raise

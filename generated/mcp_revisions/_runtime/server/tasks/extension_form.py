@@ -12,9 +12,9 @@ from ...core.json import JSONObject
 from ...core.models.validation_errors import Problem, escaped
 from ...rpc.tasks import lifecycle
 from ...rpc.tasks.lifecycle import TaskEnded
-from ...rpc.tasks.methods import CANCEL, GET, UPDATE
 from ...rpc.tasks.task import Status, Task
 from ...rpc.tasks.wire_task import wire_task
+from ...rules.task_methods import CANCEL, GET, UPDATE
 from ..base import SessionBase
 from ..rounds import read_answer
 from .access import board_of, known_task

@@ -12,8 +12,8 @@ from ...messages.envelope import SUBSCRIPTION_ID, members
 from ...messages.method_table import Request
 from ...rpc.tasks.board import TaskBoard, UnknownTask
 from ...rpc.tasks.lifecycle import has_ended
-from ...rpc.tasks.methods import CHANGED
 from ...rpc.tasks.task import Task
+from ...rules.task_methods import CHANGED
 from ..connection import ServerConnection
 from ..context import RequestContext
 from .extension_form import detailed

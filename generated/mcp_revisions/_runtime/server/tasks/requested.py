@@ -9,7 +9,7 @@ from ...core.models.base import WireModel, validator_of
 from ...core.options import CallOptions
 from ...rpc.peer import Peer
 from ...rpc.tasks.at_peer import TaskState, cancelled, payload, state_of
-from ...rpc.tasks.methods import CANCEL, GET, RESULT
+from ...rules.task_methods import CANCEL, GET, RESULT
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 

@@ -19,19 +19,16 @@ from logging import getLogger
 from typing import Any, Final
 
 from ...connection import Written
-from ...core.connection_errors import MissingClientCapability
 from ...core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
-from ...core.extensions import EXTENSIONS
 from ...core.json import is_object, json_text
-from ...messages.envelope import client_capabilities
 from ...messages.method_table import MethodTable, Request
 from ...rpc.jobs import Job
 from ...rpc.tasks.board import new_task_id
 from ...rpc.tasks.core_form import created, ttl_asked
-from ...rpc.tasks.methods import CALL
 from ...rpc.tasks.outcome import Outcome
 from ...rpc.tasks.task import Task
-from ...rules.task_forms import TASKS_EXTENSION, TaskForm, task_form
+from ...rules.task_forms import TaskForm, declares_tasks, needs_extension, task_form
+from ...rules.task_methods import CALL
 from ...sharing.engine import EngineUnavailable
 from ..base import ServerRuntime
 from ..connection import ServerConnection
@@ -97,7 +94,7 @@ class Requests:
         if self._form != "extension":
             return ()
         if not self._is_wanted(request):
-            raise _needs_extension("Tasks are of an extension")
+            raise needs_extension("Tasks are of an extension")
         return await followed(connection, request, ids)
 
     def _is_wanted(self, request: Request[Any]) -> bool:
@@ -106,8 +103,7 @@ class Requests:
             return False
         if self._form == "core":
             return is_object(request.raw.get("task"))
-        declared = client_capabilities(request.meta).get(EXTENSIONS)
-        return is_object(declared) and TASKS_EXTENSION in declared
+        return declares_tasks(request.meta)
 
     def _check(self, mode: TaskMode, wanted: bool, request: Request[Any]) -> None:
         """Raise the error for a call that cannot be as it is."""
@@ -118,13 +114,9 @@ class Requests:
         if wanted or mode.choice != "required":
             return
         if self._form == "extension":
-            raise _needs_extension(f"{name} can only be run as a task")
+            raise needs_extension(f"{name} can only be run as a task")
         why = "" if self._form == "core" else ", which is not possible in this revision"
         raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
-
-
-def _needs_extension(why: str) -> MissingClientCapability:
-    return MissingClientCapability(why, {EXTENSIONS: {TASKS_EXTENSION: {}}})
 
 
 def written(task: Task, mode: TaskMode) -> Written:
