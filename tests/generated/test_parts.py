@@ -38,8 +38,11 @@ SELECTIONS = {
 EXTENDED = {name: Selection(parts, extensions=("apps",)) for name, parts in SETS.items()}
 
 KB = 1024  # bytes
-# The toolkit imports them for the first tool that has tasks.
-IMPORTED_WHEN_USED = {"server.tasks.hosting", "server.tasks.requests"}
+# What parts import for the first task, in a package that has the part tasks, too.
+IMPORTED_WHEN_USED = {
+    "bridge": {"bridge.tasks.carriers"},
+    "toolkit": {"server.tasks.hosting", "server.tasks.requests"},
+}
 TERMS = {PACKAGE / "_runtime" / name for name in ("LICENSE", "NOTICE")}
 # What a package carries of the runtime, without its terms; some have several revisions.
 LARGEST = {
@@ -94,8 +97,8 @@ def needed(selection: Selection) -> set[Path]:
     """Return all modules to which the generated and exported ones of a package lead."""
     runtime, generated = PACKAGE / "_runtime", generated_of(selection)
     exported = {"core.revision", *(module for module, _ in selection.exports)}
-    if {"tasks", "toolkit"} <= {*selection.parts}:
-        exported |= IMPORTED_WHEN_USED
+    for part in IMPORTED_WHEN_USED.keys() & selection.parts if "tasks" in selection.parts else ():
+        exported |= IMPORTED_WHEN_USED[part]
     found, left = set[Path](), [runtime.joinpath(*one.split(".")) for one in exported]
     left = [_module(place) or place for place in left] + [*generated]
     while left:
