@@ -421,7 +421,6 @@ def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
     play(script)
 
 
-@pytest.mark.shows("TC-20", "TC-21", "TX-22")
 def test_what_one_process_keeps_goes_by_a_clock_that_nobody_sets(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -435,6 +434,7 @@ def test_what_one_process_keeps_goes_by_a_clock_that_nobody_sets(
     assert 0 <= steady_time() - before < 3600
 
 
+@pytest.mark.shows("TC-20", "TC-21", "TX-22")
 def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
     async def script() -> None:
         board = board_of(Store(), max_tasks=2)

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.canonical import parse_json, pretty
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
@@ -99,7 +99,9 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
     raise_errors(forms.wrong_form(facts, "extension-facts", facts_place))
     if given is not None:
         schema_place = given.name
-        schema = snapshot_of(parse_json(given.content, given.name), given.name)
+        structure = snapshot_of(parse_json(given.content, given.name), given.name)
+        # Generated members have the order of their names, as those of what is pinned.
+        schema = parse_json(pretty(structure), given.name)
         metacheck.check(schema, given.name)
     elif TYPES in facts:
         schema_place = facts_place

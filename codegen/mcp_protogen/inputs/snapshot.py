@@ -101,8 +101,7 @@ def _members(schema: Any, pointer: str) -> dict[str, Any]:
     if {"$defs", "definitions"} <= schema.keys():
         raise _Misshapen(pointer, "either $defs or definitions", ["$defs", "definitions"])
     structure: dict[str, Any] = {}
-    # Generated members have the order of their names, as in files of snapshots.
-    for keyword, value in sorted(schema.items()):
+    for keyword, value in schema.items():
         if keyword not in _PROSE:
             name = "$defs" if keyword == "definitions" else keyword
             structure[name] = _value(keyword, value, f"{pointer}/{escape(keyword)}")
@@ -113,10 +112,7 @@ def _value(keyword: str, value: Any, pointer: str) -> Any:
     if keyword in _MAPS:
         if not is_object(value):
             raise _Misshapen(pointer, "an object of schemas", value)
-        return {
-            name: _structure(one, f"{pointer}/{escape(name)}")
-            for name, one in sorted(value.items())
-        }
+        return {name: _structure(one, f"{pointer}/{escape(name)}") for name, one in value.items()}
     if keyword in _LISTS or (keyword == "items" and is_array(value)):
         if not is_array(value):
             raise _Misshapen(pointer, "an array of schemas", value)
