@@ -46,10 +46,10 @@ IMPORTED_WHEN_USED = {
 TERMS = {PACKAGE / "_runtime" / name for name in ("LICENSE", "NOTICE")}
 # What a package carries of the runtime, without its terms; some have several revisions.
 LARGEST = {
-    ("none", False): 84 * KB,
+    ("none", False): 85 * KB,
     ("default", False): 700 * KB,
-    ("all", False): 1610 * KB,
-    ("all", True): 1665 * KB,
+    ("all", False): 1620 * KB,
+    ("all", True): 1675 * KB,
 }
 
 
