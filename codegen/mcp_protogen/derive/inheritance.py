@@ -43,8 +43,9 @@ def _joined(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
     """Yield what intersections refer to, with the name that the type of the place has or gets."""
     if not is_object(schema):
         return
-    for part in filter(is_object, schema.get("allOf", ())):
-        if "$ref" in part:
+    parts: list[Any] = schema.get("allOf", [])
+    for part in parts:
+        if is_object(part) and "$ref" in part:
             yield owner, names.type_name(target(part["$ref"]))
         yield from _joined(owner, part)
     for member, inner in schema.get("properties", {}).items():

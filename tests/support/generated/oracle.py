@@ -95,7 +95,7 @@ def _of_extension(document: Json, facts: Json) -> None:
 
 
 def _without_sources(facts: Json) -> Json:
-    definitions = deepcopy(facts["$defs"])
+    definitions: Json = deepcopy(facts["$defs"])
     for one in definitions.values():
         del one["source"]
     return definitions
