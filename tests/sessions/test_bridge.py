@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from mcp_revisions._runtime.rules.task_forms import TASKS_EXTENSION
+from mcp_revisions._runtime.translation.task_wires import optional_module
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -461,8 +462,10 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
         asked = await hand.take()
         if own == STATELESS:
             await hand.send(discovered(asked["id"], tools={}, extensions=extensions))
-            # Tasks are what the bridge carries by itself.
-            told: JsonObject = {"sampling": {}, "extensions": {TASKS_EXTENSION: {}}}
+            # Tasks are what the bridge carries by itself, to a revision that has them.
+            told: JsonObject = {"sampling": {}}
+            if optional_module(f"{pkg.load(own).__name__}.ext.tasks") is not None:
+                told["extensions"] = {TASKS_EXTENSION: {}}
             assert asked["params"]["_meta"][CAPABILITIES] == told
         else:
             await hand.send(welcome(asked["id"], own, tools={}, extensions=extensions))
