@@ -150,7 +150,7 @@ async def test_the_extension_is_declared_without_settings_by_servers_that_have_t
 
 
 @pytest.mark.shows("TX-04", "TX-23")
-async def test_the_server_alone_decides_and_the_wish_of_the_older_form_is_ignored() -> None:
+async def test_the_server_alone_decides_and_task_of_the_older_form_is_ignored() -> None:
     async with served(Worker(), tasks=TaskOptions(ttl=60)) as hand:
         for name, meta, kind in (
             ("slow", DECLARED, "task"),

@@ -269,7 +269,7 @@ class Connection:
         those of the envelope.
         """
         self._check(spec, params)
-        params = capabilities.without_vain_wish(spec, self.role, params, self.declared)
+        params = capabilities.without_ignored_task(spec, self.role, params, self.declared)
         self.table.admit(spec.method, self.role)
         id = next(self.ids)
         own = self._meta(id, progress)

@@ -2,7 +2,7 @@
 
 Before sending, an unmet need is this side's fault (`MissingCapability`); on receipt it is the
 peer's, and the caller decides what to answer. Needs of level SHOULD are advice, and never enforced;
-the wish for a task is left out where it would be passed over.
+the `task` of a request is left out where its receiver would ignore it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -83,14 +83,14 @@ class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
 def _is_passed_over(need: Requirement) -> bool:
     """Return whether only senders are held to a need, and receivers ignore what has it.
 
-    So it is with the wish for a task (2025-11-25, basic/utilities/tasks, "Task Support and
+    So it is with the `task` of a request (2025-11-25, basic/utilities/tasks, "Task Support and
     Handling").
     """
     return any(one.member == _TASK for one in need.when)
 
 
-def without_vain_wish(spec: CallSpec[Any], sender: Role, params: P, declared: Declared) -> P:
-    """Return `params` without the wish for a task if the receiver has not declared to heed it.
+def without_ignored_task(spec: CallSpec[Any], sender: Role, params: P, declared: Declared) -> P:
+    """Return `params` without `task` if the receiver has not declared tasks for such requests.
 
     (2025-11-25, basic/utilities/tasks, "Capability Negotiation")
     """

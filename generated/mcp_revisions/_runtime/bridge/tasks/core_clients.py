@@ -74,10 +74,10 @@ class CoreClients(PlainClients):
         params: Any,
         options: CallOptions,
     ) -> Any:
-        wish = declared(params, "task")
-        if wish is None or not self.handlers:
+        metadata = declared(params, "task")
+        if metadata is None or not self.handlers:
             return await super().call(context, spec, params, options)
-        if declared(wish, "ttl") is not None:
+        if declared(metadata, "ttl") is not None:
             why = "in the extension the server alone decides for how long it keeps a task"
             self.lose(methods.CALL, "/params/task/ttl", why)
         # In the extension, a request says only that it may become a task.
@@ -87,11 +87,11 @@ class CoreClients(PlainClients):
         if isinstance(result, self.client.spoken.claims(methods.CALL)):
             task = to_core(result.to_wire())
         else:
-            task = await self._kept(wish, result)
+            task = await self._kept(metadata, result)
         created: type[WireModel] = spec.results[1]
         return created.from_wire({"task": task, "_meta": core_form.related(task["taskId"])})
 
-    async def _kept(self, wish: WireModel, result: WireModel) -> JSONObject:
+    async def _kept(self, metadata: WireModel, result: WireModel) -> JSONObject:
         """Return a new task that has ended with a result, which came although a task was asked for.
 
         What is told of it first is that it works ("Task Status Lifecycle").
@@ -106,7 +106,7 @@ class CoreClients(PlainClients):
                 params={},
                 created_at=now,
                 updated_at=now,
-                ttl=core_form.ttl_asked(wish.to_wire(), board.options),
+                ttl=core_form.ttl_asked(metadata.to_wire(), board.options),
                 poll_interval=board.options.poll_interval,
             )
         )

@@ -164,8 +164,8 @@ def _tools(page: Any) -> Any:
 
 def as_task(spec: RequestSpec[Any, Any], params: Any, ttl: float | None) -> Any:
     """Return the params of a call that asks for a task, to be kept for `ttl` seconds."""
-    wish = {} if ttl is None else {"ttl": round(ttl * 1000)}
-    return spec.params.from_wire({**params.to_wire(), "task": wish})
+    metadata = {} if ttl is None else {"ttl": round(ttl * 1000)}
+    return spec.params.from_wire({**params.to_wire(), "task": metadata})
 
 
 async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
