@@ -10,11 +10,13 @@ from mcp_revisions import (
     REVISIONS,
     Accepted,
     Answer,
+    EngineUnavailable,
     McpError,
     MemoryTaskStore,
     TaskOptions,
     ToolError,
     Toolkit,
+    resource,
     tool,
 )
 from mcp_revisions import v2026_07_28 as mcp
@@ -359,3 +361,25 @@ async def test_too_many_tasks_are_refused_in_words() -> None:
         await begun(hand, "endless")
         error = (await call(hand, "endless"))["error"]
         assert "Too many tasks: 1 are kept" in error["message"]
+
+
+async def test_only_what_is_about_tasks_says_that_these_cannot_be_reached() -> None:
+    class Away(MemoryTaskStore):
+        async def create(self, *given: Any, **options: Any) -> bool:
+            raise EngineUnavailable("away")
+
+        async def get(self, key: str) -> Any:
+            raise EngineUnavailable("away")
+
+    class Reading(Worker):
+        @resource("file:///a")
+        async def a(self) -> str:
+            raise EngineUnavailable("away")
+
+    async with served(Reading(), tasks=TaskOptions(store=Away())) as hand:
+        looked = await hand.ask("tasks/get", 8, taskId="7", _meta=DECLARED)
+        for answer in (await call(hand, "endless"), looked):
+            assert answer["error"]["code"] == -32603
+            assert "ask again" in answer["error"]["message"]
+        other = await hand.ask("resources/read", 9, uri="file:///a", _meta=DECLARED)
+        assert other["error"]["message"] == "Internal error"

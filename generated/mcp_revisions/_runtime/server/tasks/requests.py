@@ -13,7 +13,8 @@ from asyncio import (
     get_running_loop,
     wait,
 )
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from logging import getLogger
 from typing import Any, Final
@@ -59,18 +60,13 @@ class Requests:
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         """Return the result of any request, which may be a task in its place."""
-        try:
-            return await self._serve(connection, job)
-        except EngineUnavailable as error:
-            _log.warning("%s cannot be answered now: %s", job.request.spec.method, error)
-            raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
-
-    async def _serve(self, connection: ServerConnection, job: Job) -> Any:
         request, form = job.request, self._form
+        if request.spec.method in self.handlers:
+            # Another worker may have begun all tasks so far.
+            begin(connection.state)
+            with _reached(request):
+                return await connection.answer_to(job)
         if request.spec.method != CALL:
-            if request.spec.method in self.handlers:
-                # Another worker may have begun all tasks so far.
-                begin(connection.state)
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
         mode = await self._runtime.task_mode(request.raw, context.session())
@@ -80,9 +76,10 @@ class Requests:
         if mode is None or not mode.choice or not wanted or form is None:
             return await connection.answer_to(job)
         call = TaskCall(connection, context, request, form, mode)
-        if mode.choice == "deferred" and form == "extension":
-            return await call.begin(job)
-        return written(await call.start(), mode)
+        with _reached(request):
+            if mode.choice == "deferred" and form == "extension":
+                return await call.begin(job)
+            return written(await call.start(), mode)
 
     async def followed(
         self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
@@ -117,6 +114,16 @@ class Requests:
             raise needs_extension(f"{name} can only be run as a task")
         why = "" if self._form == "core" else ", which is not possible in this revision"
         raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
+
+
+@contextmanager
+def _reached(request: Request[Any]) -> Generator[None, None, None]:
+    """Raise `McpError` if tasks cannot be reached meanwhile."""
+    try:
+        yield
+    except EngineUnavailable as error:
+        _log.warning("%s cannot be answered now: %s", request.spec.method, error)
+        raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
 
 
 def written(task: Task, mode: TaskMode) -> Written:
