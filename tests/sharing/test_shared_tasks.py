@@ -56,7 +56,10 @@ async def test_a_task_is_begun_asked_answered_and_cancelled_at_any_worker(engine
                 assert await wait_for(waiting, 10) == "done"
             with case(f"{revision} cancels"):
                 work.go_on.clear()
+                work.began.clear()
                 handle = await client.start_task("slow")
+                # A task that is cancelled before its worker takes it up is never run.
+                await wait_for(work.began.wait(), 10)
                 await handle.cancel()
                 await wait_for(work.stopped.wait(), 10)
                 while (await handle.status()).status != "cancelled":

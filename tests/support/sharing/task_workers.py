@@ -46,6 +46,7 @@ class Work(TasksServer, Toolkit, mcp.Server):
 
     def __init__(self) -> None:
         self.go_on = asyncio.Event()
+        self.began = asyncio.Event()
         self.stopped = asyncio.Event()
 
     @tool(task=True)
@@ -57,6 +58,7 @@ class Work(TasksServer, Toolkit, mcp.Server):
     @tool(task=True)
     async def slow(self, session: mcp.Session) -> str:
         """Wait until the test lets it go on."""
+        self.began.set()
         try:
             await session.progress(1, 2, "half")
             await self.go_on.wait()
