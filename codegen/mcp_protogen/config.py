@@ -19,6 +19,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.package import ExtensionInputs, RevisionInputs
 from mcp_protogen.parts import DEFAULT, Selection
+from mcp_protogen.target import TargetOptions
 
 COPY = "copy"
 """What says that a package has a copy of the runtime; no module of a runtime is called so."""
@@ -53,7 +54,7 @@ class GenerationOptions(NamedTuple):
     `runtime` is the module of an installed runtime to import; without one, the package has a copy.
     `parts` are what the package has beside messages. `extensions` are generated for the revisions
     that they extend, by name; each from its pin unless there is a file for it. `kept_extensions`
-    stay as `kept` do.
+    stay as `kept` do. With a `target`, types and tables are generated alone, in its form.
     """
 
     revisions: tuple[str, ...]
@@ -65,6 +66,7 @@ class GenerationOptions(NamedTuple):
     parts: tuple[str, ...] = DEFAULT
     extensions: Mapping[str, GivenFile | None] = MappingProxyType({})
     kept_extensions: Mapping[str, ExtensionInputs] = MappingProxyType({})
+    target: TargetOptions | None = None
 
     @property
     def selection(self) -> Selection:
@@ -107,6 +109,9 @@ class Settings(NamedTuple):
     extensions: tuple[str, ...] | None = None
     listed_extensions: tuple[str, ...] | None = None
     prune_extensions: bool = False
+    target: str | None = None
+    layers: tuple[str, ...] | None = None
+    layout: str | None = None
 
     @property
     def only(self) -> tuple[str, ...] | None:
@@ -262,6 +267,8 @@ def _format(value: Any, base: Path) -> Format:
 
 _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "extensions": ("extensions", _extensions),
+    "layout": ("layout", _text),
+    "only": ("layers", _texts),
     "format": ("format", _format),
     "out": ("out", _path),
     "own": ("own", _texts),
@@ -270,6 +277,7 @@ _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "rules": ("rules", _source),
     "runtime": ("runtime", _text),
     "schema": ("schema", _source),
+    "target": ("target", _text),
     "templates": ("templates", _path),
     "with": ("parts", _texts),
 }

@@ -24,6 +24,7 @@ from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.ir import ExtensionIR, RevisionIR
 from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
 from mcp_protogen.plans.tables import all_tables
+from mcp_protogen.target import TargetOptions
 
 _Made = TypeVar("_Made")
 _Tell = Callable[[Iterable[GeneratedFile]], object]
@@ -36,6 +37,8 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
     with everything that is wrong.
     """
     raise_errors(tuple(_unsafe_names(options)))
+    if options.target is not None:
+        return _for_target(options, options.target)
     with ExitStack() as stack:
         # Only models need the tool, which is slow to import; all else is made meanwhile.
         prepared = stack.enter_context(ahead(_prepared(options)))
@@ -58,6 +61,21 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
     copied = runtime_files() if options.runtime is None else []
     files += layout.fixed_files(runtime_folder(), copied, options.selection)
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
+
+
+def _for_target(options: GenerationOptions, target: TargetOptions) -> Package:
+    """Return the types and tables of `options.revisions` alone, in the form of a target."""
+    from mcp_protogen.derive.revision import derive_revision
+    from mcp_protogen.inputs import sources
+    from mcp_protogen.targets.registry import target_named
+
+    chosen = target_named(target.target)
+    derived = [derive_revision(sources.load(one, options)) for one in options.revisions]
+    made = chosen.files(tuple(one.ir for one in derived), target)
+    files = (layout.target_file(file, target.target) for file in made)
+    warnings = _once(warning for one in derived for warning in one.warnings)
+    found = tuple(sorted(files, key=lambda file: file.path))
+    return Package(found, read_inputs(options), warnings)
 
 
 def _unsafe_names(options: GenerationOptions) -> Iterator[Problem]:

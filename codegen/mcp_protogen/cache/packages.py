@@ -42,7 +42,7 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
 @contextmanager
 def making(options: GenerationOptions, *, cached: bool = True) -> Generator[Package, None, None]:
     """Give the same while its last modules are tried; raise `ProblemError` at the end."""
-    if not cached or options.runtime is not None:
+    if not cached or options.runtime is not None or options.target is not None:
         with _made(options) as package:
             yield package
         return

@@ -116,6 +116,20 @@ def generate(
             metavar="MODULE", help="An installed runtime to import; copy: the package has its own."
         ),
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LAYER",
+            help="Types and tables alone, without our runtime: models, methods, capabilities.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The form of types and tables alone.")
+    ] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(metavar="single|package", help="One module for a revision, or more."),
+    ] = None,
     format: FormatOption = None,
     force: Force = False,
     no_cache: NoCache = False,
@@ -144,6 +158,9 @@ def generate(
         runtime=runtime,
         parts=tuple(parts) if parts else None,
         extensions=tuple(extension) if extension else None,
+        target=target,
+        layers=tuple(only) if only else None,
+        layout=layout,
     )
     modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
     if context.invoked_subcommand is not None:

@@ -23,6 +23,7 @@ from mcp_protogen.parts import (
     missing_names,
 )
 from mcp_protogen.plans.tables import PairTables
+from mcp_protogen.target import TargetFile
 
 # Module of a revision's folder → template; the models are not among them.
 MODULES: Mapping[str, str] = {
@@ -262,6 +263,15 @@ def fixed_files(
         if path.suffix != ".py" or selection.has_runtime(module):
             name = f"{RUNTIME_FOLDER}/{relative.as_posix()}"
             yield GeneratedFile(name, path.read_bytes(), "runtime")
+
+
+def target_file(file: TargetFile, target: str) -> GeneratedFile:
+    """Return a file of a target; a module of Python is parsed, and laid out by black."""
+    text, origin = file.text, f"target {target}"
+    if file.path.endswith(".py"):
+        formatting.parsed(text, file.path, origin)
+        text = formatting.formatted(text, ours=False)
+    return GeneratedFile(file.path, text.encode(), origin)
 
 
 def _rendered(path: str, template: str, context: Mapping[str, Any], renderer: Renderer) -> Module:

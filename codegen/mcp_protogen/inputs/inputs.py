@@ -36,8 +36,11 @@ from mcp_protogen.parts import recorded
 
 _CODE = Path(__file__).resolve().parents[1]
 # The parts whose code decides on the output; the command line and publishing only carry it.
-GENERATING = ("base", "derive", "emit", "inputs", "normalise", "plans")
-_TEMPLATES = ("models", "package")
+GENERATING = (
+    *("base", "derive", "emit", "inputs", "normalise", "plans"),
+    *("targets", "targets/python"),
+)
+_TEMPLATES = ("models", "package", "targets")
 
 
 def read_inputs(options: GenerationOptions, folder: Path | None = None) -> GenerationInputs:
@@ -64,7 +67,12 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
 def _effective_options(options: GenerationOptions) -> dict[str, Any]:
     """Return the options that change the output, whatever revisions there are."""
     templates = "own" if options.templates else None
-    values = {"templates": templates, "runtime": options.runtime, "with": recorded(options.parts)}
+    values = {
+        "target": options.target._asdict() if options.target else None,
+        "templates": templates,
+        "runtime": options.runtime,
+        "with": recorded(options.parts),
+    }
     return {name: value for name, value in values.items() if value is not None}
 
 
