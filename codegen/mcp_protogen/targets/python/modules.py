@@ -76,12 +76,11 @@ def _module(
     body = _render(
         "module.py.jinja", {"models": shown, "layers": layers, "tables": tables.rows(ir, types)}
     )
+    beside = models is not None and shown is None
     context = {
         "ir": ir,
         "layers": layers,
-        "imports": _import_lines(
-            [tables.IMPORTS, *imports], body, beside=models is not None and shown is None
-        ),
+        "imports": _import_lines([tables.IMPORTS, *imports], body, beside=beside),
         "names": sorted(names),
         "body": body,
     }
