@@ -142,7 +142,7 @@ def _refuse_unnamed(out: Path, lock: Lock, state: PackageState) -> None:
     was, now = lock.inputs.options, state.inputs.options
     if "names" in was and "names" not in now:
         message = "the package was generated with names of your own, and none are given now"
-        hint = 'give their file with --names, or set names = "FILE"; or use --force'
+        hint = 'set names = "FILE" in [tool.mcp-gen] of pyproject.toml; or use --force'
         raise ProblemError(Problem("other-names", message, str(out), hint=hint))
     if "templates" in was and "templates" not in now:
         message = "the package was generated with your own templates, and none are named now"
