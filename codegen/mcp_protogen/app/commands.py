@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_protogen.app.choosing_extensions import ExtensionRequest, with_extensions
-from mcp_protogen.app.choosing_target import made_by, refuse_beside, target_of
+from mcp_protogen.app.choosing_target import made_by, refuse_kept, target_of
 from mcp_protogen.app.selection import (
     installed_runtime,
     parts_of,
@@ -154,6 +154,7 @@ def prepare(settings: Settings) -> Task:
     """Read the lock and the named schema, and choose the revisions."""
     out = _out(settings)
     lock = read_lock(out)
+    target = target_of(settings, lock)
     pins = load_pins()
     requested = revision_names(settings.revisions or (), pins)
     if settings.rules is not None and settings.schema is None:
@@ -173,11 +174,11 @@ def prepare(settings: Settings) -> Task:
     options = with_extensions(options, request, staying, _read)
     if rules is not None:
         options = options._replace(rules=dict.fromkeys(options.schemas, rules))
-    target = target_of(settings, lock)
     options = options._replace(
         target=target, distribution=made_by(target), names=_given(settings.names)
     )
-    refuse_beside(settings, options)
+    if target is not None:
+        refuse_kept(options)
     return Task(out, lock, staying, options)
 
 
