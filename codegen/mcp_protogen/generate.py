@@ -70,7 +70,8 @@ def _for_target(options: GenerationOptions, target: TargetOptions) -> Package:
     from mcp_protogen.targets.registry import target_named
 
     chosen = target_named(target.target)
-    derived = [derive_revision(sources.load(one, options)) for one in options.revisions]
+    loaded = (sources.load(one, options) for one in options.revisions)
+    derived = [derive_revision(one, keep_aliases=True) for one in loaded]
     made = chosen.files(tuple(one.ir for one in derived), target)
     files = (layout.target_file(file, target.target) for file in made)
     warnings = _once(warning for one in derived for warning in one.warnings)
