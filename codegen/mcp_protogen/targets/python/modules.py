@@ -26,11 +26,15 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """The text of the types of a revision: what it may import, what it defines and exports."""
+    """The text of the types of a revision: what it may import, what it defines and exports.
+
+    With `evaluated`, annotations are evaluated where they are, and those of later types quoted.
+    """
 
     imports: Imports
     text: str
     names: tuple[str, ...] = field(default=())
+    evaluated: bool = False
 
 
 DefineTypes = Callable[[RevisionIR, TargetOptions], Definitions]
@@ -81,6 +85,7 @@ def _module(
         "layers": layers,
         "imports": _import_lines(offered, body, beside=models is not None and shown is None),
         "names": sorted(names),
+        "evaluated": shown is not None and shown.evaluated,
         "body": body,
     }
     return _render("head.py.jinja", context)
