@@ -10,7 +10,6 @@ from mcp_protogen.derive import methods as method_tables
 from mcp_protogen.derive import types as type_system
 from mcp_protogen.derive.module_names import collisions
 from mcp_protogen.derive.types import Context
-from mcp_protogen.inputs import patches
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.ir import RevisionIR
@@ -66,7 +65,7 @@ def normal_form(
 
     Raise `ProblemError` if its messages cannot be methods.
     """
-    patched = patches.apply(source.schema, source.ledger, source.ledger_place)
+    patched = source.patched()
     _require_messages(patched, source.place)
     whole = references.hoisted(patched)
     plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)

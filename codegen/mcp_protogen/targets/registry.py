@@ -22,7 +22,7 @@ def target_named(name: str) -> Target:
         places = " and ".join(sorted(entry.value for entry in found))
         message = f"two targets are called {name!r}: {places}"
         raise ProblemError(Problem("bad-target", message, hint="uninstall one of them"))
-    return _loaded(found[0])
+    return _loaded(next(iter(found)))
 
 
 def _loaded(entry: EntryPoint) -> Target:
