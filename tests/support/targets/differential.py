@@ -21,7 +21,7 @@ from support.generated import oracle
 from support.generated.golden_package import REVISIONS
 from support.generated.instances import Instances
 from support.generated.json_values import is_array, is_object
-from support.generated.mutants import edits
+from support.generated.mutants import DROP, Edit, edits
 
 Json = dict[str, Any]
 Accepts = Callable[[str, Any], bool]
@@ -53,14 +53,15 @@ class Sample:
     value: Any
 
 
-def _objects(document: Json) -> Iterator[Json]:
+def objects(document: Json) -> Iterator[Json]:
+    """All schemas in a document, and what else is an object, such as a table of members."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             yield schema
 
 
 def _null_for_optional(document: Json) -> None:
-    for schema in _objects(document):
+    for schema in objects(document):
         members: Any = schema.get("properties")
         if is_object(members) and all(map(is_object, members.values())):
             for name in members.keys() - set(schema.get("required", ())):
@@ -68,7 +69,7 @@ def _null_for_optional(document: Json) -> None:
 
 
 def _exact_integers(document: Json) -> None:
-    for schema in _objects(document):
+    for schema in objects(document):
         kinds: Any = schema.get("type")
         either = is_array(kinds) and "integer" in kinds and "number" not in kinds
         if kinds == "integer" or either or isinstance(schema.get("const"), int):
@@ -84,6 +85,11 @@ EXACT_INTEGERS = Difference("1.0 is a number with a fraction to Python", _exact_
 def samples(revision: str) -> tuple[Sample, ...]:
     """Values that the schema of a revision accepts, and small changes of them, for each type."""
     found: list[Sample] = []
+    for subject in oracle.subjects(revision).values():
+        least = oracle.required(revision, subject)
+        for member in least if is_object(least) else ():
+            without = Edit((member,), DROP).of(least)
+            found.append(Sample(subject.name, subject.pointer, without))
     usual, whole = (
         Instances(oracle.patched(revision), complete=complete) for complete in (False, True)
     )
