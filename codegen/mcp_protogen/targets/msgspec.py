@@ -32,7 +32,7 @@ from mcp_protogen.targets.python.order import ordered
 from mcp_protogen.targets.results import result_type
 
 _IMPORTS = {
-    "collections.abc": frozenset({"Callable", "Collection"}),
+    "collections.abc": frozenset({"Callable", "Collection", "Mapping"}),
     "contextlib": frozenset({"suppress"}),
     "functools": frozenset({"cache"}),
     "msgspec": frozenset(
@@ -203,19 +203,23 @@ def _methods(ir: RevisionIR, unions: Unions) -> Mapping[str, Any]:
     """Return the tables that `decode` and `decode_result` read."""
     requests = [one for one in ir.methods if one.kind == "request"]
     notifications = [one for one in ir.methods if one.kind == "notification"]
+    results = [(one, _results(one, unions)) for one in requests if one.results]
     by_type: dict[str, list[str]] = {}
     for one in requests:
         if found := result_type(one):
             by_type.setdefault(str(found), []).append(one.method)
     return {
-        "requests": [(one.method, one.params) for one in requests],
+        "tables": (
+            ("_REQUESTS", [(one.method, one.params) for one in requests]),
+            ("_NOTIFICATIONS", [(one.method, one.params) for one in notifications]),
+            ("_RESULTS", [(one.method, types[0]) for one, types in results]),
+        ),
+        "unusual_results": [(one.method, types[1:]) for one, types in results if types[1:]],
         "request_params": _params(requests),
-        "notifications": [(one.method, one.params) for one in notifications],
         "notification_params": _params(notifications),
         "needing_params": [
             one.method for one in (*requests, *notifications) if one.params_required
         ],
-        "results": [(one.method, _results(one, unions)) for one in requests if one.results],
         "results_by_type": list(by_type.items()),
     }
 

@@ -53,14 +53,15 @@ class Sample:
     value: Any
 
 
-def _objects(document: Json) -> Iterator[Json]:
+def objects(document: Json) -> Iterator[Json]:
+    """All schemas in a document that are objects."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             yield schema
 
 
 def _null_for_optional(document: Json) -> None:
-    for schema in _objects(document):
+    for schema in objects(document):
         members: Any = schema.get("properties")
         if is_object(members) and all(map(is_object, members.values())):
             for name in members.keys() - set(schema.get("required", ())):
@@ -68,7 +69,7 @@ def _null_for_optional(document: Json) -> None:
 
 
 def _exact_integers(document: Json) -> None:
-    for schema in _objects(document):
+    for schema in objects(document):
         kinds: Any = schema.get("type")
         either = is_array(kinds) and "integer" in kinds and "number" not in kinds
         if kinds == "integer" or either or isinstance(schema.get("const"), int):
