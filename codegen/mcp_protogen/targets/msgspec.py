@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.emit.annotations import CONSTRAINTS
 from mcp_protogen.emit.text import docstring, literal, tuple_of
 from mcp_protogen.ir import (
@@ -47,7 +48,6 @@ _OWN_NAMES = (
     *("NotificationMessageParams", "RequestMessage", "RequestMessageParams", "ResultMessage"),
     *("dec_hook", "decode", "decode_result"),
 )
-_BASE = "_Base"
 _OBJECT = "dict[str, Any]"
 # Names that msgspec turns into those of the wire as everybody does.
 _PLAIN = re.compile(r"[a-z]+(_[a-z]+)*")
@@ -62,7 +62,10 @@ class MsgspecTarget:
     def files(
         self, revisions: Sequence[RevisionIR], options: TargetOptions
     ) -> Iterator[TargetFile]:
-        """Yield the modules of all revisions."""
+        """Yield the modules of all revisions; raise `ProblemError`: `conflicting-options`."""
+        if options.extra == "allow":
+            message = "msgspec cannot keep undeclared members: --extra ignore or forbid"
+            raise ProblemError(Problem("conflicting-options", message))
         return python_files(revisions, options, _definitions)
 
 
@@ -73,7 +76,7 @@ def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
     unions = unions_of(ir)
     choices = unions.choices()
     context = {
-        "base": _BASE if options.base_class else "Struct",
+        "base": (options.base_class or "msgspec:Struct").partition(":")[2],
         "forbid": options.extra == "forbid",
         "choices": [_choice(name, arms, unions) for name, arms in choices.items()],
         "types": [
@@ -91,7 +94,7 @@ def _imports(options: TargetOptions) -> Imports:
     if options.base_class is None:
         return _IMPORTS
     module, _, name = options.base_class.partition(":")
-    return {**_IMPORTS, module: frozenset({f"{name} as {_BASE}"})}
+    return {**_IMPORTS, module: _IMPORTS.get(module, frozenset()) | {name}}
 
 
 def _choice(name: str, arms: list[TypeExpr], unions: Unions) -> Mapping[str, str]:
