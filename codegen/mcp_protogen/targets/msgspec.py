@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.emit.annotations import CONSTRAINTS
 from mcp_protogen.emit.text import docstring, literal, tuple_of
 from mcp_protogen.ir import (
@@ -32,7 +33,7 @@ from mcp_protogen.targets.python.order import ordered
 from mcp_protogen.targets.results import result_type
 
 _IMPORTS = {
-    "collections.abc": frozenset({"Callable", "Collection"}),
+    "collections.abc": frozenset({"Callable", "Collection", "Mapping"}),
     "contextlib": frozenset({"suppress"}),
     "functools": frozenset({"cache"}),
     "msgspec": frozenset(
@@ -47,7 +48,6 @@ _OWN_NAMES = (
     *("NotificationMessageParams", "RequestMessage", "RequestMessageParams", "ResultMessage"),
     *("dec_hook", "decode", "decode_result"),
 )
-_BASE = "_Base"
 _OBJECT = "dict[str, Any]"
 # Names that msgspec turns into those of the wire as everybody does.
 _PLAIN = re.compile(r"[a-z]+(_[a-z]+)*")
@@ -62,7 +62,10 @@ class MsgspecTarget:
     def files(
         self, revisions: Sequence[RevisionIR], options: TargetOptions
     ) -> Iterator[TargetFile]:
-        """Yield the modules of all revisions."""
+        """Yield the modules of all revisions; raise `ProblemError`: `conflicting-options`."""
+        if options.extra == "allow":
+            message = "msgspec cannot keep undeclared members: --extra ignore or forbid"
+            raise ProblemError(Problem("conflicting-options", message))
         return python_files(revisions, options, _definitions)
 
 
@@ -73,7 +76,7 @@ def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
     unions = unions_of(ir)
     choices = unions.choices()
     context = {
-        "base": _BASE if options.base_class else "Struct",
+        "base": (options.base_class or "msgspec:Struct").partition(":")[2],
         "forbid": options.extra == "forbid",
         "choices": [_choice(name, arms, unions) for name, arms in choices.items()],
         "types": [
@@ -91,7 +94,7 @@ def _imports(options: TargetOptions) -> Imports:
     if options.base_class is None:
         return _IMPORTS
     module, _, name = options.base_class.partition(":")
-    return {**_IMPORTS, module: frozenset({f"{name} as {_BASE}"})}
+    return {**_IMPORTS, module: _IMPORTS.get(module, frozenset()) | {name}}
 
 
 def _choice(name: str, arms: list[TypeExpr], unions: Unions) -> Mapping[str, str]:
@@ -203,19 +206,23 @@ def _methods(ir: RevisionIR, unions: Unions) -> Mapping[str, Any]:
     """Return the tables that `decode` and `decode_result` read."""
     requests = [one for one in ir.methods if one.kind == "request"]
     notifications = [one for one in ir.methods if one.kind == "notification"]
+    results = [(one, _results(one, unions)) for one in requests if one.results]
     by_type: dict[str, list[str]] = {}
     for one in requests:
         if found := result_type(one):
             by_type.setdefault(str(found), []).append(one.method)
     return {
-        "requests": [(one.method, one.params) for one in requests],
+        "tables": (
+            ("_REQUESTS", [(one.method, one.params) for one in requests]),
+            ("_NOTIFICATIONS", [(one.method, one.params) for one in notifications]),
+            ("_RESULTS", [(one.method, types[0]) for one, types in results]),
+        ),
+        "unusual_results": [(one.method, types[1:]) for one, types in results if types[1:]],
         "request_params": _params(requests),
-        "notifications": [(one.method, one.params) for one in notifications],
         "notification_params": _params(notifications),
         "needing_params": [
             one.method for one in (*requests, *notifications) if one.params_required
         ],
-        "results": [(one.method, _results(one, unions)) for one in requests if one.results],
         "results_by_type": list(by_type.items()),
     }
 

@@ -119,17 +119,15 @@ class Unions:
         """Return the arms of each union that msgspec cannot read, by name."""
         found: dict[str, list[TypeExpr]] = {}
         for name, type_ in self.types.items():
-            if self.is_choice(type_):
+            if not isinstance(type_, ObjectIR) and self._is_choice(type_):
                 found[name] = self.alternatives(arms_of(type_))
             for expr in _expressions(type_):
                 for arms in self._unreadable(expr):
                     found[choice_name(arms)] = arms
         return found
 
-    def is_choice(self, type_: TypeIR) -> bool:
+    def _is_choice(self, type_: UnionIR | AliasIR) -> bool:
         """Return whether an alias is of a union that msgspec cannot read."""
-        if isinstance(type_, ObjectIR):
-            return False
         arms = [arm for arm in self.alternatives(arms_of(type_)) if arm != _NULL]
         return type_.name in self.endless or not (Anything() in arms or self.is_readable(arms))
 
@@ -157,18 +155,18 @@ def unions_of(ir: RevisionIR) -> Unions:
     tags: dict[str, Tag] = {}
     for union in ir.types:
         if isinstance(union, UnionIR) and union.tag is not None:
-            found = {arm: _tag(arm, union.tag, types) for arm in union.arms}
-            if None not in found.values():
-                named = {
-                    arm.name: tag for arm, tag in found.items() if tag and isinstance(arm, Ref)
-                }
-                tags = named | tags  # a class has one tag, that of the first union
+            found = {
+                arm.name: tag
+                for arm in union.arms
+                if isinstance(arm, Ref) and (tag := _tag(types.get(arm.name), union.tag))
+            }
+            if len(found) == len(union.arms):
+                tags = found | tags  # a class has one tag, that of the first union
     return Unions(types, tags, endless(ir))
 
 
-def _tag(arm: Ref, member: str, types: Mapping[str, TypeIR]) -> Tag | None:
+def _tag(class_: TypeIR | None, member: str) -> Tag | None:
     """Return the tag of an arm, if it is a class that requires one constant text there."""
-    class_ = types.get(arm.name)
     if not isinstance(class_, ObjectIR):
         return None
     for field in class_.fields:
@@ -223,10 +221,9 @@ def _kind(value: Json) -> str:
 
 
 def _expressions(type_: TypeIR) -> Iterator[TypeExpr]:
-    """Yield the expressions in a type; those of an alias that is a choice are its arms."""
+    """Yield the expressions in a type; those of an alias for a union are its arms."""
     if isinstance(type_, ObjectIR):
         yield from (field.type for field in type_.fields)
-    elif isinstance(type_, UnionIR):
-        yield from type_.arms
     else:
-        yield type_.type
+        for arm in arms_of(type_):
+            yield from arm.arms if isinstance(arm, OneOf) else (arm,)
