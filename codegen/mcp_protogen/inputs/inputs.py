@@ -36,10 +36,7 @@ from mcp_protogen.parts import recorded
 
 _CODE = Path(__file__).resolve().parents[1]
 # The parts whose code decides on the output; the command line and publishing only carry it.
-GENERATING = (
-    *("base", "derive", "emit", "inputs", "normalise", "plans"),
-    *("targets", "targets/dataclasses", "targets/dataclasses/wire", "targets/python"),
-)
+GENERATING = ("base", "derive", "emit", "inputs", "normalise", "plans", "targets")
 _TEMPLATES = ("models", "package", "targets")
 
 
@@ -187,8 +184,8 @@ def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
 
 
 def _code_digest() -> str:
-    folders = (_CODE, *(_CODE / part for part in GENERATING))
-    return digest_files(_CODE, (file for folder in folders for file in folder.glob("*.py")))
+    parts = (file for part in GENERATING for file in (_CODE / part).rglob("*.py"))
+    return digest_files(_CODE, (*_CODE.glob("*.py"), *parts))
 
 
 def _templates_digest(override: Path | None) -> str:
