@@ -200,10 +200,8 @@ def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
 
 
 def _code_digest() -> str:
-    files = [*_CODE.glob("*.py")]
-    for part in GENERATING:
-        files += (_CODE / part).rglob("*.py")
-    return digest_files(_CODE, files)
+    parts = (file for part in GENERATING for file in (_CODE / part).rglob("*.py"))
+    return digest_files(_CODE, (*_CODE.glob("*.py"), *parts))
 
 
 def _templates_digest(override: Path | None) -> str:

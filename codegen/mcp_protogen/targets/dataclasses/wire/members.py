@@ -19,7 +19,7 @@ class WireMember(NamedTuple):
 
     @property
     def required(self) -> bool:
-        """Whether it has to be there."""
+        """Return whether it has to be there."""
         return self.absent is MISSING
 
     @property

@@ -45,7 +45,7 @@ class WireError(ValueError):
 
     @property
     def pointer(self) -> str:
-        """Where the value is wrong; empty for the whole of it."""
+        """The JSON Pointer to the part that is wrong; empty for the whole value."""
         steps = (str(step).replace("~", "~0").replace("/", "~1") for step in reversed(self.steps))
         return "".join(f"/{step}" for step in steps)
 
