@@ -38,7 +38,7 @@ _CODE = Path(__file__).resolve().parents[1]
 # The parts whose code decides on the output; the command line and publishing only carry it.
 GENERATING = (
     *("base", "derive", "emit", "inputs", "normalise", "plans"),
-    *("targets", "targets/python"),
+    *("targets", "targets/python", "targets/typescript"),
 )
 _TEMPLATES = ("models", "package", "targets")
 
