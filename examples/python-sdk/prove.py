@@ -30,6 +30,13 @@ NAMES: Final = "names.json"
 PROBE: Final = "/$defs/Tool/properties/shelfLife"
 """The member that is added to a schema, to see whether the check finds it."""
 
+LINTERS: Final = (
+    ("ruff", "check", "--no-cache", "."),
+    ("ruff", "format", "--no-cache", "--check", "."),
+    ("pyright", str(TYPES)),
+)
+"""What continuous integration of the SDK runs besides the tests, as far as it reads the types."""
+
 Outcomes = Mapping[str, str]
 
 
@@ -39,6 +46,18 @@ class Run(NamedTuple):
     code: int
     text: str
     seconds: float
+
+
+class State(NamedTuple):
+    """What a checkout does: how each test ends, the exit code of each linter, and seconds."""
+
+    tests: Outcomes
+    linters: Mapping[str, int]
+    seconds: float
+
+    def counted(self) -> dict[str, Any]:
+        """Return the same with the numbers of tests by how they end."""
+        return {**self._asdict(), "tests": dict(sorted(Counter(self.tests.values()).items()))}
 
 
 def main() -> int:
@@ -71,49 +90,50 @@ def copied(checkout: Path, to: Path) -> Path:
 
 
 def proved(copy: Path, tests: Sequence[str]) -> dict[str, Any]:
-    """Run the tests before and after the script is replaced, and return a report."""
+    """Replace the script in a copy, and return a report of what that changes."""
     script = lines(copy / SCRIPT)
-    before, seconds_before = suite(copy, tests)
+    before = state(copy, tests)
     replace(copy)
-    generation = mcp_gen(copy)
-    check = mcp_gen(copy, "--check", "--regenerate")
-    after, seconds_after = suite(copy, tests)
-    changed = check_of_a_changed_schema(copy)
-    differing = [
-        {"test": test, "before": before.get(test), "after": after.get(test)}
-        for test in sorted(before.keys() | after.keys())
-        if before.get(test) != after.get(test)
-    ]
-    found = changed.code == 1 and REVISIONS[0] in changed.text
+    ran = {"generation": mcp_gen(copy), "check": mcp_gen(copy, "--check", "--regenerate")}
+    after = state(copy, tests)
+    ran["check of a changed schema"] = check_of_a_changed_schema(copy)
+    differing = differences(before.tests, after.tests)
+    same = bool(before.tests) and not differing and before.linters == after.linters
+    found = REVISIONS[0] in ran["check of a changed schema"].text
     return {
-        "proved": generation.code == check.code == 0 and bool(before) and not differing and found,
+        "proved": same and found and [one.code for one in ran.values()] == [0, 0, 1],
         "commit": run(copy, "git", "rev-parse", "HEAD").text.strip(),
-        "tests": {"before": Counter(before.values()), "after": Counter(after.values())},
-        "seconds": {
-            "tests before": seconds_before,
-            "tests after": seconds_after,
-            "generation": generation.seconds,
-            "check": check.seconds,
-        },
+        "before": before.counted(),
+        "after": after.counted(),
         "differing": differing,
         "lines": {
             "script": script,
             "configuration": lines(HERE / SETTINGS),
             "names": lines(HERE / NAMES),
         },
-        "generation": generation._asdict(),
-        "check": check._asdict(),
-        "check of a changed schema": changed._asdict(),
+        **{name: one._asdict() for name, one in ran.items()},
     }
+
+
+def differences(before: Outcomes, after: Outcomes) -> list[dict[str, str]]:
+    """Return each test that does not end as before; one that is not there is absent."""
+    ends = {test: (before.get(test, "absent"), after.get(test, "absent")) for test in before}
+    ends |= {test: ("absent", end) for test, end in after.items() if test not in before}
+    return [
+        {"test": test, "before": was, "after": end}
+        for test, (was, end) in sorted(ends.items())
+        if was != end
+    ]
 
 
 def replace(copy: Path) -> None:
     """Put the configuration in the place of the script and of what it has generated."""
+    settings = copy / "pyproject.toml"
+    text = settings.read_text().replace(f"{TYPES}/_v*/__init__.py", f"{TYPES}/_v*.py")
+    settings.write_text(f"{text}\n{(HERE / SETTINGS).read_text()}")
     (copy / SCRIPT).unlink()
     for revision in REVISIONS:
         shutil.rmtree(copy / TYPES / f"_v{revision.replace('-', '_')}")
-    with (copy / "pyproject.toml").open("a") as settings:
-        settings.write("\n" + (HERE / SETTINGS).read_text())
     shutil.copy(HERE / NAMES, copy / "schema" / NAMES)
 
 
@@ -130,13 +150,16 @@ def check_of_a_changed_schema(copy: Path) -> Run:
     return mcp_gen(copy, "--check")
 
 
-def suite(copy: Path, tests: Sequence[str]) -> tuple[Outcomes, float]:
-    """Run tests of a checkout, and return what each of them did, and how long all took."""
-    results = copy.parent / "results.xml"
-    python = str(copy / ".venv/bin/python")
+def state(copy: Path, tests: Sequence[str]) -> State:
+    """Run tests and linters of a checkout."""
+    programs, results = copy / ".venv/bin", copy.parent / "results.xml"
     options = ("-q", "-n", "2", "-o", "log_cli=false", f"--junitxml={results}")
-    ran = run(copy, python, "-m", "pytest", *options, *tests)
-    return dict(outcomes(results)), ran.seconds
+    ran = run(copy, str(programs / "python"), "-m", "pytest", *options, *tests)
+    linters = {
+        " ".join(linter): run(copy, str(programs / linter[0]), *linter[1:]).code
+        for linter in LINTERS
+    }
+    return State(dict(outcomes(results)), linters, ran.seconds)
 
 
 def outcomes(results: Path) -> Iterator[tuple[str, str]]:
@@ -168,28 +191,36 @@ def lines(file: Path) -> int:
 
 def markdown(report: Mapping[str, Any]) -> str:
     """Return a report for people to read."""
-    kinds = sorted({*report["tests"]["before"], *report["tests"]["after"]})
-    rows = [
-        f"| {when} | {' | '.join(str(counts.get(kind, 0)) for kind in kinds)} |"
-        for when, counts in report["tests"].items()
-    ]
-    said = report["check of a changed schema"]
+    sides = {side: report[side] for side in ("before", "after")}
+    ends = sorted({end for side in sides.values() for end in side["tests"]})
+    changed = report["check of a changed schema"]
     return "\n".join(
         (
-            f"Commit {report['commit']}\n",
-            f"| tests | {' | '.join(kinds)} |",
-            f"|---|{'---:|' * len(kinds)}",
-            *rows,
+            f"Commit `{report['commit']}`, with Python {sys.version.split()[0]}\n",
+            f"| tests | {' | '.join(ends)} | seconds |",
+            f"|---|{'---:|' * len(ends)}---:|",
+            *(
+                f"| {name} | {' | '.join(str(side['tests'].get(end, 0)) for end in ends)} |"
+                f" {side['seconds']} |"
+                for name, side in sides.items()
+            ),
             "",
             *(
                 f"- {one['test']}: {one['before']}, then {one['after']}"
                 for one in report["differing"]
             ),
-            f"Lines: {', '.join(f'{name} {number}' for name, number in report['lines'].items())}",
-            f"Seconds: {', '.join(f'{name} {took}' for name, took in report['seconds'].items())}",
-            f"Generation exits with {report['generation']['code']}, the check with"
-            f" {report['check']['code']}, and with {PROBE} in a schema with {said['code']}:\n",
-            said["text"],
+            *(
+                f"- `{name}` exits with {code}, then {sides['after']['linters'][name]}"
+                for name, code in sides["before"]["linters"].items()
+            ),
+            f"- Lines: {', '.join(f'{what} {count}' for what, count in report['lines'].items())}",
+            f"- `mcp-gen` exits with {report['generation']['code']} after"
+            f" {report['generation']['seconds']} seconds, `mcp-gen --check --regenerate` with"
+            f" {report['check']['code']} after {report['check']['seconds']}",
+            f"- With `{PROBE}` in a schema, `mcp-gen --check` exits with {changed['code']}:\n",
+            "```",
+            changed["text"].strip(),
+            "```\n",
         )
     )
 
