@@ -1,6 +1,7 @@
 """The report is what its records and the code say, and the records are of what is pinned."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any, Final
@@ -94,6 +95,15 @@ def test_each_unclear_place_says_what_settles_it_and_what_shows_what_was_chosen(
             for fact in place["recorded_in"]:
                 file, _, pointer = fact.partition("#")
                 jsonpointer.get(read(SCHEMA / file), pointer)
+
+
+def test_what_would_help_most_names_places_of_the_list() -> None:
+    text = PAGE.read_text(encoding="utf-8").partition("What would help most")[2].partition("##")[0]
+    named = {
+        one for some in re.findall(r"\(([a-z, \n-]+)\)", text) for one in re.split(r",\s+", some)
+    }
+    assert len(named) > 5
+    assert named <= {place["id"] for place in PLACES}
 
 
 def test_a_revision_is_drafted_without_what_came_after_it(tmp_path: Path) -> None:
