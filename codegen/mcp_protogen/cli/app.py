@@ -33,6 +33,7 @@ from mcp_protogen.cli.options import (
 from mcp_protogen.cli.run import run
 from mcp_protogen.cli.schema import schema_app
 from mcp_protogen.cli.sync import sync
+from mcp_protogen.cli.templates import templates_app
 from mcp_protogen.cli.update import update
 from mcp_protogen.cli.usage import Command, Group, HelpWanted
 from mcp_protogen.cli.vectors import vectors
@@ -49,6 +50,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(schema_app, name="schema")
+app.add_typer(templates_app, name="templates")
 app.command(cls=Command)(audit)
 app.command(cls=Command)(diff)
 app.command(cls=Command)(new)

@@ -25,6 +25,13 @@ def one_extension(incomplete: str) -> list[str]:
     return _fitting(incomplete, *_extensions())
 
 
+def template(incomplete: str) -> list[str]:
+    """Return the templates that a word may become."""
+    from mcp_protogen.emit.template_contract import NAMES
+
+    return _fitting(incomplete, *NAMES)
+
+
 def side(incomplete: str) -> list[str]:
     """Return what can be compared by its name: revisions, and extensions."""
     from mcp_protogen.inputs.pins import load_pins
