@@ -9,7 +9,7 @@ name other places.
 import json
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.package import ExtensionInputs, RevisionInputs
 from mcp_protogen.parts import ALL, DEFAULT, Selection
-from mcp_protogen.target import TargetOptions
+from mcp_protogen.target import EXTRAS, LAYOUTS, Extra, Layout, TargetOptions
 
 COPY = "copy"
 """What says that a package has a copy of the runtime; no module of a runtime is called so."""
@@ -90,8 +90,9 @@ class GenerationOptions(NamedTuple):
     `runtime` is the module of an installed runtime to import; without one, the package has a copy.
     `parts` are what the package has beside messages. `extensions` are generated for the revisions
     that they extend, by name; each from its pin unless there is a file for it. `kept_extensions`
-    stay as `kept` do. With a `target`, types and tables are generated alone, in its form.
-    `patches` are applied to schemas after ours.
+    stay as `kept` do. With a `target`, types and tables are generated alone, in its form;
+    `distribution` is that of a target of others, with its version. `names` are those that the user
+    gives to types. `patches` are applied to schemas after ours.
     """
 
     revisions: tuple[str, ...]
@@ -104,6 +105,8 @@ class GenerationOptions(NamedTuple):
     extensions: Mapping[str, GivenFile | None] = MappingProxyType({})
     kept_extensions: Mapping[str, ExtensionInputs] = MappingProxyType({})
     target: TargetOptions | None = None
+    distribution: str | None = None
+    names: GivenFile | None = None
     docstrings: Docstrings = Docstrings.OURS
     patches: tuple[GivenPatches, ...] = ()
 
@@ -136,6 +139,8 @@ class Settings(NamedTuple):
     the file or URL in place of its pin if there is one: "tasks", "tasks=FILE"; `ALL`, or `NONE`.
     `schemas` are files or URLs by revision, and `schema` is one for a revision that is not named.
     `patches` are files, or entries that pyproject.toml has itself.
+    From `target` to `root_models`, they say in which form types and tables are generated alone.
+    `names` is the file or URL of names that the user gives to types.
     """
 
     revisions: tuple[str, ...] | None = None
@@ -156,7 +161,11 @@ class Settings(NamedTuple):
     prune_extensions: bool = False
     target: str | None = None
     layers: tuple[str, ...] | None = None
-    layout: str | None = None
+    layout: Layout | None = None
+    base_class: str | None = None
+    extra: Extra | None = None
+    root_models: bool | None = None
+    names: str | None = None
     schemas: Mapping[str, str] | None = None
     docstrings: Docstrings | None = None
     patches: tuple[FileOf | GivenPatches, ...] | None = None
@@ -366,16 +375,35 @@ def _choice(kind: type[_Choice]) -> Callable[[Any, Path], _Choice]:
     return read
 
 
+def _one_of(choices: Collection[str]) -> Callable[[Any, Path], str]:
+    def read(value: Any, base: Path) -> str:
+        if _text(value, base) not in choices:
+            raise ValueError(f"must be one of {', '.join(choices)}")
+        return str(value)
+
+    return read
+
+
+def _flag(value: Any, _: Path) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
 _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
+    "base-class": ("base_class", _text),
     "docstrings": ("docstrings", _choice(Docstrings)),
     "extensions": ("extensions", _extensions),
-    "layout": ("layout", _text),
-    "only": ("layers", _texts),
+    "extra": ("extra", _one_of(EXTRAS)),
     "format": ("format", _choice(Format)),
+    "layout": ("layout", _one_of(LAYOUTS)),
+    "names": ("names", _source),
+    "only": ("layers", _texts),
     "out": ("out", _path),
     "own": ("own", _texts),
     "patches": ("patches", _patches),
     "revision": ("revisions", _texts),
+    "root-models": ("root_models", _flag),
     "revisions": ("revisions", _texts),
     "rules": ("rules", _source),
     "runtime": ("runtime", _text),

@@ -33,13 +33,11 @@ from mcp_protogen.package import (
     RevisionInputs,
 )
 from mcp_protogen.parts import recorded
+from mcp_protogen.target import recorded as recorded_target
 
 _CODE = Path(__file__).resolve().parents[1]
 # The parts whose code decides on the output; the command line and publishing only carry it.
-GENERATING = (
-    *("base", "derive", "emit", "inputs", "normalise", "plans"),
-    *("targets", "targets/python"),
-)
+GENERATING = ("base", "derive", "emit", "inputs", "normalise", "plans", "targets")
 _TEMPLATES = ("models", "package", "targets")
 
 
@@ -56,7 +54,11 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
         generator=GENERATOR,
         generator_digest=_code_digest(),
         # What is installed may move without the package.
-        runtime_digest="" if options.runtime else digest_files(runtime_folder(), runtime_files()),
+        runtime_digest=(
+            ""
+            if options.runtime or options.target
+            else digest_files(runtime_folder(), runtime_files())
+        ),
         templates_digest=_templates_digest(options.templates),
         options=_effective_options(options),
         revisions=dict(sorted({**options.kept, **generated}.items())),
@@ -66,14 +68,16 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
 
 def _effective_options(options: GenerationOptions) -> dict[str, Any]:
     """Return the options that change the output, whatever revisions there are."""
-    ours = options.docstrings is Docstrings.OURS
+    ours, names = options.docstrings is Docstrings.OURS, options.names
     values = {
         "docstrings": None if ours else str(options.docstrings),
+        "names": digest(parse_json(names.content, names.name)) if names else None,
         "patches": "own" if options.patches else None,
-        "target": options.target._asdict() if options.target else None,
         "templates": "own" if options.templates else None,
         "runtime": options.runtime,
-        "with": recorded(options.parts),
+        "with": None if options.target else recorded(options.parts),
+        "target-version": options.distribution,
+        **(recorded_target(options.target) if options.target else {}),
     }
     return {name: value for name, value in values.items() if value is not None}
 
@@ -196,8 +200,8 @@ def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
 
 
 def _code_digest() -> str:
-    folders = (_CODE, *(_CODE / part for part in GENERATING))
-    return digest_files(_CODE, (file for folder in folders for file in folder.glob("*.py")))
+    parts = (file for part in GENERATING for file in (_CODE / part).rglob("*.py"))
+    return digest_files(_CODE, (*_CODE.glob("*.py"), *parts))
 
 
 def _templates_digest(override: Path | None) -> str:

@@ -1,31 +1,44 @@
 """The modules of a target for Python, from the definitions of its types."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import ast
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from jinja2 import Environment
 
+from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.emit.text import docstring, literal, set_of, tuple_of
 from mcp_protogen.ir import RevisionIR
 from mcp_protogen.target import Layer, TargetFile, TargetOptions
+from mcp_protogen.targets.python import tables
+from mcp_protogen.targets.results import with_result_unions
 
 Imports = Mapping[str, frozenset[str]]
-"""Names to import, by module."""
+"""Names to import, by module. A module imports only those that it uses."""
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """The text of the types of a revision: what it imports, defines and exports."""
+    """The text of the types of a revision: what it may import, what it defines and exports.
+
+    With `evaluated`, annotations are evaluated where they are, and those of later types quoted.
+    """
 
     imports: Imports
     text: str
     names: tuple[str, ...] = field(default=())
+    evaluated: bool = False
 
 
 DefineTypes = Callable[[RevisionIR, TargetOptions], Definitions]
-"""Returns the definitions of all types of a revision."""
+"""Returns the definitions of all types of a revision, the unions of results among them."""
 
 
 def python_files(
@@ -33,9 +46,9 @@ def python_files(
 ) -> Iterator[TargetFile]:
     """Yield the modules of all revisions, and the package around them if there is to be one."""
     for ir in revisions:
-        yield from _revision_files(ir, options, define)
+        yield from _revision_files(with_result_unions(ir), options, define)
     if options.layout == "package":
-        yield TargetFile("__init__.py", _render("package.py.jinja", {"revisions": revisions}))
+        yield TargetFile("__init__.py", render("package.py.jinja", {"revisions": revisions}))
         yield TargetFile("py.typed", "")
 
 
@@ -43,18 +56,91 @@ def _revision_files(
     ir: RevisionIR, options: TargetOptions, define: DefineTypes
 ) -> Iterator[TargetFile]:
     definitions = define(ir, options) if "models" in options.layers else None
-    context = {"ir": ir, "models": definitions, "layers": options.layers}
     if options.layout == "single":
-        yield TargetFile(f"{ir.module}.py", _render("module.py.jinja", context))
+        text = _module(ir, definitions, options.layers, "")
+        yield TargetFile(f"{ir.module}.py", text)
         return
-    yield TargetFile(f"{ir.module}/__init__.py", _render("revision.py.jinja", context))
+    context = {"ir": ir, "layers": options.layers}
+    yield TargetFile(f"{ir.module}/__init__.py", render("revision.py.jinja", context))
     for layer in options.layers:
-        one: tuple[Layer, ...] = (layer,)
-        text = _render("module.py.jinja", {**context, "layers": one})
+        text = _module(ir, definitions, (layer,), "models.")
         yield TargetFile(f"{ir.module}/{layer}.py", text)
 
 
-def _render(template: str, context: Mapping[str, object]) -> str:
+def _module(
+    ir: RevisionIR, models: Definitions | None, layers: tuple[Layer, ...], prefix: str
+) -> str:
+    """Return a module of some layers; it calls the types by their names with a prefix."""
+    shown = models if "models" in layers else None
+    names = [*(shown.names if shown else ()), *tables.names(ir, layers)]
+    imports: list[Imports] = [shown.imports] if shown else []
+    imported = [name for one in imports for found in one.values() for name in found]
+    raise_errors(_collisions(ir, [*names, *imported]))
+    types = tables.as_expressions(prefix) if models else tables.as_strings()
+    body = render(
+        "module.py.jinja", {"models": shown, "layers": layers, "tables": tables.rows(ir, types)}
+    )
+    beside = models is not None and shown is None
+    context = {
+        "ir": ir,
+        "layers": layers,
+        "imports": _import_lines([tables.IMPORTS, *imports], body, beside=beside),
+        "names": sorted(names),
+        "evaluated": shown is not None and shown.evaluated,
+        "body": body,
+    }
+    return render("head.py.jinja", context)
+
+
+def _collisions(ir: RevisionIR, names: Sequence[str]) -> Iterator[Problem]:
+    for name in sorted({one for one in names if names.count(one) > 1}):
+        message = f"a type is called {name}, like something else in its module"
+        hint = "give the type another name with --names, or use --layout package"
+        yield Problem("name-collision", message, ir.id, hint=hint)
+
+
+def _import_lines(offered: Iterable[Imports], body: str, *, beside: bool) -> list[list[str]]:
+    """Return the lines of imports that a module needs, in groups: first the standard library."""
+    used = _words(body)
+    found: dict[str, set[str]] = {}
+    for imports in offered:
+        for module, names in imports.items():
+            found.setdefault(module, set()).update(names & used)
+    lines = {
+        module: f"from {module} import {', '.join(sorted(names))}"
+        for module, names in sorted(found.items())
+        if names
+    }
+    ours = ["from . import models"] if beside and "models" in used else []
+    standard = [lines.pop(name) for name in list(lines) if _top(name) in sys.stdlib_module_names]
+    return [group for group in (standard, list(lines.values()), ours) if group]
+
+
+def _top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the names in a module, those in quoted annotations included."""
+    found: set[str] = set()
+    tree = ast.parse(text)
+    said = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name):
+                found.add(name)
+            case ast.Constant(value=str(value)) if id(node) not in said:
+                found.update(_WORD.findall(value))
+            case _:
+                pass
+    return frozenset(found)
+
+
+def render(template: str, context: Mapping[str, object]) -> str:
     return _environment().get_template(template).render(context)
 
 
@@ -63,7 +149,8 @@ def _environment() -> Environment:
     from mcp_protogen.emit.sandbox import sandbox
 
     environment = sandbox(templates_folder() / "targets", None)
-    environment.filters |= {
+    filters: dict[str, Any] = environment.filters
+    filters |= {
         "docstring": docstring,
         "literal": literal,
         "set_of": set_of,

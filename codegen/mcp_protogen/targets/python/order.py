@@ -1,11 +1,30 @@
 """The order in which a module defines its types."""
 
 from mcp_protogen.base.graph import targets_first
-from mcp_protogen.derive.recursion import graph_of
-from mcp_protogen.ir import RevisionIR, TypeIR
+from mcp_protogen.derive import recursion
+from mcp_protogen.ir import AliasIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 
 
 def ordered(ir: RevisionIR) -> tuple[TypeIR, ...]:
-    """Return the types of a revision, each after those that it names, but for cycles."""
+    """Return the types of a revision, each after those that it names.
+
+    In a cycle, a class comes before the aliases that it names: its annotations need not be
+    evaluated where it is defined. An alias comes before what it names only if it is `endless`.
+    """
     types = {str(one.name): one for one in ir.types}
-    return tuple(types[name] for name in targets_first(graph_of(ir.types)))
+    circular = recursion.circular(ir.types)
+    graph = {
+        name: [
+            one
+            for one in recursion.uses(type_)
+            if not (isinstance(type_, ObjectIR) and name in circular and one in circular)
+            or one == getattr(type_, "base", None)
+        ]
+        for name, type_ in types.items()
+    }
+    return tuple(types[name] for name in targets_first(graph))
+
+
+def endless(ir: RevisionIR) -> frozenset[str]:
+    """Return the aliases that contain themselves without a class in between."""
+    return recursion.circular(one for one in ir.types if isinstance(one, UnionIR | AliasIR))

@@ -1,0 +1,164 @@
+"""Types as plain Pydantic models, without our runtime."""
+
+from collections.abc import Iterator, Sequence
+
+from mcp_protogen.base.graph import reached
+from mcp_protogen.base.names import field_name
+from mcp_protogen.derive import recursion
+from mcp_protogen.emit.text import literal
+from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, Ref, RevisionIR, TypeIR, UnionIR
+from mcp_protogen.target import CONTRACT, Setting, TargetFile, TargetOptions
+from mcp_protogen.targets.python.annotations import alias_hint, hint, optional
+from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
+from mcp_protogen.targets.python.modules import Definitions, python_files
+from mcp_protogen.targets.python.order import endless, ordered
+
+_IMPORTS = {
+    "pydantic": frozenset({"BaseModel", "ConfigDict", "Field", "RootModel", "model_validator"}),
+    "typing": frozenset({"Annotated", "Any", "Literal", "TypeAlias"}),
+    "typing_extensions": frozenset({"Self", "TypeAliasType"}),
+}
+_CONSTRAINTS = {
+    "minimum": "ge",
+    "maximum": "le",
+    "minLength": "min_length",
+    "maxLength": "max_length",
+    "minItems": "min_length",
+    "maxItems": "max_length",
+}
+_BASE = '''class WireModel(BaseModel):
+    """The base of all models here: nothing is converted, and undeclared members are kept.
+
+    Write them with `by_alias=True, exclude_unset=True`: what is absent is not null.
+    """
+
+    model_config = ConfigDict(
+        strict=True, extra="allow", allow_inf_nan=False, populate_by_name=True
+    )
+'''
+_ANY_OF = '''@model_validator(mode="after")
+def {name}(self) -> Self:
+    """Require one of {members}."""
+    if {absent}:
+        raise ValueError({message})
+    return self'''
+
+
+class PydanticTarget:
+    """The target `pydantic`."""
+
+    contract = CONTRACT
+    settings: frozenset[Setting] = frozenset({"base_class", "extra", "root_models"})
+
+    def files(
+        self, revisions: Sequence[RevisionIR], options: TargetOptions
+    ) -> Iterator[TargetFile]:
+        """Yield the modules of all revisions."""
+        return python_files(revisions, options, _definitions)
+
+
+TARGET = PydanticTarget()
+
+
+def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
+    types = ordered(ir)
+    texts = [] if options.base_class else [_BASE]
+    lazy = endless(ir)
+    for type_ in types:
+        if isinstance(type_, ObjectIR):
+            texts.append(_model(type_, options))
+        elif options.root_models and type_.origin:
+            texts.append(_root_model(type_, options))
+        else:
+            texts.append(_alias(type_, ir, lazy=type_.name in lazy))
+    texts += ["\n".join(_rebuilt(types, options))]
+    imports = dict(_IMPORTS)
+    names = [str(one.name) for one in types]
+    if options.base_class:
+        module, _, name = options.base_class.partition(":")
+        imports[module] = imports.get(module, frozenset()) | {name}
+    else:
+        names.append("WireModel")
+    return Definitions(imports, "\n\n\n".join(texts), tuple(names))
+
+
+def _base(options: TargetOptions) -> str:
+    return options.base_class.partition(":")[2] if options.base_class else "WireModel"
+
+
+def _model(type_: ObjectIR, options: TargetOptions) -> str:
+    head = f"class {type_.name}({type_.base or _base(options)}):"
+    lines: list[str] = []
+    if options.extra is not None:
+        extra = "allow" if type_.open else options.extra
+        lines += [f"model_config = ConfigDict(extra={literal(extra)})", ""]
+    for field in type_.own_fields:
+        lines += _member(field)
+    if type_.any_of_required:
+        lines += ["", *_any_of(type_)]
+    return class_text(head, type_docstring(type_), lines)
+
+
+def _member(field: FieldIR) -> list[str]:
+    annotation = hint(field.type) if field.required else optional(hint(field.type))
+    arguments = [] if field.wire == field.name else [f"alias={literal(field.wire)}"]
+    arguments += [f"{_CONSTRAINTS[key]}={literal(value)}" for key, value in field.constraints]
+    if arguments:
+        annotation = f"Annotated[{annotation}, Field({', '.join(arguments)})]"
+    default = "" if field.required else " = None"
+    doc = member_docstring(field)
+    return [f"{field.name}: {annotation}{default}", *([doc] if doc else [])]
+
+
+def _any_of(type_: ObjectIR) -> list[str]:
+    """Return a validator for a type of which at least one of some members is required."""
+    fields = [one for one in type_.fields if one.wire in type_.any_of_required]
+    text = _ANY_OF.format(
+        name=f"require_{'_or_'.join(one.name for one in fields)}",
+        members=" and ".join(f"`{one.wire}`" for one in fields),
+        absent=f"not {{{', '.join(literal(one.name) for one in fields)}}} & self.model_fields_set",
+        message=literal(f"needs one of {', '.join(type_.any_of_required)}"),
+    )
+    return text.split("\n")
+
+
+def _root_model(type_: UnionIR | AliasIR, options: TargetOptions) -> str:
+    annotation = alias_hint(type_)
+    lines = [f"root: {annotation}"]
+    if options.base_class is None:
+        config = "model_config = ConfigDict(strict=True, allow_inf_nan=False)"
+        lines = [config, "", *lines]
+    names = {*recursion.uses(type_)}
+    parameter = literal(annotation) if names & {str(type_.name)} else annotation
+    return class_text(f"class {type_.name}(RootModel[{parameter}]):", type_docstring(type_), lines)
+
+
+def _alias(type_: UnionIR | AliasIR, ir: RevisionIR, *, lazy: bool) -> str:
+    annotation = alias_hint(type_)
+    if isinstance(type_, UnionIR) and type_.tag is not None and _are_classes(type_, ir):
+        attribute = literal(field_name(type_.tag))
+        annotation = f"Annotated[{annotation}, Field(discriminator={attribute})]"
+    doc = type_docstring(type_)
+    name = type_.name
+    text = (
+        f"{name} = TypeAliasType({literal(name)}, {literal(annotation)})"
+        if lazy
+        else f"{name}: TypeAlias = {annotation}"
+    )
+    return f"{text}\n{doc}" if doc else text
+
+
+def _are_classes(type_: UnionIR, ir: RevisionIR) -> bool:
+    """Return whether all arms are models, which Pydantic can tell apart by a member."""
+    models = {one.name for one in ir.types if isinstance(one, ObjectIR)}
+    return all(isinstance(arm, Ref) and arm.name in models for arm in type_.arms)
+
+
+def _rebuilt(types: Sequence[TypeIR], options: TargetOptions) -> Iterator[str]:
+    """Yield a call for each class that is complete only once all types are defined."""
+    graph = recursion.graph_of(types)
+    circular = recursion.circular(types)
+    for type_ in types:
+        is_class = isinstance(type_, ObjectIR) or (options.root_models and type_.origin)
+        if is_class and reached(graph, [type_.name]) & circular:
+            yield f"{type_.name}.model_rebuild()"

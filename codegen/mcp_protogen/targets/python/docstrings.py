@@ -1,0 +1,31 @@
+"""Docstrings of types and their members."""
+
+from mcp_protogen.emit.text import docstring
+from mcp_protogen.ir import FieldIR, ObjectIR, TypeIR
+
+
+def member_text(field: FieldIR) -> str:
+    """Return the text about a member, with the known values of a string that may have others."""
+    known = ", ".join(f"`{value}`" for value in field.known_values)
+    return f"{field.doc}\n\nKnown values: {known}.".strip() if known else field.doc
+
+
+def type_docstring(type_: TypeIR) -> str:
+    """Return the docstring of a class, or of an alias below it; empty if nothing is said."""
+    is_class = isinstance(type_, ObjectIR)
+    return docstring(type_.doc, 4 if is_class else 0, of_member=not is_class) if type_.doc else ""
+
+
+def member_docstring(field: FieldIR) -> str:
+    """Return the docstring below a member; empty if nothing is said."""
+    text = member_text(field)
+    return docstring(text, 4, of_member=True) if text else ""
+
+
+def class_text(head: str, doc: str, lines: list[str]) -> str:
+    """Return a class: its first line, its docstring, and the lines of its body without indent."""
+    body = [doc] if doc else []
+    if doc and lines:
+        body.append("")
+    body += lines
+    return "\n".join([head, *((f"    {line}" if line else "") for line in body or ["pass"])])

@@ -1,0 +1,185 @@
+"""What the types of a target accept, held against what `jsonschema` says of the schema.
+
+A target may differ from the schema on purpose. Each `Difference` changes the schema so that it says
+what the target does. All together have to explain every sample, and none of them may be idle.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from random import Random
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from mcp_protogen.base import jsonpointer
+
+from support import tables
+from support.generated import oracle
+from support.generated.golden_package import REVISIONS
+from support.generated.instances import Instances
+from support.generated.json_values import is_array, is_object
+from support.generated.mutants import DROP, Edit, edits
+
+Json = dict[str, Any]
+Accepts = Callable[[str, Any], bool]
+"""Whether a type accepts a value; it is named after its revision: "2025-11-25 Tool"."""
+
+SETTINGS = settings(
+    max_examples=tables.count(3, 30),
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+_NO_FRACTION = "x-no-fraction"
+_exceptions: Any = import_module("jsonschema.exceptions")  # comes with types in part
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Why types differ from the schema on purpose, and the change that makes it say so."""
+
+    reason: str
+    change: Callable[[Json], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A value for a type, and the place of the type in the schema."""
+
+    name: str
+    pointer: str
+    value: Any
+
+
+def objects(document: Json) -> Iterator[Json]:
+    """All schemas in a document that are objects."""
+    for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
+        if is_object(schema):
+            yield schema
+
+
+def _null_for_optional(document: Json) -> None:
+    for schema in objects(document):
+        members: Any = schema.get("properties")
+        if is_object(members) and all(map(is_object, members.values())):
+            for name in members.keys() - set(schema.get("required", ())):
+                members[name] = {"anyOf": [members[name], {"type": "null"}]}
+
+
+def _exact_integers(document: Json) -> None:
+    for schema in objects(document):
+        kinds: Any = schema.get("type")
+        either = is_array(kinds) and "integer" in kinds and "number" not in kinds
+        if kinds == "integer" or either or isinstance(schema.get("const"), int):
+            schema[_NO_FRACTION] = True
+
+
+ANY_JSON_SCHEMA = Difference(*oracle.WANTED[1])
+NULL_FOR_OPTIONAL = Difference("None stands for an absent member", _null_for_optional)
+EXACT_INTEGERS = Difference("1.0 is a number with a fraction to Python", _exact_integers)
+
+
+@cache
+def samples(revision: str) -> tuple[Sample, ...]:
+    """Values that the schema of a revision accepts, and small changes of them, for each type."""
+    found: list[Sample] = []
+    for subject in oracle.subjects(revision).values():
+        least = oracle.required(revision, subject)
+        for member in least if is_object(least) else ():
+            without = Edit((member,), DROP).of(least)
+            found.append(Sample(subject.name, subject.pointer, without))
+    usual, whole = (
+        Instances(oracle.patched(revision), complete=complete) for complete in (False, True)
+    )
+
+    def collect(subject: oracle.Subject, value: Any, seed: int, everything: bool) -> None:
+        changes = list(edits(value, depth=1 if everything else 4))
+        few = tables.count(50, len(changes)) if everything else 8
+        changes = Random(seed).sample(changes, min(few, len(changes)))
+        for one in (value, *(change.of(value) for change in changes)):
+            found.append(Sample(subject.name, subject.pointer, one))
+
+    for subject in oracle.subjects(revision).values():
+        for strategies, everything in ((usual, False), (whole, True)):
+            values = strategies.at(subject.pointer)
+            limits = settings(SETTINGS, max_examples=1) if everything else SETTINGS
+            seeds = st.integers(0, 2**32)
+            limits(given(st.just(subject), values, seeds, st.just(everything))(collect))()
+    return tuple(found)
+
+
+def require_agreement(accepts: Accepts, differences: Sequence[Difference]) -> None:
+    """Require that types and schemas of all revisions agree but for the differences.
+
+    Raise `AssertionError` for the first sample without a reason, or for an idle reason.
+    """
+    used: set[Difference] = set()
+    for revision in REVISIONS:
+        with tables.case(revision):
+            verdicts = [accepts(f"{revision} {one.name}", one.value) for one in samples(revision)]
+            used |= explained(revision, verdicts, differences)
+    assert used == set(differences), {one.reason for one in set(differences) - used}
+
+
+def explained(
+    revision: str, verdicts: Iterable[bool], differences: Sequence[Difference]
+) -> set[Difference]:
+    """Return the differences that explain verdicts on `samples`, at least one for each of them."""
+    used: set[Difference] = set()
+    for sample, verdict in zip(samples(revision), verdicts, strict=True):
+        if _says(revision, (), sample) == verdict:
+            continue
+        name, value = sample.name, sample.value
+        said = "accepted" if verdict else "refused"
+        agreed = _says(revision, tuple(differences), sample) == verdict
+        assert agreed, f"{name} {said} {value!r:.300}"
+        for one in differences:
+            others = tuple(other for other in differences if other is not one)
+            if _says(revision, others, sample) != verdict:
+                used.add(one)
+    return used
+
+
+def _says(revision: str, differences: tuple[Difference, ...], sample: Sample) -> bool:
+    accepts: bool = _validator(revision, differences, sample.pointer).is_valid(sample.value)
+    return accepts
+
+
+@cache
+def _document(revision: str, differences: tuple[Difference, ...]) -> Json:
+    document = deepcopy(oracle.patched(revision))
+    for one in differences:
+        one.change(document)
+    return document
+
+
+@cache
+def _validator(revision: str, differences: tuple[Difference, ...], pointer: str) -> Any:
+    document = _document(revision, differences)
+    # Changes may wrap what a pointer leads to, but never a definition or the object of a member.
+    schema = _at(document, pointer)
+
+    def no_fraction(_: Any, __: Any, value: object, ___: Json) -> Iterator[object]:
+        if isinstance(value, float):
+            yield _exceptions.ValidationError("a number with a fraction")
+
+    def referred(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
+        name = reference.removeprefix("#/$defs/")
+        yield from validator.descend(value, document["$defs"][name])
+
+    extra = {"$ref": referred, _NO_FRACTION: no_fraction}
+    return oracle.validators.extend(oracle.validators.Draft202012Validator, extra)(schema)
+
+
+def _at(document: Json, pointer: str) -> Json:
+    """What a pointer of the published schema leads to, through arms for null."""
+    schema: Any = document
+    for step in pointer.split("/")[1:]:
+        key = step.replace("~1", "/").replace("~0", "~")
+        while is_object(schema) and key not in schema and "anyOf" in schema:
+            schema = schema["anyOf"][0]
+        schema = schema[int(key)] if is_array(schema) else schema[key]
+    found: Json = schema
+    return found
