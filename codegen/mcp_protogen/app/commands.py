@@ -27,6 +27,7 @@ from mcp_protogen.config import GenerationOptions, GivenFile, Settings
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.inputs.own_patches import read_patches
+from mcp_protogen.inputs.own_templates import read_statement
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.output.drift import OF_FILES, Cause, drift, unlisted
 from mcp_protogen.output.lock import LOCK_NAME, Lock, lock_of, read_lock
@@ -199,7 +200,10 @@ def _out(settings: Settings) -> Path:
 
 
 def _templates(settings: Settings) -> Path | None:
-    if settings.templates is None or settings.templates.is_dir():
+    if settings.templates is None:
+        return None
+    if settings.templates.is_dir():
+        read_statement(settings.templates)  # raises for templates of another contract
         return settings.templates
     message = "there is no folder of templates here"
     raise ProblemError(Problem("missing-templates", message, str(settings.templates)))
