@@ -1,12 +1,13 @@
 """The target `msgspec`: what its types accept and keep, and how it reads whole messages."""
 
 import json
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.target import LAYERS, TargetOptions
@@ -81,7 +82,11 @@ def test_types_accept_what_the_schema_accepts_but_for_known_differences() -> Non
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_declared_members_come_back_as_they_were(revision: str) -> None:
-    instances = Instances(oracle.patched(revision), complete=True)
+    document = deepcopy(oracle.patched(revision))
+    for schema in differential.objects(document):
+        if schema.get("type") == "object" and "properties" in schema:
+            schema["additionalProperties"] = False
+    instances = Instances(document)
 
     def comes_back(subject: oracle.Subject, value: Any) -> None:
         typed = _decoder(revision, subject.name).decode(json.dumps(value))
@@ -90,7 +95,7 @@ def test_declared_members_come_back_as_they_were(revision: str) -> None:
 
     for subject in oracle.subjects(revision).values():
         values = instances.at(subject.pointer)
-        settings(SETTINGS, max_examples=2)(given(st.just(subject), values)(comes_back))()
+        SETTINGS(given(st.just(subject), values)(comes_back))()
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
