@@ -54,7 +54,7 @@ class Sample:
 
 
 def objects(document: Json) -> Iterator[Json]:
-    """All schemas in a document, and what else is an object, such as a table of members."""
+    """All schemas in a document that are objects."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             yield schema
