@@ -19,6 +19,8 @@ from support.unit import schemas
 
 pytestmark = pytest.mark.long
 
+Json = dict[str, Any]
+
 OPTIONS = TargetOptions("dataclasses")
 OPEN_CONTENT = differential.Difference(*oracle.WANTED[0])
 
@@ -69,7 +71,8 @@ def test_types_in_any_form_accept_what_their_definitions_accept(forms: ModuleTyp
 
 
 def test_undeclared_members_are_dropped_or_refused_but_for_open_types() -> None:
-    tool, result = {"name": "x", "inputSchema": {}}, {"tools": [], "later": None}
+    tool: Json = {"name": "x", "inputSchema": {}}
+    result: Json = {"tools": [], "later": None}
     for extra in ("ignore", "forbid"):
         made = module(TargetOptions("dataclasses", extra=extra), "2025-11-25")
         with tables.case(extra):
@@ -89,7 +92,7 @@ def test_absent_null_and_a_value_stay_apart() -> None:
         ({"structuredContent": None}, None),
         ({"structuredContent": 0}, 0),
     ):
-        wire = {"content": [], "resultType": "complete", **members}
+        wire: Json = {"content": [], "resultType": "complete", **members}
         assert made.from_wire(made.CallToolResult, wire).structured_content is attribute
     assert "structuredContent" not in made.to_wire(made.CallToolResult(content=[]))
 
@@ -124,7 +127,7 @@ def test_a_package_has_one_reader_for_all_revisions() -> None:
 
 def test_an_error_says_where_and_never_what() -> None:
     made = module(OPTIONS, "2025-11-25")
-    for name, value, pointer, message in (
+    cases: tuple[tuple[str, Any, str, str], ...] = (
         ("Tool", [], "", "an object is expected"),
         ("Tool", {"name": "x"}, "/inputSchema", "is required"),
         ("ListToolsResult", {"tools": [{"name": 7}]}, "/tools/0/name", "a string is expected"),
@@ -138,7 +141,8 @@ def test_an_error_says_where_and_never_what() -> None:
         ("Annotations", {"priority": 2}, "/priority", "a value of at most 1 is expected"),
         ("ContentBlock", {"type": 1}, "/type", "a string is expected"),
         ("Role", "secret", "", '"user" or "assistant" is expected'),
-    ):
+    )
+    for name, value, pointer, message in cases:
         with tables.case(name), pytest.raises(made.WireError) as raised:
             made.from_wire(getattr(made, name), value)
         assert (raised.value.pointer, raised.value.message) == (pointer, message)

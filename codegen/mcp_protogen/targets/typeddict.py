@@ -1,6 +1,6 @@
 """Types as `TypedDict`s: for type checkers alone, without any dependency."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from keyword import iskeyword
 
 from mcp_protogen.derive import recursion
@@ -60,7 +60,7 @@ def _is_attribute(wire: str) -> bool:
     return wire.isidentifier() and not iskeyword(wire) and not wire.startswith("__")
 
 
-def _member(field: FieldIR, later: Collection[str]) -> str:
+def _member(field: FieldIR, later: Set[str]) -> str:
     annotation = hint(field.type)
     if not later.isdisjoint(recursion.names_in(field.type)):
         annotation = literal(annotation)
