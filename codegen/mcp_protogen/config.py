@@ -8,7 +8,7 @@ name other places.
 
 import os
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.package import ExtensionInputs, RevisionInputs
 from mcp_protogen.parts import DEFAULT, Selection
-from mcp_protogen.target import TargetOptions
+from mcp_protogen.target import EXTRAS, LAYOUTS, Extra, Layout, TargetOptions
 
 COPY = "copy"
 """What says that a package has a copy of the runtime; no module of a runtime is called so."""
@@ -54,7 +54,9 @@ class GenerationOptions(NamedTuple):
     `runtime` is the module of an installed runtime to import; without one, the package has a copy.
     `parts` are what the package has beside messages. `extensions` are generated for the revisions
     that they extend, by name; each from its pin unless there is a file for it. `kept_extensions`
-    stay as `kept` do. With a `target`, types and tables are generated alone, in its form.
+    stay as `kept` do. With a `target`, types and tables are generated alone, in its form;
+    `distribution` is that of a target of others, with its version. `names` are those that the user
+    gives to types.
     """
 
     revisions: tuple[str, ...]
@@ -67,6 +69,8 @@ class GenerationOptions(NamedTuple):
     extensions: Mapping[str, GivenFile | None] = MappingProxyType({})
     kept_extensions: Mapping[str, ExtensionInputs] = MappingProxyType({})
     target: TargetOptions | None = None
+    distribution: str | None = None
+    names: GivenFile | None = None
 
     @property
     def selection(self) -> Selection:
@@ -91,6 +95,8 @@ class Settings(NamedTuple):
     package has. With `prune`, revisions that are not asked for are removed from the package.
     `runtime` is the module of an installed runtime, or `COPY`. `extensions` are names, each with
     the file or URL in place of its pin if there is one: "tasks", "tasks=FILE"; `ALL`, or `NONE`.
+    From `target` to `root_models`, they say in which form types and tables are generated alone.
+    `names` is the file or URL of names that the user gives to types.
     """
 
     revisions: tuple[str, ...] | None = None
@@ -111,7 +117,11 @@ class Settings(NamedTuple):
     prune_extensions: bool = False
     target: str | None = None
     layers: tuple[str, ...] | None = None
-    layout: str | None = None
+    layout: Layout | None = None
+    base_class: str | None = None
+    extra: Extra | None = None
+    root_models: bool | None = None
+    names: str | None = None
 
     @property
     def only(self) -> tuple[str, ...] | None:
@@ -265,14 +275,33 @@ def _format(value: Any, base: Path) -> Format:
         raise ValueError(f"must be one of {', '.join(Format)}") from error
 
 
+def _one_of(choices: Collection[str]) -> Callable[[Any, Path], str]:
+    def read(value: Any, base: Path) -> str:
+        if _text(value, base) not in choices:
+            raise ValueError(f"must be one of {', '.join(choices)}")
+        return str(value)
+
+    return read
+
+
+def _flag(value: Any, _: Path) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
 _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
+    "base-class": ("base_class", _text),
     "extensions": ("extensions", _extensions),
-    "layout": ("layout", _text),
-    "only": ("layers", _texts),
+    "extra": ("extra", _one_of(EXTRAS)),
     "format": ("format", _format),
+    "layout": ("layout", _one_of(LAYOUTS)),
+    "names": ("names", _source),
+    "only": ("layers", _texts),
     "out": ("out", _path),
     "own": ("own", _texts),
     "revision": ("revisions", _texts),
+    "root-models": ("root_models", _flag),
     "revisions": ("revisions", _texts),
     "rules": ("rules", _source),
     "runtime": ("runtime", _text),

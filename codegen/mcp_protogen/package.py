@@ -100,6 +100,11 @@ class GenerationInputs(NamedTuple):
         """The parts that the package has beside messages."""
         return unrecorded(self.options.get("with"))
 
+    @property
+    def beside_others(self) -> bool:
+        """Return whether the files are modules beside those of somebody's own package."""
+        return self.options.get("layout") == "single"
+
 
 class Package(NamedTuple):
     """A generated package: its files sorted by path (the lock is not among them)."""

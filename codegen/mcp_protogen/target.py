@@ -5,8 +5,9 @@ and tables alone, in the form of a target: plain Pydantic models, or another lib
 Targets are found by entry point, so that anybody can write one; see docs/targets.md.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, get_args
 
 if TYPE_CHECKING:
     from mcp_protogen.ir import RevisionIR
@@ -23,6 +24,13 @@ Extra = Literal["allow", "ignore", "forbid"]
 Setting = Literal["base_class", "extra", "root_models"]
 
 LAYERS: Final[tuple[Layer, ...]] = ("models", "methods", "capabilities")
+LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
+EXTRAS: Final[tuple[Extra, ...]] = get_args(Extra)
+
+FLAGS: Final[Mapping[Setting, str]] = MappingProxyType(
+    {"base_class": "--base-class", "extra": "--extra", "root_models": "--root-models"}
+)
+"""What each setting is called on the command line."""
 
 
 class TargetOptions(NamedTuple):
@@ -40,6 +48,31 @@ class TargetOptions(NamedTuple):
     base_class: str | None = None
     extra: Extra | None = None
     root_models: bool = False
+
+    @property
+    def said(self) -> frozenset[Setting]:
+        """The settings that have another value than their default."""
+        return frozenset(name for name in FLAGS if getattr(self, name))
+
+
+def recorded(options: TargetOptions) -> dict[str, Any]:
+    """Return options as a lock has them, without settings that have their defaults."""
+    form = {"target": options.target, "only": [*options.layers], "layout": options.layout}
+    return form | {FLAGS[name].strip("-"): getattr(options, name) for name in options.said}
+
+
+def unrecorded(said: Mapping[str, Any]) -> TargetOptions | None:
+    """Return the target among the options of a lock; None for our own package.
+
+    Raise `TypeError` or `KeyError` for what no lock of this version says.
+    """
+    if "target" not in said:
+        return None
+    settings = {name: value for name in FLAGS if (value := said.get(FLAGS[name].strip("-")))}
+    layers, layout, extra = tuple(said["only"]), said["layout"], settings.get("extra")
+    if not {*LAYERS}.issuperset(layers) or layout not in LAYOUTS or extra not in (None, *EXTRAS):
+        raise TypeError(f"its target is {said!r:.200}")
+    return TargetOptions(str(said["target"]), layers, layout, **settings)
 
 
 class TargetFile(NamedTuple):

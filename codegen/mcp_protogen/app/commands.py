@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_protogen.app.choosing_extensions import ExtensionRequest, with_extensions
+from mcp_protogen.app.choosing_target import made_by, refuse_beside, target_of
 from mcp_protogen.app.selection import (
     installed_runtime,
     parts_of,
@@ -28,7 +29,6 @@ from mcp_protogen.output.drift import OF_FILES, Cause, drift, unlisted
 from mcp_protogen.output.lock import LOCK_NAME, Lock, lock_of, read_lock
 from mcp_protogen.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.package import GenerationInputs, Package
-from mcp_protogen.target import LAYERS, TargetOptions
 
 if TYPE_CHECKING:
     from mcp_protogen.output.plan import Plan
@@ -173,20 +173,12 @@ def prepare(settings: Settings) -> Task:
     options = with_extensions(options, request, staying, _read)
     if rules is not None:
         options = options._replace(rules=dict.fromkeys(options.schemas, rules))
-    return Task(out, lock, staying, options._replace(target=_target(settings)))
-
-
-def _target(settings: Settings) -> TargetOptions | None:
-    """Return the target of a run; None for our own package."""
-    if settings.target is None and settings.layers is None:
-        return None
-    said = (name.strip() for text in settings.layers or ("models",) for name in text.split(","))
-    named = set(said)
-    return TargetOptions(
-        target=settings.target or "pydantic",
-        layers=tuple(layer for layer in LAYERS if layer in named),
-        layout="package" if settings.layout == "package" else "single",
+    target = target_of(settings, lock)
+    options = options._replace(
+        target=target, distribution=made_by(target), names=_given(settings.names)
     )
+    refuse_beside(settings, options)
+    return Task(out, lock, staying, options)
 
 
 def _out(settings: Settings) -> Path:

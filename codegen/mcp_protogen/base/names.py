@@ -176,6 +176,22 @@ def field_name(wire: str) -> FieldName:
     return FieldName(f"{name}_" if reserved else name)
 
 
+def attribute_name(text: str) -> FieldName:
+    """Return an attribute that somebody has chosen; raise `UnsafeName` for an unsafe one."""
+    if not _IDENTIFIER.fullmatch(text) or text in _KEYWORDS:
+        raise UnsafeName(text)
+    if text in _RESERVED_FIELDS or text.startswith("model_"):
+        raise UnsafeName("is an attribute of all models, or hides a builtin")
+    return FieldName(text)
+
+
+def own_module(text: str) -> ModuleName:
+    """Return a module that somebody has chosen, or raise `UnsafeName`."""
+    if not _IDENTIFIER.fullmatch(text.lstrip("_")) or text.startswith("__") or text in _KEYWORDS:
+        raise UnsafeName(text)
+    return ModuleName(text)
+
+
 def stem(message: str) -> Stem:
     """Return the words of a method's name, from its message type: `CallToolRequest` → `call_tool`.
 

@@ -2,7 +2,7 @@
 
 A package is kept under a digest of everything that it depends on: its inputs, all of the schema
 folder, the generator with its tools, and Python. One that imports an installed runtime is not kept,
-because the runtime may move without us.
+because the runtime may move without us, nor is what a target of others makes.
 """
 
 import json
@@ -42,7 +42,7 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
 @contextmanager
 def making(options: GenerationOptions, *, cached: bool = True) -> Generator[Package, None, None]:
     """Give the same while its last modules are tried; raise `ProblemError` at the end."""
-    if not cached or options.runtime is not None or options.target is not None:
+    if not cached or options.runtime is not None or options.distribution:
         with _made(options) as package:
             yield package
         return
@@ -83,6 +83,7 @@ def _name(options: GenerationOptions, inputs: GenerationInputs) -> str:
             "extensions": sorted(options.extensions),
             "inputs": inputs.as_json(),
             "made": options.revisions,
+            "names": options.names and (options.names.name, sha256(options.names.content)),
             "python": sys.version,
             "rules": _digests(options.rules.items()),
             "schema folder": digest_files(schema_folder(), schema_folder().glob("**/*.json")),

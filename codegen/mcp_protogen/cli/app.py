@@ -23,6 +23,15 @@ from mcp_protogen.cli.options import Force, FormatOption, NoCache, Quiet, Schema
 from mcp_protogen.cli.run import run
 from mcp_protogen.cli.schema import schema_app
 from mcp_protogen.cli.sync import sync
+from mcp_protogen.cli.target_options import (
+    BaseClass,
+    ExtraOption,
+    Layers,
+    LayoutOption,
+    Names,
+    RootModels,
+    TargetName,
+)
 from mcp_protogen.cli.update import update
 from mcp_protogen.cli.usage import Command, Group, HelpWanted
 from mcp_protogen.cli.vectors import vectors
@@ -116,20 +125,13 @@ def generate(
             metavar="MODULE", help="An installed runtime to import; copy: the package has its own."
         ),
     ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LAYER",
-            help="Types and tables alone, without our runtime: models, methods, capabilities.",
-        ),
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The form of types and tables alone.")
-    ] = None,
-    layout: Annotated[
-        str | None,
-        typer.Option(metavar="single|package", help="One module for a revision, or more."),
-    ] = None,
+    only: Layers = None,
+    target: TargetName = None,
+    layout: LayoutOption = None,
+    base_class: BaseClass = None,
+    extra: ExtraOption = None,
+    root_models: RootModels = None,
+    names: Names = None,
     format: FormatOption = None,
     force: Force = False,
     no_cache: NoCache = False,
@@ -160,7 +162,11 @@ def generate(
         extensions=tuple(extension) if extension else None,
         target=target,
         layers=tuple(only) if only else None,
-        layout=layout,
+        layout=layout.value if layout else None,
+        base_class=base_class,
+        extra=extra.value if extra else None,
+        root_models=root_models,
+        names=names,
     )
     modes = [name for name, on in zip(_MODES, (check, diff, dry_run), strict=True) if on]
     if context.invoked_subcommand is not None:

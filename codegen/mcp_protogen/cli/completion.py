@@ -1,6 +1,7 @@
 """The names that a shell can complete."""
 
 from mcp_protogen.parts import ALL, NONE, PARTS
+from mcp_protogen.target import LAYERS
 
 
 def revision(incomplete: str) -> list[str]:
@@ -23,6 +24,18 @@ def extension(incomplete: str) -> list[str]:
 def one_extension(incomplete: str) -> list[str]:
     """Return the extensions that a word may become, where only one can be named."""
     return _fitting(incomplete, *_extensions())
+
+
+def layer(incomplete: str) -> list[str]:
+    """Return the layers that a word may become."""
+    return _fitting(incomplete, *LAYERS)
+
+
+def target(incomplete: str) -> list[str]:
+    """Return the installed targets that a word may become."""
+    from mcp_protogen.targets.registry import target_names
+
+    return _fitting(incomplete, *target_names())
 
 
 def side(incomplete: str) -> list[str]:

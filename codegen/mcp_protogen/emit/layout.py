@@ -1,6 +1,7 @@
 """From IR to modules: the files of a package, and the template of each."""
 
 import ast
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 from mcp_protogen import __version__
 from mcp_protogen.base import names
-from mcp_protogen.base.problems import raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.emit import formatting, verify, views
 from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
@@ -24,6 +25,8 @@ from mcp_protogen.parts import (
 )
 from mcp_protogen.plans.tables import PairTables
 from mcp_protogen.target import TargetFile
+
+_PATH_PART = re.compile(r"(?!\.)[A-Za-z0-9_.-]+(?<!\.)")
 
 # Module of a revision's folder → template; the models are not among them.
 MODULES: Mapping[str, str] = {
@@ -265,13 +268,25 @@ def fixed_files(
             yield GeneratedFile(name, path.read_bytes(), "runtime")
 
 
-def target_file(file: TargetFile, target: str) -> GeneratedFile:
-    """Return a file of a target; a module of Python is parsed, and laid out by black."""
-    text, origin = file.text, f"target {target}"
-    if file.path.endswith(".py"):
-        formatting.parsed(text, file.path, origin)
-        text = formatting.formatted(text, ours=False)
-    return GeneratedFile(file.path, text.encode(), origin)
+def target_files(files: Iterable[TargetFile], target: str) -> tuple[GeneratedFile, ...]:
+    """Return the files of a target, sorted; modules of Python are parsed, and laid out by black.
+
+    Raise `ProblemError`: `bad-target` for a path outside the folder, or that two files have.
+    """
+    origin = f"target {target}"
+    made: dict[str, GeneratedFile] = {}
+    for path, text in files:
+        parts = path.split("/")
+        if path in made or not all(map(_PATH_PART.fullmatch, parts)):
+            why = "has two files" if path in made else "has a file that cannot be"
+            hint = "its package has to be repaired or updated"
+            message = f"target {target!r} {why} at {path!r:.80}"
+            raise ProblemError(Problem("bad-target", message, hint=hint))
+        if path.endswith(".py"):
+            formatting.parsed(text, path, origin)
+            text = formatting.formatted(text, ours=False)
+        made[path] = GeneratedFile(path, text.encode(), origin)
+    return tuple(made[path] for path in sorted(made))
 
 
 def _rendered(path: str, template: str, context: Mapping[str, Any], renderer: Renderer) -> Module:

@@ -33,6 +33,7 @@ from mcp_protogen.package import (
     RevisionInputs,
 )
 from mcp_protogen.parts import recorded
+from mcp_protogen.target import recorded as recorded_target
 
 _CODE = Path(__file__).resolve().parents[1]
 # The parts whose code decides on the output; the command line and publishing only carry it.
@@ -53,7 +54,11 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
         generator=GENERATOR,
         generator_digest=_code_digest(),
         # What is installed may move without the package.
-        runtime_digest="" if options.runtime else digest_files(runtime_folder(), runtime_files()),
+        runtime_digest=(
+            ""
+            if options.runtime or options.target
+            else digest_files(runtime_folder(), runtime_files())
+        ),
         templates_digest=_templates_digest(options.templates),
         options=_effective_options(options),
         revisions=dict(sorted({**options.kept, **generated}.items())),
@@ -64,11 +69,14 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
 def _effective_options(options: GenerationOptions) -> dict[str, Any]:
     """Return the options that change the output, whatever revisions there are."""
     templates = "own" if options.templates else None
+    names = options.names
     values = {
-        "target": options.target._asdict() if options.target else None,
+        "names": digest(parse_json(names.content, names.name)) if names else None,
         "templates": templates,
         "runtime": options.runtime,
-        "with": recorded(options.parts),
+        "with": None if options.target else recorded(options.parts),
+        "target-version": options.distribution,
+        **(recorded_target(options.target) if options.target else {}),
     }
     return {name: value for name, value in values.items() if value is not None}
 

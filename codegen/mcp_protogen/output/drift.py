@@ -86,7 +86,7 @@ def drift(
         *_tool(lock.inputs, inputs),
         *_lock(lock, files),
         *_files(files, tree),
-        *_foreign(files, tree, own),
+        *(() if inputs.beside_others else _foreign(files, tree, own)),
     )
 
 

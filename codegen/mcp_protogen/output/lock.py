@@ -26,6 +26,7 @@ from mcp_protogen.package import (
     newer,
 )
 from mcp_protogen.parts import unrecorded
+from mcp_protogen.target import unrecorded as unrecorded_target
 
 LOCK_NAME = "mcp-gen.lock"
 FORMAT = 1
@@ -112,6 +113,7 @@ def _lock(path: Path, data: Any) -> Lock:
         },
     )
     unrecorded(inputs.options.get("with"))  # raises TypeError for what it does not know
+    unrecorded_target(inputs.options)  # and so does this
     files = {_inside(path): LockedFile(**entry) for path, entry in data["files"].items()}
     return Lock(inputs, files)
 

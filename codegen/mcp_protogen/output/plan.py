@@ -74,7 +74,8 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     problems += _converted(locked, written, tree)
     if not force:
         problems += _edited(locked, [*written, *stale], tree)
-        problems += _foreign(written, set(unchanged), tree, before)
+        beside = before is not None or package.inputs.beside_others
+        problems += _foreign(written, before, tree) if beside else _occupied(set(unchanged), tree)
     return Plan(
         written=written,
         unchanged=unchanged,
@@ -89,6 +90,8 @@ def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, 
 
     These are revisions and extensions that were made from files which are not at hand.
     """
+    if "target" in package.inputs.options:  # which keeps nothing
+        return {}
     made = {file.path.partition("/")[0] for file in package.files}
     there = _folders(package.inputs).keys()
     kept = there - made
@@ -207,15 +210,18 @@ def _converted(
         yield Problem("line-endings", message, found[0], hint=hint, level=Level.WARNING)
 
 
-def _foreign(
-    written: Mapping[str, bytes], unchanged: set[str], tree: Tree, before: Lock | None
-) -> Iterator[Problem]:
-    hint = "choose another folder, move the files away, or overwrite them with --force"
-    if before is not None:
-        for path in written:
-            if path in tree.files and path not in before.files and path != LOCK_NAME:
-                message = "a file that mcp-gen did not write has the name of a generated one"
-                yield Problem("foreign-file", message, path, hint=hint)
-    elif names := sorted(tree.files.keys() - unchanged):
+_ELSEWHERE = "choose another folder, move the files away, or overwrite them with --force"
+
+
+def _foreign(written: Mapping[str, bytes], before: Lock | None, tree: Tree) -> Iterator[Problem]:
+    locked: Mapping[str, LockedFile] = before.files if before else {}
+    for path in written:
+        if path in tree.files and path not in locked and path != LOCK_NAME:
+            message = "a file that mcp-gen did not write has the name of a generated one"
+            yield Problem("foreign-file", message, path, hint=_ELSEWHERE)
+
+
+def _occupied(unchanged: set[str], tree: Tree) -> Iterator[Problem]:
+    if names := sorted(tree.files.keys() - unchanged):
         message = f"the folder has no lock and holds other files: {listed(names, _NAMED)}"
-        yield Problem("foreign-file", message, hint=hint)
+        yield Problem("foreign-file", message, hint=_ELSEWHERE)

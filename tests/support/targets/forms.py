@@ -1,6 +1,6 @@
 """Types in forms that no published schema has, as targets for Python make them."""
 
-from mcp_protogen.emit.layout import target_file
+from mcp_protogen.emit.layout import target_files
 from mcp_protogen.package import GeneratedFile
 from mcp_protogen.target import TargetOptions
 from mcp_protogen.targets.registry import target_named
@@ -14,4 +14,5 @@ def module_of_forms(target: str, path: str) -> GeneratedFile:
     document = schemas.schema()
     document["$defs"] |= FORMS
     (made,) = target_named(target).files((schemas.read(document).ir,), TargetOptions(target))
-    return target_file(made._replace(path=path), target)
+    (file,) = target_files([made._replace(path=path)], target)
+    return file

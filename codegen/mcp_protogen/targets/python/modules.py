@@ -73,17 +73,18 @@ def _module(
     """Return a module of some layers; it calls the types by their names with a prefix."""
     shown = models if "models" in layers else None
     names = [*(shown.names if shown else ()), *tables.names(ir, layers)]
-    imported = [name for one in (shown.imports if shown else {}).values() for name in one]
+    imports: list[Imports] = [shown.imports] if shown else []
+    imported = [name for one in imports for found in one.values() for name in found]
     raise_errors(_collisions(ir, [*names, *imported]))
     types = tables.as_expressions(prefix) if models else tables.as_strings()
     body = _render(
         "module.py.jinja", {"models": shown, "layers": layers, "tables": tables.rows(ir, types)}
     )
-    offered = [tables.IMPORTS, *([shown.imports] if shown else [])]
+    beside = models is not None and shown is None
     context = {
         "ir": ir,
         "layers": layers,
-        "imports": _import_lines(offered, body, beside=models is not None and shown is None),
+        "imports": _import_lines([tables.IMPORTS, *imports], body, beside=beside),
         "names": sorted(names),
         "evaluated": shown is not None and shown.evaluated,
         "body": body,

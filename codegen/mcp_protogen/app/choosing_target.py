@@ -1,0 +1,104 @@
+"""The choice of the form in which types and tables are generated alone, if they are.
+
+A folder keeps its form. Who names a target or layers says the whole form anew; who names neither
+may change the rest of it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.config import GenerationOptions, Settings
+from mcp_protogen.output.lock import Lock
+from mcp_protogen.parts import NONE
+from mcp_protogen.target import FLAGS, LAYERS, Layer, TargetOptions, unrecorded
+
+_CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Z]\w*", re.ASCII)
+_FORM = ("layout", *FLAGS)
+
+
+def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
+    """Return the target of a run; None for our own package.
+
+    Raise `ProblemError`: `conflicting-options`, `unknown-layer`, `unsafe-name`.
+    """
+    was = unrecorded(lock.inputs.options) if lock else None
+    form: dict[str, Any] = {
+        name: value for name in _FORM if (value := getattr(settings, name)) is not None
+    }
+    raise_errors(_unsafe(settings.base_class))
+    if settings.target is not None or settings.layers is not None:
+        if lock is not None and was is None:
+            message = "the folder has a whole package, and keeps it"
+            hint = "generate types and tables alone into another folder: --out FOLDER"
+            raise ProblemError(Problem("conflicting-options", message, hint=hint))
+        layers = _layers(settings.layers or ("models",))
+        return TargetOptions(settings.target or "pydantic", layers, **form)
+    if was is None and form:
+        flag = "--" + next(iter(form)).replace("_", "-")
+        message = f"{flag} needs --target or --only: a whole package has one form"
+        raise ProblemError(Problem("conflicting-options", message))
+    return was._replace(**form) if was else None
+
+
+def made_by(target: TargetOptions | None) -> str | None:
+    """Return the distribution of a target of others, with its version; None for one of ours.
+
+    Raise `ProblemError`: `unknown-target`, `bad-target`.
+    """
+    if target is None:
+        return None
+    # The search for what is installed is slow to import, and most packages have no target.
+    from mcp_protogen.targets.registry import distribution_of
+
+    return distribution_of(target.target)
+
+
+def refuse_beside(settings: Settings, options: GenerationOptions) -> None:
+    """Raise `ProblemError` for what cannot be had together with a target.
+
+    `conflicting-options` for what only a whole package has, `needs-schema` for a revision that
+    would be kept as it is.
+    """
+    if options.target is not None:
+        raise_errors((*_only_of_packages(settings), *_kept(options)))
+
+
+def _only_of_packages(settings: Settings) -> Iterator[Problem]:
+    extensions = tuple(one for one in settings.extensions or () if one != NONE)
+    for flag, value in (
+        ("--with", settings.parts),
+        ("--runtime", settings.runtime),
+        ("--extension", extensions),
+        ("--templates", settings.templates),
+        ("--rules", settings.rules),
+    ):
+        if value:
+            message = f"{flag} is for a whole package, and a target makes types and tables alone"
+            hint = "leave it out, or leave out --target and --only"
+            yield Problem("conflicting-options", message, hint=hint)
+
+
+def _kept(options: GenerationOptions) -> Iterator[Problem]:
+    for name, inputs in options.kept.items():
+        message = f"revision {name!r} was made from {inputs.source}, which is not named"
+        hint = f"name it again: --revision {name} --schema {inputs.source}; or remove it: --prune"
+        yield Problem("needs-schema", message, hint=hint)
+
+
+def _layers(said: Iterable[str]) -> tuple[Layer, ...]:
+    named = {name.strip() for text in said for name in text.split(",")} - {""}
+    raise_errors(
+        Problem("unknown-layer", f"there is no layer {name!r:.80}", hint=did_you_mean(name, LAYERS))
+        for name in sorted(named - {*LAYERS})
+    )
+    return tuple(layer for layer in LAYERS if layer in named)
+
+
+def _unsafe(base_class: str | None) -> Iterator[Problem]:
+    if base_class is not None and not _CLASS.fullmatch(base_class):
+        message = f"{base_class!r:.80} cannot be the base class of models"
+        hint = "name it as package.module:Class"
+        yield Problem("unsafe-name", message, hint=hint)

@@ -1,0 +1,81 @@
+"""The options for types and tables alone, in the form of a target, declared with Typer."""
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from mcp_protogen.cli import completion
+
+
+class LayoutName(Enum):
+    """The layouts of what a target makes."""
+
+    single = "single"
+    package = "package"
+
+
+class ExtraName(Enum):
+    """What happens to undeclared members."""
+
+    allow = "allow"
+    ignore = "ignore"
+    forbid = "forbid"
+
+
+Layers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only",
+        metavar="LAYER",
+        help="Types and tables alone, without a runtime: models, methods, capabilities. Repeat it,"
+        " or separate names by commas.",
+        autocompletion=completion.layer,
+    ),
+]
+TargetName = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="NAME",
+        help="Form of types and tables alone; without --only, of the models.",
+        autocompletion=completion.target,
+    ),
+]
+LayoutOption = Annotated[
+    LayoutName | None,
+    typer.Option(
+        "--layout", help="With a target: one module for each revision, or a package with folders."
+    ),
+]
+BaseClass = Annotated[
+    str | None,
+    typer.Option(
+        "--base-class",
+        metavar="MODULE:CLASS",
+        help="With a target: the class that all models extend.",
+    ),
+]
+ExtraOption = Annotated[
+    ExtraName | None,
+    typer.Option(
+        "--extra",
+        help="With a target: what happens to undeclared members of types that are not open.",
+    ),
+]
+RootModels = Annotated[
+    bool | None,
+    typer.Option(
+        "--root-models/--no-root-models",
+        help="With a target: aliases are classes around a value.",
+        show_default=False,
+    ),
+]
+Names = Annotated[
+    str | None,
+    typer.Option(
+        "--names",
+        metavar="FILE|URL",
+        help="Your names for types, members and modules, and which types are open.",
+    ),
+]

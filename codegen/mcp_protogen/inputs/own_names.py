@@ -1,0 +1,97 @@
+"""The names that a project gives to generated types: a file, read and checked for its form."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import parse_json
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.config import GivenFile
+
+KINDS: Final = ("modules", "types", "members", "open")
+"""What a file may have: the first by revision, the others by revision and by our names."""
+
+
+class OwnNames(NamedTuple):
+    """The names of one revision, by ours; `place` is their file.
+
+    `module` is empty if it stays as it is. `members` are keyed by type and member on the wire:
+    "Tool.inputSchema". `open` are the types that keep undeclared members, by their new names; None
+    for those that the specification leaves open.
+    """
+
+    place: str
+    revision: str
+    module: str = ""
+    types: Mapping[str, str] = {}
+    members: Mapping[str, str] = {}
+    open: tuple[str, ...] | None = None
+
+    def pointer(self, kind: str, *more: str | int) -> str:
+        """Return the place of an entry in the file."""
+        return jsonpointer.join(kind, self.revision, *more)
+
+
+def names_for(revision: str, given: GivenFile | None, known: Iterable[str]) -> OwnNames | None:
+    """Return the names of a revision; None if a file has none for it, or there is no file.
+
+    `known` are the revisions that a file may have names for. Raise `ProblemError` (`bad-names`,
+    `bad-json`) for what is wrong anywhere in it.
+    """
+    if given is None:
+        return None
+    document = parse_json(given.content, given.name)
+    raise_errors(
+        Problem("bad-names", message, given.name, pointer, hint)
+        for message, pointer, hint in _wrong(document, set(known))
+    )
+    found = {kind: document.get(kind, {}).get(revision) for kind in KINDS}
+    if all(one is None for one in found.values()):
+        return None
+    return OwnNames(
+        place=given.name,
+        revision=revision,
+        module=found["modules"] or "",
+        types=found["types"] or {},
+        members=found["members"] or {},
+        open=None if found["open"] is None else tuple(found["open"]),
+    )
+
+
+_Wrong = tuple[str, str, str]
+
+
+def _wrong(document: Any, known: set[str]) -> Iterator[_Wrong]:
+    """Yield what is wrong with the form of a file, its place, and what to do about it."""
+    if not is_object(document):
+        yield "names are an object", "", f"with the members {', '.join(KINDS)}"
+        return
+    for kind, entries in document.items():
+        if kind not in KINDS:
+            yield f"there is no {kind!r:.80} in such a file", f"/{kind}", did_you_mean(kind, KINDS)
+        elif not is_object(entries):
+            yield "this is an object, by revision", f"/{kind}", ""
+        else:
+            for revision, value in entries.items():
+                pointer = jsonpointer.join(kind, revision)
+                if revision not in known:
+                    hint = did_you_mean(revision, known)
+                    yield f"{revision!r:.80} is no revision that is generated", pointer, hint
+                yield from _wrong_value(kind, value, pointer)
+
+
+def _wrong_value(kind: str, value: Any, pointer: str) -> Iterator[_Wrong]:
+    if kind == "modules":
+        if not isinstance(value, str):
+            yield "the name of a module is a text", pointer, ""
+    elif kind == "open":
+        if not is_array(value) or not all(isinstance(one, str) for one in value):
+            yield "open types are an array of names", pointer, ""
+    elif not is_object(value):
+        yield "this is an object, from our names to yours", pointer, ""
+    else:
+        for name, one in value.items():
+            if not isinstance(one, str):
+                yield "a name is a text", pointer + jsonpointer.join(name), ""
