@@ -155,7 +155,7 @@ def _encoded(message: Any) -> bytes:
 INVALID: tuple[tuple[bytes, int, object], ...] = (
     (b"{", -32700, None),
     (b'{"jsonrpc": "2.0", "method": "\xff"}', -32700, None),
-    (b"[" * 100_000, -32700, None),
+    (b'{"jsonrpc": "2.0", "params": ' + b"[" * 100_000, -32700, None),
     (b"[]", -32600, None),
     (b'{"id": 1, "method": "ping"}', -32600, None),
     (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600, None),
