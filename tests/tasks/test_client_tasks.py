@@ -80,7 +80,7 @@ async def asked(work: Any, host: Client, tapped: Tapped | None = None) -> Asking
     async with client_of(
         server, host, tap=keeping(Tapped() if tapped is None else tapped)
     ) as client:
-        await client.call_tool("any", timeout=5)
+        await client.call_tool("any", timeout=30)
     return server
 
 
@@ -202,7 +202,7 @@ async def test_a_task_that_is_cancelled_ends_its_handler_and_stays_cancelled() -
         created = await session.create_message(**QUESTION, task=LATER)
         task = RequestedTask(session, created, m.CreateMessageResult)
         await task.cancel()
-        await wait_for(host.cancelled.wait(), 5)
+        await wait_for(host.cancelled.wait(), 30)
         assert (await task.status()).status == "cancelled"
         await task.cancel()
         with pytest.raises(TaskCancelled, match="by request"):
@@ -226,7 +226,7 @@ async def test_a_task_that_lapses_ends_its_handler() -> None:
 
     async def work(session: Session) -> None:
         created = await session.create_message(**QUESTION, task=m.TaskMetadata(ttl=1))
-        await wait_for(host.cancelled.wait(), 5)
+        await wait_for(host.cancelled.wait(), 30)
         with pytest.raises(McpError):
             await RequestedTask(session, created, m.CreateMessageResult).status()
 

@@ -179,7 +179,7 @@ async def test_a_call_becomes_one_task_whose_handler_ends_if_nobody_can_hold_it(
     async with served(server, tasks=of(store), drain=0) as hand:
         await begun(hand, "late")
         assert len(await store.page("", "", 9)) == 1
-        await asyncio.wait_for(server.stopped.wait(), 5)
+        await asyncio.wait_for(server.stopped.wait(), 30)
 
 
 async def test_a_call_that_is_refused_leaves_nothing_of_its_session_behind() -> None:

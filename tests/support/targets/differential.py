@@ -21,7 +21,7 @@ from support.generated import oracle
 from support.generated.golden_package import REVISIONS
 from support.generated.instances import Instances
 from support.generated.json_values import is_array, is_object
-from support.generated.mutants import edits
+from support.generated.mutants import DROP, Edit, edits
 
 Json = dict[str, Any]
 Accepts = Callable[[str, Any], bool]
@@ -85,6 +85,11 @@ EXACT_INTEGERS = Difference("1.0 is a number with a fraction to Python", _exact_
 def samples(revision: str) -> tuple[Sample, ...]:
     """Values that the schema of a revision accepts, and small changes of them, for each type."""
     found: list[Sample] = []
+    for subject in oracle.subjects(revision).values():
+        least = oracle.required(revision, subject)
+        for member in least if is_object(least) else ():
+            without = Edit((member,), DROP).of(least)
+            found.append(Sample(subject.name, subject.pointer, without))
     usual, whole = (
         Instances(oracle.patched(revision), complete=complete) for complete in (False, True)
     )

@@ -26,11 +26,15 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """The text of the types of a revision: what it may import, what it defines and exports."""
+    """The text of the types of a revision: what it may import, what it defines and exports.
+
+    With `evaluated`, annotations are evaluated where they are, and those of later types quoted.
+    """
 
     imports: Imports
     text: str
     names: tuple[str, ...] = field(default=())
+    evaluated: bool = False
 
 
 DefineTypes = Callable[[RevisionIR, TargetOptions], Definitions]
@@ -76,13 +80,13 @@ def _module(
     body = render(
         "module.py.jinja", {"models": shown, "layers": layers, "tables": tables.rows(ir, types)}
     )
+    beside = models is not None and shown is None
     context = {
         "ir": ir,
         "layers": layers,
-        "imports": _import_lines(
-            [tables.IMPORTS, *imports], body, beside=models is not None and shown is None
-        ),
+        "imports": _import_lines([tables.IMPORTS, *imports], body, beside=beside),
         "names": sorted(names),
+        "evaluated": shown is not None and shown.evaluated,
         "body": body,
     }
     return render("head.py.jinja", context)
