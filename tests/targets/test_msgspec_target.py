@@ -168,7 +168,7 @@ INVALID: tuple[tuple[bytes, int, object], ...] = (
     (b'{"jsonrpc": "2.0", "id": "a", "method": "tools/call"}', -32602, "a"),
     (b'{"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": {}}', -32602, 0),
     (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": null}', -32602, 1),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": "\\ud800"}}', -32602, 1),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": "\\ud800"}}', -32700, None),
     (b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {}}', -32602, None),
 )
 
