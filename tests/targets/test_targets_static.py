@@ -14,6 +14,7 @@ from mcp_protogen.target import LAYERS, TargetOptions
 from support.docs.pages import programs
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
+from support.targets.forms import module_of_forms
 from support.targets.made import folder
 from support.targets.type_checked import DATACLASSES, TYPEDDICT
 
@@ -40,6 +41,7 @@ PROGRAMS: Final[Mapping[str, str]] = {
         for number, program in enumerate(programs("targets-dependency-free.md"))
     },
 }
+FORMS: Final = ("typeddict", "dataclasses")
 EXPECTED: Final = {
     (name, line) for name, program in PROGRAMS.items() for line in wrong_lines(program)
 }
@@ -53,6 +55,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(folder(options, revisions), place / name)
     for name, program in PROGRAMS.items():
         (place / name).write_text(program)
+    for target in FORMS:
+        file = module_of_forms(target, f"forms_as_{target}.py")
+        (place / file.path).write_bytes(file.content)
     return place
 
 
@@ -79,10 +84,11 @@ def test_pyright_strict_objects_to_wrong_lines_only(place: Path) -> None:
 
 def test_mypy_strict_objects_to_wrong_lines_only(place: Path) -> None:
     options = ("--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
+    made_up = [f"forms_as_{target}.py" for target in FORMS]
     bases, cache = "--explicit-package-bases", f"--cache-dir={place / '.mypy_cache'}"
-    output = _run(place, "mypy", *options, bases, cache, *PACKAGES, *PROGRAMS)
-    lines = re.findall(r"^(?:.*/)?([^/:]+):(\d+): error: (.*)", output, re.MULTILINE)
-    found = {(name, int(line)): text for name, line, text in lines}
+    output = _run(place, "mypy", *options, bases, cache, *PACKAGES, *PROGRAMS, *made_up)
+    lines = re.findall(r"^(\S+):(\d+): error: (.*)", output, re.MULTILINE)
+    found = {(Path(name).name, int(line)): text for name, line, text in lines}
     assert found.keys() == EXPECTED, {at: found.get(at) for at in found.keys() ^ EXPECTED}
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from mcp_protogen.emit.text import literal, tuple_of
-from mcp_protogen.ir import AliasIR, Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
+from mcp_protogen.ir import Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
 from mcp_protogen.target import CONTRACT, Extra, Setting, TargetFile, TargetOptions
-from mcp_protogen.targets.python.annotations import alias_hint, either, hint, optional
+from mcp_protogen.targets.python import aliases
+from mcp_protogen.targets.python.annotations import either, hint, optional
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
 from mcp_protogen.targets.python.modules import Definitions, Imports, python_files
 from mcp_protogen.targets.python.order import endless, ordered
@@ -28,7 +29,7 @@ _LIMITS: Final = {
 }
 _IMPORTS: Final[Imports] = {
     "dataclasses": frozenset({"dataclass", "field"}),
-    "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TypeAlias"}),
+    "typing": aliases.IMPORTS["typing"] | {"Annotated", "Any", "ClassVar", "Literal"},
 }
 
 
@@ -70,7 +71,9 @@ def _types(ir: RevisionIR, options: TargetOptions) -> Iterator[str]:
         if isinstance(type_, ObjectIR):
             yield _class(type_, _BASES["allow" if type_.open else options.extra or "allow"])
         else:
-            yield _alias(type_, quoted=type_.name in lazy)
+            is_open = isinstance(type_, UnionIR) and type_.open
+            others = ("UnknownContent",) if is_open else ()
+            yield aliases.alias_text(type_, *others, lazy=type_.name in lazy)
 
 
 def _class(type_: ObjectIR, base: str) -> str:
@@ -80,15 +83,6 @@ def _class(type_: ObjectIR, base: str) -> str:
         wire_names = tuple_of(map(literal, type_.any_of_required))
         lines = [f"ANY_OF_REQUIRED: ClassVar[tuple[str, ...]] = {wire_names}", "", *lines]
     return class_text(head, type_docstring(type_), lines)
-
-
-def _alias(type_: UnionIR | AliasIR, *, quoted: bool) -> str:
-    annotation = alias_hint(type_)
-    if isinstance(type_, UnionIR) and type_.open:
-        annotation = either((annotation, "UnknownContent"))
-    doc = type_docstring(type_)
-    text = f"{type_.name}: TypeAlias = {literal(annotation) if quoted else annotation}"
-    return f"{text}\n{doc}" if doc else text
 
 
 def _member(field: FieldIR) -> list[str]:

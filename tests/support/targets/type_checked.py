@@ -8,7 +8,13 @@ TYPEDDICT: Final = '''
 from typing import assert_never
 
 from mcp_types import v2024_11_05, v2026_07_28
-from mcp_types.v2025_11_25 import CallToolRequest, ClientRequest, ContentBlock, Tool
+from mcp_types.v2025_11_25 import (
+    CallToolRequest,
+    CallToolRequestParams,
+    ClientRequest,
+    ContentBlock,
+    Tool,
+)
 
 
 def size(block: ContentBlock) -> int:
@@ -40,8 +46,9 @@ def level(params: v2026_07_28.CallToolRequestParams) -> str | None:
 
 tool: Tool = {"name": "x", "inputSchema": {"type": "object"}, "icons": [{"src": "x"}]}
 nameless: Tool = {"inputSchema": {}}  # wrong
-call: CallToolRequest = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}
-badly: CallToolRequest = {"jsonrpc": "2.0", "id": [], "method": "x", "params": {"name": "x"}}  # wrong
+params: CallToolRequestParams = {"name": "x"}
+call: CallToolRequest = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+badly: CallToolRequest = {"jsonrpc": "2.0", "id": 1, "method": "x", "params": params}  # wrong
 asked: ClientRequest = call
 old: v2024_11_05.Tool = {"name": "x", "inputSchema": {}}
 tool["titel"]  # wrong
