@@ -11,9 +11,7 @@ from pydantic import ValidationError
 from support import tables
 from support.generated.differential import same
 from support.generated.golden_package import load, runtime, shared_json
-from support.generated.spec_examples import SHOWN, all_examples, examples
-
-Json = dict[str, Any]
+from support.generated.spec_examples import SHOWN, Json, all_examples, examples
 
 
 def _type(revision: str, definition: str) -> Any:

@@ -20,10 +20,18 @@ from support.targets.type_checked import DATACLASSES, TYPEDDICT
 
 pytestmark = pytest.mark.long
 
+LATEST: Final = REVISIONS[-1:]
 PACKAGES: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
     "mcp_types": (TargetOptions("typeddict", LAYERS), REVISIONS),
     "mcp_classes": (TargetOptions("dataclasses"), REVISIONS),
-    "mcp_package": (TargetOptions("dataclasses", LAYERS, "package"), REVISIONS[-1:]),
+    "mcp_structs": (TargetOptions("msgspec", LAYERS), REVISIONS),
+    "mcp_models": (TargetOptions("pydantic", LAYERS), REVISIONS),
+    "mcp_package": (TargetOptions("dataclasses", LAYERS, "package"), LATEST),
+    "mcp_package_of_structs": (TargetOptions("msgspec", LAYERS, "package"), LATEST),
+    "mcp_package_of_models": (TargetOptions("pydantic", LAYERS, "package"), LATEST),
+    "mcp_package_of_types": (TargetOptions("typeddict", LAYERS, "package"), LATEST),
+    "mcp_sieve": (TargetOptions("pydantic", extra="ignore", root_models=True), LATEST),
+    "mcp_tables": (TargetOptions("pydantic", ("methods", "capabilities")), LATEST),
 }
 PROGRAMS: Final[Mapping[str, str]] = {
     "typeddicts.py": TYPEDDICT.lstrip(),

@@ -27,7 +27,7 @@ Json = dict[str, Any]
 Accepts = Callable[[str, Any], bool]
 """Whether a type accepts a value; it is named after its revision: "2025-11-25 Tool"."""
 
-_SETTINGS = settings(
+SETTINGS = settings(
     max_examples=tables.count(3, 30),
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -104,7 +104,7 @@ def samples(revision: str) -> tuple[Sample, ...]:
     for subject in oracle.subjects(revision).values():
         for strategies, everything in ((usual, False), (whole, True)):
             values = strategies.at(subject.pointer)
-            limits = settings(_SETTINGS, max_examples=1) if everything else _SETTINGS
+            limits = settings(SETTINGS, max_examples=1) if everything else SETTINGS
             seeds = st.integers(0, 2**32)
             limits(given(st.just(subject), values, seeds, st.just(everything))(collect))()
     return tuple(found)
