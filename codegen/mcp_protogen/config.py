@@ -6,29 +6,36 @@ who wrote pyproject.toml. So a path in that file must be below its folder; only 
 name other places.
 """
 
+import json
 import os
 import re
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
+from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.names import is_revision
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.package import ExtensionInputs, RevisionInputs
-from mcp_protogen.parts import DEFAULT, Selection
+from mcp_protogen.parts import ALL, DEFAULT, Selection
 from mcp_protogen.target import EXTRAS, LAYOUTS, Extra, Layout, TargetOptions
 
 COPY = "copy"
 """What says that a package has a copy of the runtime; no module of a runtime is called so."""
 
+PROJECT = "pyproject.toml"
 _TABLE = "[tool.mcp-gen]"
+_EACH = "*"
+_Choice = TypeVar("_Choice", bound=StrEnum)
 _OF_REVISIONS = frozenset({"listed", "rules", "schema"})
 _SAID_WITH = {
     "rules": "--revision ... --schema ... --rules ... --out ...",
     "schema": "--revision ... --schema ... --out ...",
+    "schemas": "--revision ... --schema REVISION=... --out ...",
 }
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")  # a single letter is a drive of Windows
 
@@ -44,6 +51,35 @@ class GivenFile(NamedTuple):
     content: bytes
 
 
+class Docstrings(StrEnum):
+    """The texts about types and members, and about what is sent."""
+
+    NONE = "none"
+    OURS = "ours"
+    SCHEMA = "schema"
+    """Those of published schemas, which the user has to give."""
+
+
+class FileOf(NamedTuple):
+    """A file or URL, and the revision it is for; empty if none is named."""
+
+    revision: str
+    source: str
+
+
+class GivenPatches(NamedTuple):
+    """Corrections of the user, which come after ours, as entries of a `patches.json`.
+
+    They are for one revision, or for each that is generated if `revision` is empty. `place` is the
+    file that they are in, and `pointer` their place in it.
+    """
+
+    revision: str
+    entries: tuple[Any, ...]
+    place: str
+    pointer: str
+
+
 class GenerationOptions(NamedTuple):
     """All input of the generator.
 
@@ -56,7 +92,7 @@ class GenerationOptions(NamedTuple):
     that they extend, by name; each from its pin unless there is a file for it. `kept_extensions`
     stay as `kept` do. With a `target`, types and tables are generated alone, in its form;
     `distribution` is that of a target of others, with its version. `names` are those that the user
-    gives to types.
+    gives to types. `patches` are applied to schemas after ours.
     """
 
     revisions: tuple[str, ...]
@@ -71,6 +107,12 @@ class GenerationOptions(NamedTuple):
     target: TargetOptions | None = None
     distribution: str | None = None
     names: GivenFile | None = None
+    docstrings: Docstrings = Docstrings.OURS
+    patches: tuple[GivenPatches, ...] = ()
+
+    def patches_of(self, revision: str) -> tuple[GivenPatches, ...]:
+        """Return the patches of the user that are for a revision."""
+        return tuple(one for one in self.patches if one.revision in ("", revision))
 
     @property
     def selection(self) -> Selection:
@@ -95,6 +137,8 @@ class Settings(NamedTuple):
     package has. With `prune`, revisions that are not asked for are removed from the package.
     `runtime` is the module of an installed runtime, or `COPY`. `extensions` are names, each with
     the file or URL in place of its pin if there is one: "tasks", "tasks=FILE"; `ALL`, or `NONE`.
+    `schemas` are files or URLs by revision, and `schema` is one for a revision that is not named.
+    `patches` are files, or entries that pyproject.toml has itself.
     From `target` to `root_models`, they say in which form types and tables are generated alone.
     `names` is the file or URL of names that the user gives to types.
     """
@@ -122,6 +166,9 @@ class Settings(NamedTuple):
     extra: Extra | None = None
     root_models: bool | None = None
     names: str | None = None
+    schemas: Mapping[str, str] | None = None
+    docstrings: Docstrings | None = None
+    patches: tuple[FileOf | GivenPatches, ...] | None = None
 
     @property
     def only(self) -> tuple[str, ...] | None:
@@ -151,12 +198,26 @@ class Settings(NamedTuple):
         """Return these settings, with those of `other` where these are not set.
 
         A schema and rules belong to the revision they were set with: naming other revisions drops
-        both. A list of revisions belongs to the folder it was set with.
+        both, and what is set for revisions by their names, if these are not among them. A list of
+        revisions belongs to the folder it was set with.
         """
         said = {name: getattr(self, name) for name in self._fields if self.overrule(name)}
+        if self.revisions is not None:
+            other = other._for(self.revisions)
+        if self.schemas is not None:
+            said["schemas"] = {**(other.schemas or {}), **self.schemas}
         if self.out and other.out and os.path.realpath(self.out) != os.path.realpath(other.out):
             said["listed"] = said["listed_parts"] = said["listed_extensions"] = None
         return other._replace(**said)
+
+    def _for(self, revisions: Iterable[str]) -> "Settings":
+        """Return these settings without what they have for other revisions than these."""
+        named = {name.strip() for text in revisions for name in text.split(",")}
+        if ALL in named:
+            return self
+        schemas = {name: file for name, file in (self.schemas or {}).items() if name in named}
+        patches = tuple(one for one in self.patches or () if one.revision in {"", *named})
+        return self._replace(schemas=schemas or None, patches=patches or None)
 
     def overrule(self, name: str) -> bool:
         """Return whether these settings, put over others, replace or drop their value of `name`."""
@@ -175,7 +236,7 @@ def load_settings(
     lead anywhere, because it is not used. Raise `ProblemError` with every entry that cannot be
     used: `bad-config`, `outside-project`.
     """
-    file = next((f for p in (start, *start.parents) if (f := p / "pyproject.toml").is_file()), None)
+    file = next((f for p in (start, *start.parents) if (f := p / PROJECT).is_file()), None)
     if file is None:
         return Settings()
     try:
@@ -268,11 +329,50 @@ def _extensions(value: Any, base: Path) -> tuple[str, ...]:
     )
 
 
-def _format(value: Any, base: Path) -> Format:
+def revision_and_file(text: str) -> FileOf:
+    """Return the file or URL that "REVISION=FILE" names; "FILE" alone names no revision.
+
+    What is no name of a revision belongs to the file or URL.
+    """
+    name, equals, source = text.partition("=")
+    return FileOf(name, source) if equals and is_revision(name) else FileOf("", text)
+
+
+def _schemas(value: Any, base: Path) -> Mapping[str, str]:
+    if not is_object(value):
+        raise ValueError('must be a table of files, such as { "2025-11-25" = "schema.json" }')
+    return {revision: _source(file, base) for revision, file in value.items()}
+
+
+def _patches(value: Any, base: Path) -> tuple[FileOf | GivenPatches, ...]:
+    """Return files of patches, or what a table has by revision; `*` stands for each revision."""
+    if is_object(value):
+        return tuple(_patches_of(revision, one, base) for revision, one in value.items())
+    named = map(revision_and_file, _texts(value, base))
+    return tuple(FileOf(revision, _source(file, base)) for revision, file in named)
+
+
+def _patches_of(key: str, value: Any, base: Path) -> FileOf | GivenPatches:
+    revision = "" if key == _EACH else key
+    if not is_array(value):
+        return FileOf(revision, _source(value, base))
     try:
-        return Format(_text(value, base))
-    except ValueError as error:
-        raise ValueError(f"must be one of {', '.join(Format)}") from error
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"must have values of JSON alone: {error}") from error
+    # What is in them is read with those of files.
+    pointer = jsonpointer.join("tool", "mcp-gen", "patches", key)
+    return GivenPatches(revision, tuple(value), str(_seen(base / PROJECT)), pointer)
+
+
+def _choice(kind: type[_Choice]) -> Callable[[Any, Path], _Choice]:
+    def read(value: Any, base: Path) -> _Choice:
+        try:
+            return kind(_text(value, base))
+        except ValueError as error:
+            raise ValueError(f"must be one of {', '.join(kind)}") from error
+
+    return read
 
 
 def _one_of(choices: Collection[str]) -> Callable[[Any, Path], str]:
@@ -292,20 +392,23 @@ def _flag(value: Any, _: Path) -> bool:
 
 _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "base-class": ("base_class", _text),
+    "docstrings": ("docstrings", _choice(Docstrings)),
     "extensions": ("extensions", _extensions),
     "extra": ("extra", _one_of(EXTRAS)),
-    "format": ("format", _format),
+    "format": ("format", _choice(Format)),
     "layout": ("layout", _one_of(LAYOUTS)),
     "names": ("names", _source),
     "only": ("layers", _texts),
     "out": ("out", _path),
     "own": ("own", _texts),
+    "patches": ("patches", _patches),
     "revision": ("revisions", _texts),
     "root-models": ("root_models", _flag),
     "revisions": ("revisions", _texts),
     "rules": ("rules", _source),
     "runtime": ("runtime", _text),
     "schema": ("schema", _source),
+    "schemas": ("schemas", _schemas),
     "target": ("target", _text),
     "templates": ("templates", _path),
     "with": ("parts", _texts),

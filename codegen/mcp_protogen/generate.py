@@ -20,6 +20,7 @@ from mcp_protogen.emit import layout, models
 from mcp_protogen.emit.layout import Module
 from mcp_protogen.emit.parallel import ahead
 from mcp_protogen.emit.render import Renderer
+from mcp_protogen.emit.template_contexts import ListedRevision
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.ir import ExtensionIR, RevisionIR
@@ -73,7 +74,7 @@ def _for_target(options: GenerationOptions, target: TargetOptions) -> Package:
     chosen = target_named(target.target)
     raise_errors(_not_understood(chosen.settings, target))
     loaded = [sources.load(one, options) for one in options.revisions]
-    derived = [derive_revision(one) for one in loaded]
+    derived = [derive_revision(one, keep_aliases=True) for one in loaded]
     irs = tuple(_named(one.ir, options) for one in derived)
     raise_errors(_shared_modules(irs))
     files = layout.target_files(made_by(chosen, irs, target), target.target)
@@ -226,10 +227,10 @@ def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
 
 
 def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
-    renderer, core = _renderer(options), model_modules(work.ir)
+    renderer = _renderer(options)
     yield from layout.revision_modules(work.ir, options.selection, renderer)
     for one in work.extensions:
-        yield from layout.extension_modules(one, core, options.selection, renderer)
+        yield from layout.extension_modules(one, options.selection, renderer)
     if work.extensions:
         yield layout.extensions_module(work.extensions, renderer)
 
@@ -241,7 +242,7 @@ def _shared(revisions: tuple[RevisionIR, ...], options: GenerationOptions) -> It
 
 def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
     listed = tuple(
-        layout.ListedRevision(revision, made_from.era or "handshake", module_name(revision))
+        ListedRevision(revision, made_from.era or "handshake", module_name(revision))
         for revision, made_from in inputs.revisions.items()
     )
     return layout.package_modules(listed, options.selection, _renderer(options))

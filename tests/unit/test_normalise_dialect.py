@@ -56,6 +56,11 @@ def test_a_foreign_json_schema_is_not_read() -> None:
     assert found["properties"]["schema"] == {"type": "object", "additionalProperties": {}}
 
 
+def test_a_foreign_json_schema_with_a_title_is_read() -> None:
+    found = plain(record(schema={"title": "Outline", **record(y=STRING)}), "A.schema")
+    assert found["properties"]["schema"] == record(y=STRING)
+
+
 def test_bounds_stay_on_members_only() -> None:
     bounded = {"type": "integer", "minimum": 1}
     assert plain(record(x=bounded))["properties"]["x"] == bounded

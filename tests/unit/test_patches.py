@@ -100,3 +100,40 @@ def test_every_stale_entry_is_shown_and_good_ones_between_them_are_not() -> None
         "patches.json#/patches/0",
         "patches.json#/patches/2",
     ]
+
+
+MARKED: dict[str, Any] = {
+    "$defs": {
+        "A": {"properties": {"mark": {"$ref": "#/x"}, "b": {"type": "string"}}},
+        "B": {"properties": {"mark": {"$ref": "#/x", "minLength": 1}}},
+        "C": {"properties": {"mark": {"type": "string"}}},
+        "D": {"enum": ["mark"]},
+    }
+}
+
+
+def test_a_star_stands_for_all_that_are_there() -> None:
+    where = "/$defs/*/properties/mark"
+    members = apply(MARKED, (entry(f"{where}/$ref", was="#/x"),), "")["$defs"]
+    marks = [one["properties"]["mark"] for one in members.values() if "properties" in one]
+    assert marks == [{}, {"minLength": 1}, {"type": "string"}]
+    added = apply(MARKED, (entry(f"{where}/title", now="x"),), "")["$defs"]
+    assert [one["properties"]["mark"]["title"] for one in list(added.values())[:3]] == ["x"] * 3
+    items = apply({"a": [{"b": 1}, {"c": 1}]}, (entry("/a/*/b", was=1, now=2),), "")
+    assert items == {"a": [{"b": 2}, {"c": 1}]}
+
+
+def test_what_a_star_stands_for_is_the_same_everywhere_and_somewhere() -> None:
+    for pointer, was, said in (
+        ("/$defs/*/properties/mark/$ref", "#/y", {"/$defs/A/", "/$defs/B/"}),
+        ("/$defs/*/properties/none/$ref", "#/x", {"/$defs/*/"}),
+        ("/none/*", "x", {"/none/*"}),
+    ):
+        with tables.case(pointer), pytest.raises(ProblemError) as caught:
+            apply(MARKED, (entry(pointer, was=was, now="z"),), "")
+        found = {message.partition("properties")[0].split(" ")[0] for message in _messages(caught)}
+        assert found == said
+
+
+def _messages(caught: pytest.ExceptionInfo[ProblemError]) -> list[str]:
+    return [problem.message for problem in caught.value.problems]

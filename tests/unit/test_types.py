@@ -3,7 +3,8 @@
 from typing import Any
 
 from mcp_protogen.base.names import ClassName
-from mcp_protogen.derive.types import documented, expression
+from mcp_protogen.derive.types import expression
+from mcp_protogen.inputs.descriptions import documented
 from mcp_protogen.ir import (
     AliasIR,
     Anything,

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_protogen.app.choosing_extensions import ExtensionRequest, with_extensions
-from mcp_protogen.app.choosing_target import made_by, refuse_beside, target_of
+from mcp_protogen.app.choosing_target import made_by, refuse_kept, target_of
 from mcp_protogen.app.selection import (
+    docstrings_of,
     installed_runtime,
     parts_of,
     pruned,
     refuse_going_back,
     refuse_unmakeable,
+    refuse_unused,
     revision_names,
     select,
 )
@@ -24,6 +26,8 @@ from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.config import GenerationOptions, GivenFile, Settings
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.inputs.own_patches import read_patches
+from mcp_protogen.inputs.own_templates import read_statement
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.output.drift import OF_FILES, Cause, drift, unlisted
 from mcp_protogen.output.lock import LOCK_NAME, Lock, lock_of, read_lock
@@ -154,30 +158,37 @@ def prepare(settings: Settings) -> Task:
     """Read the lock and the named schema, and choose the revisions."""
     out = _out(settings)
     lock = read_lock(out)
+    target = target_of(settings, lock)
     pins = load_pins()
     requested = revision_names(settings.revisions or (), pins)
-    if settings.rules is not None and settings.schema is None:
+    if settings.rules is not None and settings.schema is None and len(settings.schemas or ()) != 1:
         hint = "rules of pinned revisions are built in; name the schema with --schema"
         message = "--rules needs --schema: rules belong to your own schema"
         raise ProblemError(Problem("conflicting-options", message, settings.rules, hint=hint))
     schema, rules = _given(settings.schema), _given(settings.rules)
+    schemas = {revision: _read(file) for revision, file in (settings.schemas or {}).items()}
+    patches = read_patches(settings.patches or (), _read)
     if settings.only == ():
         message = "no revision is named that stays in the package"
         raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
     staying = pruned(lock, settings.only, pins)
-    options = select(requested, pins, staying, schema, _templates(settings))
+    options = select(requested, pins, staying, schema, _templates(settings), schemas)
+    refuse_unused(options, schemas, patches)
+    docstrings = docstrings_of(settings.docstrings, lock)
+    options = options._replace(docstrings=docstrings, patches=patches)
     parts = parts_of(settings.parts, lock, only=settings.only_parts)
     runtime = installed_runtime(settings.runtime, lock)
     options = options._replace(parts=parts, runtime=runtime)
     request = ExtensionRequest(settings.extensions, settings.only_extensions)
     options = with_extensions(options, request, staying, _read)
     if rules is not None:
-        options = options._replace(rules=dict.fromkeys(options.schemas, rules))
-    target = target_of(settings, lock)
+        of = options.schemas.keys() - schemas.keys() or options.schemas
+        options = options._replace(rules=dict.fromkeys(of, rules))
     options = options._replace(
         target=target, distribution=made_by(target), names=_given(settings.names)
     )
-    refuse_beside(settings, options)
+    if target is not None:
+        refuse_kept(options)
     return Task(out, lock, staying, options)
 
 
@@ -189,7 +200,10 @@ def _out(settings: Settings) -> Path:
 
 
 def _templates(settings: Settings) -> Path | None:
-    if settings.templates is None or settings.templates.is_dir():
+    if settings.templates is None:
+        return None
+    if settings.templates.is_dir():
+        read_statement(settings.templates)  # raises for templates of another contract
         return settings.templates
     message = "there is no folder of templates here"
     raise ProblemError(Problem("missing-templates", message, str(settings.templates)))

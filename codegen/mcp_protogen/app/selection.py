@@ -7,12 +7,13 @@ schema is not at hand.
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from mcp_protogen.app.choosing_extensions import unmakeable
 from mcp_protogen.base.names import REVISION_HINT, UnsafeName, installed_module, is_revision
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.config import COPY, GenerationOptions, GivenFile
+from mcp_protogen.config import COPY, Docstrings, GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.inputs.pins import Pins
 from mcp_protogen.output.lock import Lock
 from mcp_protogen.package import PINNED, GenerationInputs, RevisionInputs, newer, runtime_in
@@ -38,16 +39,20 @@ def select(
     lock: Lock | None,
     schema: GivenFile | None = None,
     templates: Path | None = None,
+    named: Mapping[str, GivenFile] = MappingProxyType({}),
 ) -> GenerationOptions:
     """Return the options of a run that asks for revisions in a folder whose lock is `lock`.
 
     `schema` is for the one revision asked for, or for the only one among several that is not
-    pinned. Raise `ProblemError`: `no-revision`, `ambiguous-schema`, `unsafe-name`,
-    `unknown-revision`.
+    pinned; those of `named` are for revisions by their names. Raise `ProblemError`: `no-revision`,
+    `ambiguous-schema`, `unsafe-name`, `unknown-revision`.
     """
     locked: Mapping[str, RevisionInputs] = lock.inputs.revisions if lock else {}
-    raise_errors(_misuse(requested, pins, locked, schema))
-    schemas = dict.fromkeys(_stands_for(requested, pins), schema) if schema else {}
+    raise_errors(_misuse(requested, pins, locked, schema, named))
+    schemas = {name: file for name, file in named.items() if name in {*requested, *locked}}
+    if schema:
+        unnamed = tuple(name for name in requested if name not in named)
+        schemas |= dict.fromkeys(_stands_for(unnamed, pins), schema)
     pinned = {name for name, inputs in locked.items() if inputs.source == PINNED}
     made = {name for name in (*requested, *pinned) if name in pins} | schemas.keys()
     kept = {
@@ -72,6 +77,13 @@ def installed_runtime(said: str | None, lock: Lock | None) -> str | None:
         message = f"{name!r:.80} cannot be the module of a runtime: it {error}"
         hint = f"name it as programs import it: mcp_protogen_runtime; or {COPY}, for a copy"
         raise ProblemError(Problem("unsafe-name", message, hint=hint)) from error
+
+
+def docstrings_of(said: Docstrings | None, lock: Lock | None) -> Docstrings:
+    """Return the docstrings of a package: those asked for, or those that it has."""
+    if said is not None:
+        return said
+    return Docstrings(lock.inputs.options.get("docstrings", Docstrings.OURS) if lock else "ours")
 
 
 def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
@@ -130,22 +142,42 @@ def _misuse(
     pins: Pins,
     locked: Iterable[str],
     schema: GivenFile | None,
+    named: Container[str],
 ) -> Iterator[Problem]:
     known = {*pins, *locked}
     if not requested and not known & set(locked):
         hint = "name one with --revision NAME, or say --revision all"
         yield Problem("no-revision", "no revision is asked for", hint=hint)
-    if schema and len(_stands_for(requested, pins)) != 1:
+    unnamed = tuple(name for name in requested if name not in named)
+    if schema and len(_stands_for(unnamed, pins)) != 1:
         message = "it is not clear which revision this schema is for"
-        hint = "name one revision, or only one that is not pinned: --revision NAME"
+        hint = "name it: --schema REVISION=FILE, or --revision NAME"
         yield Problem("ambiguous-schema", message, schema.name, hint=hint)
     for name in requested:
         if not is_revision(name):
             message = f"{name!r} cannot be the name of a revision"
             yield Problem("unsafe-name", message, hint=REVISION_HINT)
-        elif name not in known and not schema:
+        elif name not in known and name not in named and not schema:
             hint = f"{did_you_mean(name, known)} {_WITH_SCHEMA}"
             yield Problem("unknown-revision", f"no schema is pinned for {name!r}", hint=hint)
+
+
+def refuse_unused(
+    options: GenerationOptions, schemas: Mapping[str, GivenFile], patches: Iterable[GivenPatches]
+) -> None:
+    """Raise `ProblemError` (`unused-file`) for files of revisions that are not generated."""
+    named = [(name, file.name) for name, file in schemas.items()]
+    named += [(one.revision, one.place) for one in patches if one.revision]
+    raise_errors(
+        Problem(
+            "unused-file",
+            f"this is for revision {name!r:.80}, which is not generated",
+            place,
+            hint=did_you_mean(name, options.revisions, "ask for it with --revision"),
+        )
+        for name, place in named
+        if name not in options.revisions
+    )
 
 
 def _stands_for(requested: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
@@ -162,6 +194,7 @@ def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
         (
             *(made.generator_digest, made.runtime_digest, made.templates_digest),
             *(runtime_in(made), Selection(made.parts).modules & roles),
+            made.options.get("docstrings"),
         )
         for made in (was, now)
     )
@@ -171,6 +204,6 @@ def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
 def _outdated(options: GenerationOptions) -> Iterator[Problem]:
     for name, inputs in options.kept.items():
         made = f"revision {name!r} was made from {inputs.source}"
-        message = f"{made} by another build of mcp-gen, or with other parts"
+        message = f"{made} by another build of mcp-gen, or with other parts or docstrings"
         hint = f"generate it again: --revision {name} --schema {inputs.source}"
         yield Problem("needs-schema", message, hint=hint)

@@ -12,7 +12,7 @@ from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.extended import extended
 from mcp_protogen.derive.recursion import names_in, uses
 from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import extensions, patches, sources
+from mcp_protogen.inputs import extensions, sources
 from mcp_protogen.ir import (
     BOTH,
     EMITTERS,
@@ -215,6 +215,6 @@ def expected(revision: str, extension: str = "") -> Expected:
         derived = derive_revision(source)
     named = {type_name(name): name for name in source.schema["$defs"]}
     patched = frozenset(patch["pointer"] for patch in source.ledger)
-    schema = patches.apply(source.schema, source.ledger, source.ledger_place)
+    schema = source.patched()
     json_schemas = source.facts.json_schemas
     return Expected(derived.ir, named, json_schemas, patched, schema, extension, own)

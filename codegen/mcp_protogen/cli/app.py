@@ -7,6 +7,7 @@ Commands import what they need when they run: `--help` must not pay for generati
 # so the bound on the number of parameters does not hold here.
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,16 @@ from mcp_protogen.cli.audit import audit
 from mcp_protogen.cli.console import finish, say
 from mcp_protogen.cli.diff import diff
 from mcp_protogen.cli.new import new
-from mcp_protogen.cli.options import Force, FormatOption, NoCache, Quiet, Schema, Templates
+from mcp_protogen.cli.options import (
+    DocstringsOption,
+    Force,
+    FormatOption,
+    NoCache,
+    Patches,
+    Quiet,
+    Schemas,
+    Templates,
+)
 from mcp_protogen.cli.run import run
 from mcp_protogen.cli.schema import schema_app
 from mcp_protogen.cli.sync import sync
@@ -32,10 +42,11 @@ from mcp_protogen.cli.target_options import (
     RootModels,
     TargetName,
 )
+from mcp_protogen.cli.templates import templates_app
 from mcp_protogen.cli.update import update
 from mcp_protogen.cli.usage import Command, Group, HelpWanted
 from mcp_protogen.cli.vectors import vectors
-from mcp_protogen.config import Format, Settings, load_settings
+from mcp_protogen.config import Format, Settings, load_settings, revision_and_file
 from mcp_protogen.parts import DEFAULT
 
 _MODES = ("check", "diff", "dry-run")
@@ -48,6 +59,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(schema_app, name="schema")
+app.add_typer(templates_app, name="templates")
 app.command(cls=Command)(audit)
 app.command(cls=Command)(diff)
 app.command(cls=Command)(new)
@@ -113,11 +125,13 @@ def generate(
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove revisions, parts, and extensions not asked for.")
     ] = False,
-    schema: Schema = None,
+    schema: Schemas = None,
     rules: Annotated[
         str | None,
         typer.Option(metavar="FILE|URL", help="Translation rules for the revision of --schema."),
     ] = None,
+    docstrings: DocstringsOption = None,
+    patches: Patches = None,
     templates: Templates = None,
     runtime: Annotated[
         str | None,
@@ -149,10 +163,14 @@ def generate(
     A second run with another revision, part or extension adds it; --prune removes the others.
     Options may also be set in [tool.mcp-gen] of pyproject.toml; the command line wins.
     """
+    file, files = _schemas(schema or ())
     flags = Settings(
         revisions=tuple(revision) if revision else None,
         out=out,
-        schema=schema,
+        schema=file,
+        schemas=files or None,
+        docstrings=docstrings,
+        patches=tuple(map(revision_and_file, patches)) if patches else None,
         rules=rules,
         templates=templates,
         format=format,
@@ -215,6 +233,16 @@ def explain(
     from mcp_protogen.cli.explain import overview
 
     say(f"{overview() if code is None else text_for(code)}\n")
+
+
+def _schemas(given: Iterable[str]) -> tuple[str | None, dict[str, str]]:
+    """Return the schema that is given without a revision, and the others by theirs."""
+    said = [revision_and_file(one) for one in given]
+    unnamed = [one.source for one in said if not one.revision]
+    named = dict(one for one in said if one.revision)
+    if len(unnamed) > 1 or len(unnamed) + len(named) < len(said):
+        raise _conflict("--schema is given twice for one revision; write --schema REVISION=FILE")
+    return next(iter(unnamed), None), named
 
 
 def _conflict(message: str) -> ProblemError:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mcp_protogen.config import Format
+from mcp_protogen.config import Docstrings, Format
 
 
 class LeastSeverity(StrEnum):
@@ -32,6 +32,31 @@ Schema = Annotated[
     str | None,
     typer.Option(
         "--schema", metavar="FILE|URL", help="A published schema to use in place of the pin."
+    ),
+]
+Schemas = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--schema",
+        metavar="[REVISION=]FILE|URL",
+        help="A published schema to use in place of the pin. Repeat it for others.",
+    ),
+]
+DocstringsOption = Annotated[
+    Docstrings | None,
+    typer.Option(
+        "--docstrings",
+        help="Texts about types and members: none, ours, or those of the schemas that are given.",
+        show_default="ours",
+    ),
+]
+Patches = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--patches",
+        metavar="[REVISION=]FILE|URL",
+        help="Corrections of your own, which are applied to schemas after ours. Repeat it for"
+        " others.",
     ),
 ]
 SchemaFolder = Annotated[

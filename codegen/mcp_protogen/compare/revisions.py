@@ -15,7 +15,7 @@ from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.derive import methods
 from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.derive.types import Context
-from mcp_protogen.inputs import facts, ledger, patches, sources
+from mcp_protogen.inputs import facts, ledger, sources
 from mcp_protogen.inputs.pins import Pins
 from mcp_protogen.inputs.snapshot import snapshot_of
 from mcp_protogen.inputs.sources import RevisionSource
@@ -93,7 +93,7 @@ def compared_file(
     notes: tuple[Problem, ...] = ()
     if given is not None:
         source, notes = as_given(source)
-    mended = patches.apply(source.schema, source.ledger, source.ledger_place)
+    mended = source.patched()
     derived = derive_revision(untried(replace(source, schema=mended, ledger=())))
     compared = source.schema if as_published else mended
     return compared_source(source, derived, compared, title=title or revision, notes=notes)

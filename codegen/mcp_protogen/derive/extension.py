@@ -16,7 +16,6 @@ from mcp_protogen.derive import extension_checks, skeleton
 from mcp_protogen.derive.inheritance import inheriting
 from mcp_protogen.derive.revision import Derived, derive_revision
 from mcp_protogen.inputs import patches
-from mcp_protogen.inputs.descriptions import Descriptions
 from mcp_protogen.inputs.extensions import ExtensionSource
 from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.ir import (
@@ -149,7 +148,7 @@ def _binds(role: Role, extension: ExtensionSource) -> bool:
 
 def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> RevisionSource:
     """Return the inputs of the revision with the extension in it."""
-    schema = patches.apply(core.schema, core.ledger, core.ledger_place)
+    schema = core.patched()
     definitions: Json = {**schema["$defs"], **copy.deepcopy(own)}
     methods = extension.methods(core.facts.revision)
     for fact in methods.values():
@@ -170,8 +169,11 @@ def _merged(extension: ExtensionSource, core: RevisionSource, own: Json) -> Revi
         core,
         schema={**schema, "$defs": definitions},
         ledger=(),
+        own_patches=(),
         facts=replace(core.facts, document=merge_patch(core.facts.document, facts)),
-        descriptions=Descriptions(texts, core.descriptions.own),
+        descriptions=replace(
+            core.descriptions, texts=texts, own={**core.descriptions.own, **extension.own}
+        ),
         place=extension.place,
         facts_place=extension.facts_place,
         facts_hint="docs/extensions.md says what is in the facts of an extension",

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.derive import skeleton
-from mcp_protogen.derive.types import Context, documented
+from mcp_protogen.derive.types import Context
 from mcp_protogen.ir import (
     OTHER,
     ROLES,
@@ -169,7 +169,7 @@ def _method(
         removed=fact.get("removed"),
         deprecated=deprecated,
         source=fact.get("source", ""),
-        doc=documented(context.descriptions.method(schema.method), deprecated is not None),
+        doc=context.descriptions.method(schema.method, deprecated=deprecated is not None),
     )
 
 

@@ -10,7 +10,6 @@ from mcp_protogen.derive import methods as method_tables
 from mcp_protogen.derive import types as type_system
 from mcp_protogen.derive.module_names import collisions
 from mcp_protogen.derive.types import Context
-from mcp_protogen.inputs import patches
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.ir import RevisionIR
@@ -29,9 +28,12 @@ class Derived:
     warnings: tuple[Problem, ...]
 
 
-def derive_revision(source: RevisionSource) -> Derived:
-    """Return the IR of one revision; raise `ProblemError` with everything that is wrong."""
-    normalised, loosened = normal_form(source)
+def derive_revision(source: RevisionSource, *, keep_aliases: bool = False) -> Derived:
+    """Return the IR of one revision; raise `ProblemError` with everything that is wrong.
+
+    With `keep_aliases`, another name of an object stays one, and is no object itself.
+    """
+    normalised, loosened = normal_form(source, keep_aliases=keep_aliases)
     definitions: Json = normalised["$defs"]
     found = crosscheck.compare(definitions, source.facts, source.facts_place, source.facts_hint)
     raise_errors(found)
@@ -56,17 +58,21 @@ def derive_revision(source: RevisionSource) -> Derived:
     return Derived(ir, normalised, facts, (*source.notes, *loosened, *found))
 
 
-def normal_form(source: RevisionSource) -> tuple[Json, tuple[Problem, ...]]:
+def normal_form(
+    source: RevisionSource, *, keep_aliases: bool = False
+) -> tuple[Json, tuple[Problem, ...]]:
     """Return the patched and normalised schema of a revision, with a warning for each loss.
 
     Raise `ProblemError` if its messages cannot be methods.
     """
-    patched = patches.apply(source.schema, source.ledger, source.ledger_place)
+    patched = source.patched()
     _require_messages(patched, source.place)
     whole = references.hoisted(patched)
     plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)
-    unions = {union for union, _, _ in skeleton.MESSAGE_UNIONS}
-    normalised, loosened = normalise(plain, source.facts, source.place, unions)
+    kept = {union for union, _, _ in skeleton.MESSAGE_UNIONS}
+    if keep_aliases:
+        kept |= {name for name, schema in plain["$defs"].items() if schema.keys() == {"$ref"}}
+    normalised, loosened = normalise(plain, source.facts, source.place, kept)
     definitions: Json = normalised["$defs"]
     raise_errors(tuple(messages.problems(definitions, source.place)))
     normalised["$defs"] = skeleton.with_choices(definitions)

@@ -1,6 +1,6 @@
 """From normalised schema and facts to IR: the types."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from mcp_protogen.base.graph import targets_first
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.derive.filled import Filling, fillings
-from mcp_protogen.inputs.descriptions import Descriptions
+from mcp_protogen.inputs.descriptions import Descriptions, documented
 from mcp_protogen.inputs.facts import Facts
 from mcp_protogen.ir import (
     AliasIR,
@@ -42,6 +42,10 @@ class Context:
     facts: Facts
     descriptions: Descriptions
     place: str
+
+    def doc(self, text: str, deprecated: bool) -> str:
+        """Return a text about a type or member; only ours says whether that is deprecated."""
+        return documented(text, deprecated) if self.descriptions.ours else text
 
 
 def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
@@ -100,7 +104,7 @@ def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
     class_name = names.class_name(name)
     origin = jsonpointer.join("$defs", name)
     deprecated = name in context.facts.deprecated
-    doc = documented(context.descriptions.type(name), deprecated)
+    doc = context.doc(context.descriptions.type(name), deprecated)
     if "properties" in schema:
         return ObjectIR(
             name=class_name,
@@ -124,16 +128,13 @@ def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
     return AliasIR(class_name, expression(schema), origin, doc, deprecated)
 
 
-def documented(text: str, deprecated: bool) -> str:
-    """Return a description that says whether its subject is deprecated."""
-    if not deprecated or "eprecated" in text:
-        return text
-    return f"{text} Deprecated.".strip()
-
-
 def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR]:
     context = around.context
     required = frozenset(schema.get("required", ()))
+    # They are part of what we say about a member.
+    known: Mapping[str, tuple[str, ...]] = (
+        context.facts.open_strings if context.descriptions.ours else {}
+    )
     for wire, value in schema["properties"].items():
         expr = expression(value)
         deprecated = f"{owner}.{wire}" in context.facts.deprecated
@@ -145,8 +146,8 @@ def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR
             default=_default(wire, value, around) if wire in required else None,
             nullable=_nullable(expr, around.nulls),
             constraints=tuple((key, value[key]) for key in _CONSTRAINTS if key in value),
-            known_values=context.facts.open_strings.get(f"{owner}.{wire}", ()),
-            doc=documented(context.descriptions.member(owner, wire), deprecated),
+            known_values=known.get(f"{owner}.{wire}", ()),
+            doc=context.doc(context.descriptions.member(owner, wire), deprecated),
             deprecated=deprecated,
         )
 

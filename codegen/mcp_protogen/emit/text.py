@@ -75,13 +75,18 @@ def docstring(text: str, indent: int, *, of_member: bool = False) -> str:
     lines = [
         line
         for paragraph in safe.split("\n")
-        for line in textwrap.wrap(paragraph.strip(), WIDTH - indent, break_long_words=False) or [""]
+        for line in _wrapped(paragraph.strip(), WIDTH - indent) or [""]
     ]
     if len(lines[0]) + indent + 3 > WIDTH:
-        lines = textwrap.wrap(lines[0], WIDTH - indent - 3, break_long_words=False) + lines[1:]
+        lines = _wrapped(lines[0], WIDTH - indent - 3) + lines[1:]
     if len(lines) == 1 and indent and not of_member:
         return f'"""{first}{lines[0]}{last}"""'
     body = "\n".join(
         (margin + line).rstrip() if number else line for number, line in enumerate(lines)
     )
     return f'"""{first}{body}\n{margin}"""'
+
+
+def _wrapped(paragraph: str, width: int) -> list[str]:
+    # A URL stays whole, even if it is longer than a line.
+    return textwrap.wrap(paragraph, width, break_long_words=False, break_on_hyphens=False)

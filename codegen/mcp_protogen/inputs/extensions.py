@@ -6,8 +6,8 @@ results it adds to methods of the revision (2026-07-28, basic/versioning). If no
 published, the facts have the types, too, each with its page.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -16,9 +16,9 @@ from mcp_protogen.base.canonical import parse_json, pretty
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions, GivenFile
-from mcp_protogen.inputs import forms, metacheck, patches
-from mcp_protogen.inputs.pinned_extensions import TYPES
+from mcp_protogen.config import Docstrings, GenerationOptions, GivenFile
+from mcp_protogen.inputs import descriptions, forms, metacheck, patches
+from mcp_protogen.inputs.pinned_extensions import TYPES, pinned_extension
 from mcp_protogen.inputs.pins import (
     EXTENSION,
     extension_place,
@@ -32,7 +32,10 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class ExtensionSource:
-    """The inputs of one extension; the places name its files in problems."""
+    """The inputs of one extension; the places name its files in problems.
+
+    `own` are the descriptions in a schema of the user.
+    """
 
     name: str
     schema: Json
@@ -41,6 +44,7 @@ class ExtensionSource:
     place: str
     ledger_place: str
     facts_place: str
+    own: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def identifier(self) -> str:
@@ -84,9 +88,20 @@ def _holds(fact: Json, revision: str) -> bool:
 def load_all(options: GenerationOptions) -> tuple[ExtensionSource, ...]:
     """Return the extensions that are asked for, by name; raise `ProblemError` for unusable ones."""
     folder = schema_folder()
+    if options.docstrings is Docstrings.SCHEMA:
+        raise_errors(tuple(_without_texts(options, folder)))
     return tuple(
         load(name, folder, options.extensions[name]) for name in sorted(options.extensions)
     )
+
+
+def _without_texts(options: GenerationOptions, folder: Path) -> Iterator[Problem]:
+    """Yield a problem for each extension whose text is published but not given."""
+    for name in sorted(options.extensions):
+        if options.extensions[name] is None and pinned_extension(name, folder).pin is not None:
+            message = f"the text of a schema is wanted, but our snapshot of {name} has none"
+            hint = f"give the published file: --extension {name}=FILE"
+            yield Problem("no-published-text", message, hint=hint)
 
 
 def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSource:
@@ -97,9 +112,12 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
     home, facts_place = extensions_folder(folder), extension_place(name)
     facts = _read(home / name / "facts.json", facts_place)
     raise_errors(forms.wrong_form(facts, "extension-facts", facts_place))
+    own: Mapping[str, str] = {}
     if given is not None:
         schema_place = given.name
-        structure = snapshot_of(parse_json(given.content, given.name), given.name)
+        published = parse_json(given.content, given.name)
+        structure = snapshot_of(published, given.name)
+        own = descriptions.extract(published)
         # Generated members have the order of their names, as those of what is pinned.
         schema = parse_json(pretty(structure), given.name)
         metacheck.check(schema, given.name)
@@ -118,6 +136,7 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
         place=schema_place,
         ledger_place=extension_place(name, "patches.json"),
         facts_place=facts_place,
+        own=own,
     )
 
 

@@ -16,7 +16,7 @@ from mcp_protogen.base.resources import (
     schema_folder,
     templates_folder,
 )
-from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.config import Docstrings, GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.inputs.pinned_extensions import pinned_extension
 from mcp_protogen.inputs.pins import (
     EXTENSION,
@@ -68,11 +68,12 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
 
 def _effective_options(options: GenerationOptions) -> dict[str, Any]:
     """Return the options that change the output, whatever revisions there are."""
-    templates = "own" if options.templates else None
-    names = options.names
+    ours, names = options.docstrings is Docstrings.OURS, options.names
     values = {
+        "docstrings": None if ours else str(options.docstrings),
         "names": digest(parse_json(names.content, names.name)) if names else None,
-        "templates": templates,
+        "patches": "own" if options.patches else None,
+        "templates": "own" if options.templates else None,
         "runtime": options.runtime,
         "with": None if options.target else recorded(options.parts),
         "target-version": options.distribution,
@@ -100,7 +101,7 @@ class _SchemaFolder:
             published=published,
             spec_commit=commit,
             schema=sha256(snapshot),
-            patches=digest(patches) if patches is not None else "",
+            patches=_patches_digest(patches, options.patches_of(revision)),
             facts=digest(facts) if facts is not None else "",
             descriptions=self._descriptions_digest(revision),
             rules=digest(rules) if (rules := self._rules(revision, options)) is not None else "",
@@ -184,6 +185,13 @@ class _SchemaFolder:
         return parse_json(content, str(file))
 
 
+def _patches_digest(ours: Any, own: Iterable[GivenPatches]) -> str:
+    further = [one.entries for one in own if one.entries]
+    if further:
+        return digest([ours, *further])
+    return digest(ours) if ours is not None else ""
+
+
 def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
     from mcp_protogen.inputs.snapshot import snapshot_of
 
@@ -192,10 +200,8 @@ def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
 
 
 def _code_digest() -> str:
-    files = [*_CODE.glob("*.py")]
-    for part in GENERATING:
-        files += (_CODE / part).rglob("*.py")
-    return digest_files(_CODE, files)
+    parts = (file for part in GENERATING for file in (_CODE / part).rglob("*.py"))
+    return digest_files(_CODE, (*_CODE.glob("*.py"), *parts))
 
 
 def _templates_digest(override: Path | None) -> str:

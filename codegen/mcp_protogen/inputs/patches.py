@@ -5,17 +5,18 @@ correction itself (drop the patch) or needs another one (write it again).
 """
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical, parse_json
-from mcp_protogen.base.jsonvalue import is_array
+from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raise_errors
 
 Json = dict[str, Any]
 _ABSENT = object()
+_ANY = "*"
 
 
 def ledger_of(folder: Path, revision: str) -> tuple[Json, ...]:
@@ -27,13 +28,19 @@ def ledger_of(folder: Path, revision: str) -> tuple[Json, ...]:
     return tuple(entries)
 
 
-def apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Json:
+def apply(
+    schema: Json, ledger: Sequence[Mapping[str, Any]], place: str, pointer: str = "/patches"
+) -> Json:
     """Return `schema` with every entry of `ledger` applied, in order.
 
-    `place` names the ledger's file. Raise `ProblemError` with all entries that do not fit.
+    `place` names the ledger's file, and `pointer` leads to the entries in it. Raise `ProblemError`
+    with all entries that do not fit.
+
+    In the pointer of an entry, `*` stands for each member of an object or array: the entry is for
+    all places that are there, and there has to be one. What it replaces is the same in all.
     """
     patched = copy.deepcopy(schema)
-    raise_errors(tuple(_apply(patched, ledger, place)))
+    raise_errors(tuple(_apply(patched, ledger, f"{place}#{pointer}")))
     return patched
 
 
@@ -51,16 +58,37 @@ def _found(schema: Json, pointer: str) -> object:
 
 def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
     for number, entry in enumerate(ledger):
-        pointer: str = entry["pointer"]
-        was = entry.get("was", _ABSENT)
-        found = _found(schema, pointer)
-        if not _same(found, was):
-            yield _stale(f"{place}#/patches/{number}", pointer, found, entry)
-            continue
-        try:
-            _write(schema, pointer, entry)
-        except jsonpointer.Absent:
-            yield _stale(f"{place}#/patches/{number}", pointer, found, entry)
+        for pointer in _meant(schema, entry) or (entry["pointer"],):
+            found = _found(schema, pointer)
+            if not _same(found, entry.get("was", _ABSENT)):
+                yield _stale(f"{place}/{number}", pointer, found, entry)
+                continue
+            try:
+                _write(schema, pointer, entry)
+            except jsonpointer.Absent:
+                yield _stale(f"{place}/{number}", pointer, found, entry)
+
+
+def _meant(schema: Json, entry: Mapping[str, Any]) -> Sequence[str]:
+    """Return the pointers of an entry: one, or what is there of those that `*` stands for."""
+    pointer: str = entry["pointer"]
+    *above, last = jsonpointer.split(pointer)
+    if _ANY not in (*above, last):
+        return (pointer,)
+    holders: Iterable[tuple[str, Any]] = [("", schema)]
+    for token in above:
+        holders = [inner for place, value in holders for inner in _inner(place, value, token)]
+    if "was" in entry:
+        return [place for one in holders for place, _ in _inner(*one, last)]
+    return [place + jsonpointer.join(last) for place, value in holders if is_object(value)]
+
+
+def _inner(place: str, value: Any, token: str) -> Iterator[tuple[str, Any]]:
+    """Yield what is at a token, or under any if it is `*`, each with its pointer."""
+    members = value.items() if is_object(value) else enumerate(value) if is_array(value) else ()
+    for key, inner in members:
+        if token in (_ANY, str(key)):
+            yield place + jsonpointer.join(key), inner
 
 
 def _write(schema: Json, pointer: str, entry: Mapping[str, Any]) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp_protogen.base.canonical import parse_json
-from mcp_protogen.base.problems import Level, Problem
+from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.config import Docstrings, GenerationOptions, GivenFile, GivenPatches
 from mcp_protogen.inputs import descriptions, facts, ledger, metacheck, patches
 from mcp_protogen.inputs.descriptions import Descriptions
 from mcp_protogen.inputs.facts import Facts
@@ -24,7 +24,7 @@ class RevisionSource:
     """The inputs of one revision; `place` names the schema in problems.
 
     `notes` are warnings about the inputs themselves. `facts_hint` says what to do if inherited
-    facts do not fit.
+    facts do not fit. `own_patches` are those of the user, which come after the ledger.
     """
 
     schema: Json
@@ -36,6 +36,14 @@ class RevisionSource:
     facts_place: str
     notes: tuple[Problem, ...] = ()
     facts_hint: str = ""
+    own_patches: tuple[GivenPatches, ...] = ()
+
+    def patched(self) -> Json:
+        """Return the schema with all patches; raise `ProblemError` with those that do not fit."""
+        schema = patches.apply(self.schema, self.ledger, self.ledger_place)
+        for given in self.own_patches:
+            schema = patches.apply(schema, given.entries, given.place, given.pointer)
+        return schema
 
 
 def load(revision: str, options: GenerationOptions) -> RevisionSource:
@@ -43,13 +51,27 @@ def load(revision: str, options: GenerationOptions) -> RevisionSource:
 
     The schema of a file has to be valid. That of a pin was, when it was pinned.
     """
+    source = _pinned_or_given(revision, options)
+    texts = replace(source.descriptions, docstrings=options.docstrings)
+    return replace(source, descriptions=texts, own_patches=options.patches_of(revision))
+
+
+def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSource:
     given = options.schemas.get(revision)
     if given is None:
+        if options.docstrings is Docstrings.SCHEMA:
+            raise ProblemError(_without_texts(revision))
         return pinned(revision, schema_folder())
     place, schema, own = _given(given)
     metacheck.check(schema, place)
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
     return replace(of_snapshot(revision, schema_folder(), schema, place, own), facts_hint=hint)
+
+
+def _without_texts(revision: str) -> Problem:
+    message = f"the text of a schema is wanted, but our snapshot of {revision} has none"
+    hint = f"give the published file: --schema {revision}=FILE, or schemas in [tool.mcp-gen]"
+    return Problem("no-published-text", message, hint=hint)
 
 
 def pinned(revision: str, folder: Path) -> RevisionSource:

@@ -32,7 +32,7 @@ def normalise(
     definitions, loosened = flatten.flattened(definitions, place)
     definitions = references.expanded(definitions, keep={*facts.unions, *keep})
     named = frozenset(definitions)
-    definitions = lift.lifted(definitions, facts.json_schemas)
+    definitions = lift.lifted(definitions)
     definitions = metadata.shared(definitions, named)
     definitions = references.spelled_out(definitions)
     definitions = unions.ordered(definitions, facts, keep)

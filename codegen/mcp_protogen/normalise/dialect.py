@@ -50,7 +50,8 @@ def plain(
     """Return `schema` with plain definitions, and a warning for everything that is left out.
 
     Members in `json_schemas` (as `Type.member`) hold a JSON Schema of somebody else and are not
-    read. `place` names the schema's file. Raise `ProblemError` with everything that is refused.
+    read; with a title, which a patch can give them, they are read like others, and so become types.
+    `place` names the schema's file. Raise `ProblemError` with everything that is refused.
     """
     reading = _PlainSchemas(json_schemas, place)
     definitions = {
@@ -134,7 +135,8 @@ class _PlainSchemas:
             )
 
     def _member(self, value: Any, pointer: str, owner: str, member: str) -> Json:
-        if f"{owner}.{member}" in self.json_schemas:
+        titled = is_object(value) and "title" in value
+        if f"{owner}.{member}" in self.json_schemas and not titled:
             return dict(_OBJECT)
         return self.schema(value, pointer, owner + pascal(member), member=True)
 

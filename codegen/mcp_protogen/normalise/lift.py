@@ -1,6 +1,6 @@
 """Names for inline objects: the parent's and the property's name, never `Params1`."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mcp_protogen.base import names
@@ -14,13 +14,9 @@ Json = dict[str, Any]
 _KINDS = {"additionalProperties": "Value", "anyOf": "Object", "items": "Item"}
 
 
-def lifted(definitions: Json, json_schemas: Container[str]) -> Json:
-    """Return `definitions` in which objects with members are only at the top level.
-
-    Members in `json_schemas` (as `Type.member`) hold a JSON Schema of somebody else, which is kept
-    as an object of anything.
-    """
-    lifting = _Lifting(definitions, json_schemas)
+def lifted(definitions: Json) -> Json:
+    """Return `definitions` in which objects with members are only at the top level."""
+    lifting = _Lifting(definitions)
     for name, schema in definitions.items():
         lifting.done[name] = lifting.definition(name, schema)
     return lifting.done
@@ -36,9 +32,8 @@ def _in_reading_order(members: Json, required: Sequence[str]) -> Json:
 
 
 class _Lifting:
-    def __init__(self, definitions: Json, json_schemas: Container[str]) -> None:
+    def __init__(self, definitions: Json) -> None:
         self.definitions = definitions
-        self.json_schemas = json_schemas
         self.done: Json = {}
         self._contents: Json = {}
 
@@ -47,7 +42,7 @@ class _Lifting:
         if "properties" not in schema:
             return self._inside(name, schema)
         members = {
-            member: self._member(name, member, value)
+            member: self._value(name + names.pascal(member), value)
             for member, value in schema["properties"].items()
         }
         # Generated objects keep undeclared members anyway; only whether they are meant is said.
@@ -55,11 +50,6 @@ class _Lifting:
         if is_object(schema.get("additionalProperties")):
             rest["x-open"] = True
         return {**rest, "properties": _in_reading_order(members, rest.get("required", ()))}
-
-    def _member(self, owner: str, member: str, schema: Json) -> Json:
-        if f"{owner}.{member}" in self.json_schemas:
-            return {"type": "object", "additionalProperties": {}}
-        return self._value(owner + names.pascal(member), schema)
 
     def _value(self, name: str, schema: Json, kind: str = "Object") -> Json:
         """Return the schema of a place without a name; `name` is used if it needs one."""

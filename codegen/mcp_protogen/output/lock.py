@@ -15,6 +15,7 @@ from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.config import Docstrings
 from mcp_protogen.output.tree import NOT_A_FILE
 from mcp_protogen.package import (
     GENERATOR,
@@ -113,6 +114,7 @@ def _lock(path: Path, data: Any) -> Lock:
         },
     )
     unrecorded(inputs.options.get("with"))  # raises TypeError for what it does not know
+    Docstrings(inputs.options.get("docstrings", Docstrings.OURS))  # raises ValueError likewise
     unrecorded_target(inputs.options)  # and so does this
     files = {_inside(path): LockedFile(**entry) for path, entry in data["files"].items()}
     return Lock(inputs, files)

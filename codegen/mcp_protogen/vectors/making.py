@@ -18,7 +18,7 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.extended import ExtendedRevision, extended
 from mcp_protogen.derive.revision import Derived, derive_revision
-from mcp_protogen.inputs import extensions, patches, sources
+from mcp_protogen.inputs import extensions, sources
 from mcp_protogen.inputs.sources import RevisionSource
 from mcp_protogen.vectors.cases import Case
 from mcp_protogen.vectors.places import Place, PlaceWalk
@@ -64,7 +64,7 @@ def make(revision: str, options: GenerationOptions | None = None, extension: str
         of = extended(extensions.load(extension, schema_folder(), given), source)
         source = of.source
     derived = of.derived if of else derive_revision(source)
-    document = patches.apply(source.schema, source.ledger, source.ledger_place)
+    document = source.patched()
     chosen = topics(document, derived.ir)
     if of:
         chosen = (topic for topic in chosen if _is_of(topic.subject, of))

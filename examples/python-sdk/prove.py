@@ -1,0 +1,229 @@
+"""Replace the generator of the official Python SDK by a configuration, and compare its own tests.
+
+    python prove.py CHECKOUT [--report FOLDER] [TESTS…]
+
+`CHECKOUT` is a clone of modelcontextprotocol/python-sdk in which `uv sync --frozen` has been run.
+It is copied, and only the copy is changed. Without `TESTS`, the whole suite runs. The report says
+what each test did before and after, and whether `mcp-gen --check` finds a changed schema.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+HERE: Final = Path(__file__).resolve().parent
+REVISIONS: Final = ("2025-11-25", "2026-07-28")
+SCRIPT: Final = Path("scripts/gen_surface_types.py")
+TYPES: Final = Path("src/mcp-types/mcp_types")
+SETTINGS: Final = "mcp-gen.toml"
+NAMES: Final = "names.json"
+PROBE: Final = "/$defs/Tool/properties/shelfLife"
+"""The member that is added to a schema, to see whether the check finds it."""
+
+LINTERS: Final = (
+    ("ruff", "check", "--no-cache", "."),
+    ("ruff", "format", "--no-cache", "--check", "."),
+    ("pyright", str(TYPES)),
+)
+"""What continuous integration of the SDK runs besides the tests, as far as it reads the types."""
+
+Outcomes = Mapping[str, str]
+
+
+class Run(NamedTuple):
+    """A command that has ended."""
+
+    code: int
+    text: str
+    seconds: float
+
+
+class State(NamedTuple):
+    """What a checkout does: how each test ends, the exit code of each linter, and seconds."""
+
+    tests: Outcomes
+    linters: Mapping[str, int]
+    seconds: float
+
+    def counted(self) -> dict[str, Any]:
+        """Return the same with the numbers of tests by how they end."""
+        return {**self._asdict(), "tests": dict(sorted(Counter(self.tests.values()).items()))}
+
+
+def main() -> int:
+    """Do everything in a copy, print the report, and return 0 if nothing differs."""
+    parser = argparse.ArgumentParser(description="Replace their generator by a configuration.")
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("tests", nargs="*")
+    parser.add_argument("--report", type=Path, help="a folder for report.json and report.md")
+    wanted = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = copied(wanted.checkout.resolve(), Path(folder) / "python-sdk")
+        report = proved(copy, wanted.tests)
+    text = markdown(report)
+    print(text)
+    if wanted.report:
+        wanted.report.mkdir(parents=True, exist_ok=True)
+        (wanted.report / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+        (wanted.report / "report.md").write_text(text)
+    return 0 if report["proved"] else 1
+
+
+def copied(checkout: Path, to: Path) -> Path:
+    """Copy a checkout with its environment, which then finds the packages of the copy."""
+    shutil.copytree(checkout, to, symlinks=True)
+    scripts = (file for file in (to / ".venv/bin").iterdir() if not file.is_symlink())
+    for file in (*scripts, *(to / ".venv").glob("lib/python3*/site-packages/*.pth")):
+        content = file.read_bytes()
+        file.write_bytes(content.replace(os.fsencode(checkout), os.fsencode(to)))
+    return to
+
+
+def proved(copy: Path, tests: Sequence[str]) -> dict[str, Any]:
+    """Replace the script in a copy, and return a report of what that changes."""
+    script = lines(copy / SCRIPT)
+    before = state(copy, tests)
+    replace(copy)
+    ran = {"generation": mcp_gen(copy), "check": mcp_gen(copy, "--check", "--regenerate")}
+    after = state(copy, tests)
+    ran["check of a changed schema"] = check_of_a_changed_schema(copy)
+    differing = differences(before.tests, after.tests)
+    same = bool(before.tests) and not differing and before.linters == after.linters
+    found = REVISIONS[0] in ran["check of a changed schema"].text
+    return {
+        "proved": same and found and [one.code for one in ran.values()] == [0, 0, 1],
+        "commit": run(copy, "git", "rev-parse", "HEAD").text.strip(),
+        "before": before.counted(),
+        "after": after.counted(),
+        "differing": differing,
+        "lines": {
+            "script": script,
+            "configuration": lines(HERE / SETTINGS),
+            "names": lines(HERE / NAMES),
+        },
+        **{name: one._asdict() for name, one in ran.items()},
+    }
+
+
+def differences(before: Outcomes, after: Outcomes) -> list[dict[str, str]]:
+    """Return each test that does not end as before; one that is not there is absent."""
+    ends = {test: (before.get(test, "absent"), after.get(test, "absent")) for test in before}
+    ends |= {test: ("absent", end) for test, end in after.items() if test not in before}
+    return [
+        {"test": test, "before": was, "after": end}
+        for test, (was, end) in sorted(ends.items())
+        if was != end
+    ]
+
+
+def replace(copy: Path) -> None:
+    """Put the configuration in the place of the script and of what it has generated."""
+    settings = copy / "pyproject.toml"
+    text = settings.read_text().replace(f"{TYPES}/_v*/__init__.py", f"{TYPES}/_v*.py")
+    settings.write_text(f"{text}\n{(HERE / SETTINGS).read_text()}")
+    (copy / SCRIPT).unlink()
+    for revision in REVISIONS:
+        shutil.rmtree(copy / TYPES / f"_v{revision.replace('-', '_')}")
+    shutil.copy(HERE / NAMES, copy / "schema" / NAMES)
+
+
+def check_of_a_changed_schema(copy: Path) -> Run:
+    """Return what the check says after a member has been added to a schema."""
+    file = copy / "schema" / f"{REVISIONS[0]}.json"
+    schema = json.loads(file.read_text())
+    place = schema
+    *parents, member = PROBE.split("/")[1:]
+    for name in parents:
+        place = place[name]
+    place[member] = {"type": "string"}
+    file.write_text(json.dumps(schema))
+    return mcp_gen(copy, "--check")
+
+
+def state(copy: Path, tests: Sequence[str]) -> State:
+    """Run tests and linters of a checkout."""
+    programs, results = copy / ".venv/bin", copy.parent / "results.xml"
+    options = ("-q", "-n", "2", "-o", "log_cli=false", f"--junitxml={results}")
+    ran = run(copy, str(programs / "python"), "-m", "pytest", *options, *tests)
+    linters = {
+        " ".join(linter): run(copy, str(programs / linter[0]), *linter[1:]).code
+        for linter in LINTERS
+    }
+    return State(dict(outcomes(results)), linters, ran.seconds)
+
+
+def outcomes(results: Path) -> Iterator[tuple[str, str]]:
+    """Yield each test of a JUnit report, and what it did."""
+    for case in ET.parse(results).iter("testcase"):
+        kinds = [one.tag for one in case if one.tag in ("error", "failure", "skipped")]
+        yield f"{case.get('classname')}::{case.get('name')}", kinds[0] if kinds else "passed"
+
+
+def mcp_gen(copy: Path, *options: str) -> Run:
+    """Run the generator in a checkout, with the settings of its pyproject.toml."""
+    return run(copy, sys.executable, "-m", "mcp_protogen", *options)
+
+
+def run(folder: Path, *command: str) -> Run:
+    """Run a command in a folder, as continuous integration of the SDK does."""
+    start = time.monotonic()
+    environment = {**os.environ, "PYTHONWARNDEFAULTENCODING": "1"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False
+    )
+    return Run(done.returncode, done.stdout + done.stderr, round(time.monotonic() - start, 1))
+
+
+def lines(file: Path) -> int:
+    """Return how many lines a file has that are not empty."""
+    return sum(1 for line in file.read_text(encoding="utf-8").splitlines() if line.strip())
+
+
+def markdown(report: Mapping[str, Any]) -> str:
+    """Return a report for people to read."""
+    sides = {side: report[side] for side in ("before", "after")}
+    ends = sorted({end for side in sides.values() for end in side["tests"]})
+    changed = report["check of a changed schema"]
+    return "\n".join(
+        (
+            f"Commit `{report['commit']}`, with Python {sys.version.split()[0]}\n",
+            f"| tests | {' | '.join(ends)} | seconds |",
+            f"|---|{'---:|' * len(ends)}---:|",
+            *(
+                f"| {name} | {' | '.join(str(side['tests'].get(end, 0)) for end in ends)} |"
+                f" {side['seconds']} |"
+                for name, side in sides.items()
+            ),
+            "",
+            *(
+                f"- {one['test']}: {one['before']}, then {one['after']}"
+                for one in report["differing"]
+            ),
+            *(
+                f"- `{name}` exits with {code}, then {sides['after']['linters'][name]}"
+                for name, code in sides["before"]["linters"].items()
+            ),
+            f"- Lines: {', '.join(f'{what} {count}' for what, count in report['lines'].items())}",
+            f"- `mcp-gen` exits with {report['generation']['code']} after"
+            f" {report['generation']['seconds']} seconds, `mcp-gen --check --regenerate` with"
+            f" {report['check']['code']} after {report['check']['seconds']}",
+            f"- With `{PROBE}` in a schema, `mcp-gen --check` exits with {changed['code']}:\n",
+            "```",
+            changed["text"].strip(),
+            "```\n",
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
