@@ -37,7 +37,17 @@ _IMPORTS = {
     "contextlib": frozenset({"suppress"}),
     "functools": frozenset({"cache"}),
     "msgspec": frozenset(
-        {"Meta", "Raw", "Struct", "UNSET", "UnsetType", "ValidationError", "convert", "field"}
+        {
+            "Meta",
+            "MsgspecError",
+            "Raw",
+            "Struct",
+            "UNSET",
+            "UnsetType",
+            "ValidationError",
+            "convert",
+            "field",
+        }
     ),
     "msgspec.json": frozenset({"Decoder"}),
     "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"})
