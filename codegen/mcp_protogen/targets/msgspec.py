@@ -37,7 +37,17 @@ _IMPORTS = {
     "contextlib": frozenset({"suppress"}),
     "functools": frozenset({"cache"}),
     "msgspec": frozenset(
-        {"Meta", "Raw", "Struct", "UNSET", "UnsetType", "ValidationError", "convert", "field"}
+        {
+            "Meta",
+            "MsgspecError",
+            "Raw",
+            "Struct",
+            "UNSET",
+            "UnsetType",
+            "ValidationError",
+            "convert",
+            "field",
+        }
     ),
     "msgspec.json": frozenset({"Decoder"}),
     "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"})
@@ -106,16 +116,18 @@ def _choice(name: str, arms: list[TypeExpr], unions: Unions) -> Mapping[str, str
 
 
 def _alias(type_: UnionIR | AliasIR, unions: Unions) -> str:
-    text = f"{type_.name}: TypeAlias = {unions.hint(OneOf(arms_of(type_)))}"
-    return "\n".join(filter(None, (text, type_docstring(type_))))
+    return _aliased(type_, unions.hint(OneOf(arms_of(type_))), type_docstring(type_))
+
+
+def _aliased(type_: TypeIR, hint: str, doc: str) -> str:
+    return "\n".join(filter(None, (f"{type_.name}: TypeAlias = {hint}", doc)))
 
 
 def _class(type_: ObjectIR, unions: Unions, options: TargetOptions) -> str:
     """Return the class of an object, or an alias for a dictionary."""
     if is_free(type_):
-        return "\n".join(
-            filter(None, (f"{type_.name}: TypeAlias = {_OBJECT}", _docstring_of_alias(type_)))
-        )
+        doc = docstring(type_.doc, 0, of_member=True) if type_.doc else ""
+        return _aliased(type_, _OBJECT, doc)
     tag = unions.tags.get(str(type_.name))
     arguments = ["WireStruct", "kw_only=True"]
     if tag:
@@ -124,16 +136,12 @@ def _class(type_: ObjectIR, unions: Unions, options: TargetOptions) -> str:
         arguments.append("forbid_unknown_fields=False")
     lines: list[str] = []
     for field in type_.fields:
-        is_tag = tag is not None and field.wire == tag.member
+        is_tag = tag and field.wire == tag.member
         lines += _constant(field, tag) if tag and is_tag else _member(field, unions)
     if type_.any_of_required:
         lines += ["", *_any_of(type_)]
     head = f"class {type_.name}({', '.join(arguments)}):"
     return class_text(head, type_docstring(type_), lines)
-
-
-def _docstring_of_alias(type_: ObjectIR) -> str:
-    return docstring(type_.doc, 0, of_member=True) if type_.doc else ""
 
 
 def _constant(field: FieldIR, tag: Tag) -> list[str]:
@@ -144,7 +152,7 @@ def _constant(field: FieldIR, tag: Tag) -> list[str]:
 
 def _member(field: FieldIR, unions: Unions) -> list[str]:
     annotation, arguments = _annotation(field, unions), list[str]()
-    if camel(str(field.name)) != field.wire:
+    if _camel(str(field.name)) != field.wire:
         arguments.append(f"name={literal(field.wire)}")
     if not field.required:
         annotation = f"{annotation} | UnsetType"
@@ -182,7 +190,7 @@ def _is_class(expr: TypeExpr, unions: Unions) -> bool:
     return isinstance(expr, Ref) and isinstance(unions.types.get(expr.name), ObjectIR)
 
 
-def camel(name: str) -> str:
+def _camel(name: str) -> str:
     """Return the wire name that msgspec makes of an attribute; none if that is not plain."""
     if not _PLAIN.fullmatch(name):
         return ""
