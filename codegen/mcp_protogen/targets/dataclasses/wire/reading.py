@@ -278,7 +278,7 @@ def _literal(values: tuple[Any, ...]) -> _Read:
 def _limited(read_value: _Read, limits: Limits) -> _Read:
     def read(value: Any) -> Any:
         found: Any = read_value(value)
-        if isinstance(found, int | float):
+        if isinstance(found, int | float) and not isinstance(found, bool):
             _between(found, limits.minimum, limits.maximum, "a value")
         elif isinstance(found, str):
             _between(len(found), limits.min_length, limits.max_length, "a length")
