@@ -1,4 +1,4 @@
-"""The programs of the page about TypeScript are right in the eyes of tsc, and print what they say."""
+"""The programs of the page about TypeScript pass tsc, and print what they say."""
 
 import re
 
