@@ -20,6 +20,7 @@ from mcp_protogen.emit import layout, models
 from mcp_protogen.emit.layout import Module
 from mcp_protogen.emit.parallel import ahead
 from mcp_protogen.emit.render import Renderer
+from mcp_protogen.emit.template_contexts import ListedRevision
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.ir import ExtensionIR, RevisionIR
@@ -226,10 +227,10 @@ def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
 
 
 def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
-    renderer, core = _renderer(options), model_modules(work.ir)
+    renderer = _renderer(options)
     yield from layout.revision_modules(work.ir, options.selection, renderer)
     for one in work.extensions:
-        yield from layout.extension_modules(one, core, options.selection, renderer)
+        yield from layout.extension_modules(one, options.selection, renderer)
     if work.extensions:
         yield layout.extensions_module(work.extensions, renderer)
 
@@ -241,7 +242,7 @@ def _shared(revisions: tuple[RevisionIR, ...], options: GenerationOptions) -> It
 
 def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
     listed = tuple(
-        layout.ListedRevision(revision, made_from.era or "handshake", module_name(revision))
+        ListedRevision(revision, made_from.era or "handshake", module_name(revision))
         for revision, made_from in inputs.revisions.items()
     )
     return layout.package_modules(listed, options.selection, _renderer(options))

@@ -5,6 +5,7 @@ Hypothesis makes and with mutations of them. The examples are the same in every 
 there are more.
 """
 
+from collections.abc import Callable, Generator
 from functools import cache
 from random import Random
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support import tables
 from support.generated import oracle
-from support.generated.differential import disagreement
+from support.generated.differential import disagreement, verdicts
 from support.generated.golden_package import EXTENDED, REVISIONS, load
 from support.generated.instances import Instances
 from support.generated.mutants import edits
@@ -26,6 +27,14 @@ SETTINGS = settings(
     phases=(Phase.generate, Phase.shrink),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+
+
+@pytest.fixture(autouse=True)
+def counted(record_property: Callable[[str, object], None]) -> Generator[None, None, None]:
+    """Tell who records a run how many verdicts a test compared."""
+    verdicts.clear()
+    yield
+    record_property("counted", dict(verdicts))
 
 
 @cache

@@ -17,6 +17,7 @@ from mcp_protogen.base.resources import runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.emit import layout
 from mcp_protogen.emit.render import Renderer
+from mcp_protogen.emit.template_contexts import ListedRevision
 from mcp_protogen.inputs.pins import snapshot_file
 from mcp_protogen.output.lock import read_lock
 from mcp_protogen.package import GeneratedFile, Package
@@ -144,7 +145,7 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
         installed = as_copied((place / "pkg" / path).read_text(), path)
         assert ast.dump(ast.parse(installed)) == ast.dump(ast.parse((PACKAGE / path).read_text()))
     eras: dict[str, Era] = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
-    listed = tuple(layout.ListedRevision(id, era, module_name(id)) for id, era in eras.items())
+    listed = tuple(ListedRevision(id, era, module_name(id)) for id, era in eras.items())
     renderer = Renderer(templates_folder())
     made = layout.package_modules(listed, OPTIONS.selection, renderer)
     copied = {module.path: ast.dump(ast.parse(module.text)) for module in made}

@@ -1,9 +1,6 @@
 """The messages printed in the specification's pages are read, and refused, as their index says."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import pytest
@@ -11,78 +8,10 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.names import type_name
 from mcp_revisions import MethodNotFound, RemoteError
 from pydantic import ValidationError
-from support import missing, tables
+from support import tables
 from support.generated.differential import same
-from support.generated.golden_package import REVISIONS, load, read_json, runtime, shared_json
-
-Json = dict[str, Any]
-
-SHOWN = "what becomes of examples of the specification"
-
-# What 2026-07-28 samples leave out for brevity; the index says where.
-META: Json = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One message of a page, and what the index says about it."""
-
-    revision: str
-    entry: Json
-
-    def message(self) -> Json:
-        """The message as printed."""
-        message: Json = shared_json(f"examples/{self.revision}/{self.entry['file']}", SHOWN)
-        return message
-
-    def whole(self) -> Json:
-        """The message with the metadata that the page left out."""
-        message = self.message()
-        if "elided_required_meta" not in self.entry:
-            return message
-        params: Json = message.get("params", {})
-        meta = {key: META[key] for key in self.entry["elided_required_meta"]}
-        return {**message, "params": {**params, "_meta": {**meta, **params.get("_meta", {})}}}
-
-    @property
-    def name(self) -> str:
-        """Where the message is kept."""
-        return f"{self.revision}/{self.entry['file']}"
-
-    @property
-    def sound(self) -> bool:
-        """Whether the message is valid once what the page left out is there."""
-        if "errors_after_inserting_meta" in self.entry:
-            return not self.entry["errors_after_inserting_meta"]
-        valid: bool = self.entry["validates"]
-        return valid
-
-
-def _examples(*kinds: str, sound: bool = True) -> list[Example]:
-    found = [
-        example
-        for example in _all_examples()
-        if example.entry["kind"] in kinds and example.sound == sound
-    ]
-    if not found:
-        missing.untested("the folder ../shared", SHOWN)
-    return found
-
-
-@cache
-def _all_examples() -> tuple[Example, ...]:
-    return tuple(_read_examples())
-
-
-def _read_examples() -> Iterator[Example]:
-    for revision in REVISIONS:
-        index = missing.SHARED / "examples" / revision / "index.json"
-        if index.is_file():
-            for entry in read_json(index):
-                yield Example(revision, entry)
+from support.generated.golden_package import load, runtime, shared_json
+from support.generated.spec_examples import SHOWN, Json, all_examples, examples
 
 
 def _type(revision: str, definition: str) -> Any:
@@ -99,18 +28,16 @@ def _encoded(message: Json) -> bytes:
 
 @pytest.mark.shows("S2-29", "S2-31")
 def test_sound_examples_fit_every_definition_they_are_printed_for() -> None:
-    for example in _examples("request", "notification", "response", "error"):
+    for example in examples("request", "notification", "response", "error"):
         with tables.case(example.name):
-            message = example.whole()
-            for check in example.entry["checks"]:
-                value = jsonpointer.get(message, f"/{check['at']}" if check["at"] else "")
-                typed = _read(_type(example.revision, check["definition"]), value)
-                assert same(typed.to_wire(), value, exact=True), check["definition"]
-                assert same(json.loads(typed.to_json()), value, exact=True), check["definition"]
+            for definition, value in example.parts():
+                typed = _read(_type(example.revision, definition), value)
+                assert same(typed.to_wire(), value, exact=True), definition
+                assert same(json.loads(typed.to_json()), value, exact=True), definition
 
 
 def test_a_definition_refuses_what_the_page_left_out() -> None:
-    for example in _examples("request", "request-missing-id") + _examples(
+    for example in examples("request", "request-missing-id") + examples(
         "request-missing-id", sound=False
     ):
         with tables.case(example.name):
@@ -126,7 +53,7 @@ def test_a_definition_refuses_what_the_page_left_out() -> None:
 
 @pytest.mark.shows("S2-08")
 def test_requests_are_read_by_method_and_sender() -> None:
-    for example in _examples("request"):
+    for example in examples("request"):
         with tables.case(example.name):
             methods, message = load(example.revision).methods, example.whole()
             if message["method"] == "some_method":  # the progress page shows any request at all
@@ -147,7 +74,7 @@ def test_requests_are_read_by_method_and_sender() -> None:
 
 
 def test_notifications_are_read_by_method_and_sender() -> None:
-    for example in _examples("notification"):
+    for example in examples("notification"):
         with tables.case(example.name):
             methods, message = load(example.revision).methods, example.whole()
             spec = methods.NOTIFICATIONS[message["method"]]
@@ -164,7 +91,7 @@ def test_notifications_are_read_by_method_and_sender() -> None:
 
 @pytest.mark.shows("S2-09")
 def test_results_are_read_by_the_request_they_answer() -> None:
-    for example in _examples("response"):
+    for example in examples("response"):
         with tables.case(example.name):
             package, message = load(example.revision), example.whole()
             spec = _answered(package.methods, example.entry)
@@ -177,7 +104,7 @@ def test_results_are_read_by_the_request_they_answer() -> None:
 
 
 def test_errors_are_read_as_answers() -> None:
-    for example in _examples("error"):
+    for example in examples("error"):
         with tables.case(example.name):
             methods, message = load(example.revision).methods, example.whole()
             found = methods.parse_answer(_encoded(message), spec=_answered(methods, example.entry))
@@ -193,7 +120,7 @@ def test_errors_are_read_as_answers() -> None:
 
 
 def test_a_request_without_id_is_no_request() -> None:
-    for example in _examples("request-missing-id", sound=False):
+    for example in examples("request-missing-id", sound=False):
         with tables.case(example.name):
             methods = load(example.revision).methods
             with pytest.raises(RemoteError):
@@ -202,9 +129,9 @@ def test_a_request_without_id_is_no_request() -> None:
 
 def test_no_example_is_left_out() -> None:
     shared_json("examples/2025-11-25/index.json", SHOWN)
-    covered = len(_examples("request", "notification", "response", "error"))
-    covered += len(_examples("request-missing-id", sound=False))
-    assert covered == len(_all_examples()) == 262
+    covered = len(examples("request", "notification", "response", "error"))
+    covered += len(examples("request-missing-id", sound=False))
+    assert covered == len(all_examples()) == 262
 
 
 def _answered(methods: Any, entry: Json) -> Any:

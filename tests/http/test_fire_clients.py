@@ -204,7 +204,7 @@ async def test_a_server_can_be_closed_while_a_client_does_not_read(stack: str) -
 async def test_a_session_that_ends_while_its_answer_cannot_be_written_is_no_failure(
     stack: str,
 ) -> None:
-    async with attacked(stack, send_timeout=5) as site:
+    async with attacked(stack, send_timeout=60) as site:
         mine = await site.session()
         big = http(call("big", 1, size=20_000_000), **mine)
         async with wire(site.port) as one:

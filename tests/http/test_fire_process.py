@@ -77,7 +77,7 @@ async def served(**options: Any) -> AsyncGenerator[Process, None]:
 
 
 async def test_heads_that_do_not_come_are_waited_for_no_longer_than_said() -> None:
-    async with served(head_timeout=0.3) as site:
+    async with served(head_timeout=2) as site:
         async with wire(site.port) as silent, wire(site.port) as slow, wire(site.port) as second:
             await slow.send(b"POST /mcp HTTP/1.1\r\nhost: local")
             await second.send(http(b""))
@@ -156,7 +156,7 @@ async def test_a_server_stops_though_a_client_does_not_read() -> None:
 
 
 async def test_a_body_that_was_refused_is_not_read_without_end() -> None:
-    async with served(max_body=1000, head_timeout=0.3) as site:
+    async with served(max_body=1000, head_timeout=2) as site:
         head = http(b"", **{"content-length": None, "transfer-encoding": "chunked"})
         async with wire(site.port) as one:
             await one.send(head + b"400\r\n" + b" " * 1024 + b"\r\n" * 2)

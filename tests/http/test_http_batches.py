@@ -157,7 +157,7 @@ async def test_handlers_of_notifications_that_go_on_after_a_batch_may_ask_its_cl
     async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
         await go_on.wait()
         try:
-            await session.ping(timeout=0.1)
+            await session.ping(timeout=30)
         except Exception as error:
             raised.set_result(error)
 

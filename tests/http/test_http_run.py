@@ -6,8 +6,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator
-from contextlib import AsyncExitStack, ExitStack, closing
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing
 from functools import partial
 from multiprocessing import Pipe
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from support.engines import redis_running
 from support.folders import environment
-from support.http.serving import WORKER, Site, Started, app_of, calling, started, text_in
+from support.http.serving import WORKER, Events, Site, Started, app_of, calling, started, text_in
 from support.json_types import JsonObject
 from support.ports import free_port
 from support.revisions import OLD, STATELESS
@@ -192,6 +192,15 @@ async def pids_of(site: Site) -> set[int]:
     return pids
 
 
+@asynccontextmanager
+async def working(site: Site, name: str) -> AsyncGenerator[Events, None]:
+    """The answer to a call whose tool has begun, which it says as progress."""
+    meta = {**META, "progressToken": name}
+    async with site.modern_stream("tools/call", meta=meta, name=name) as events:
+        assert (await events.take())["method"] == "notifications/progress"
+        yield events
+
+
 async def a_round_goes_on_elsewhere(site: Site) -> None:
     """One worker asks, and the other takes the answer: both seal with the same key."""
     first = await site.modern("tools/call", meta=SAMPLING, name="asks", headers=ALONE)
@@ -252,17 +261,18 @@ def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None
                 await all_hear_what_one_publishes(site, pids)
                 await another_takes_the_place_of(min(pids), process, site)
                 workers = children(process.process.pid)
-                waiting = asyncio.create_task(site.modern("tools/call", name="waits"))
-                await asyncio.sleep(0.2)
-                code, said = await process.stopped()
-                assert int(text_in(await waiting)) in workers
+                async with working(site, "waits") as events:
+                    code, said = await process.stopped()
+                    answer = await events.take()
+                    assert await events.take() is None
+                assert int(answer["result"]["content"][0]["text"]) in workers
             assert code == -signal.SIGTERM
             assert f"worker {min(pids)} ended with -9; another takes its place now" in said
             assert said.count("WARNING") == 1
             assert "Traceback" not in said
             assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
 
-    run(script(), 60)
+    run(script(), 300)
 
 
 @pytest.mark.long
@@ -275,7 +285,7 @@ def test_workers_end_with_the_process_that_started_them(redis: Redis) -> None:
             while any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
                 await asyncio.sleep(0.01)
 
-    run(script(), 60)
+    run(script(), 300)
 
 
 FORKING = """
@@ -288,6 +298,7 @@ from support.sessions.talking import server
 
 async def handle(self, session, params):
     if params.name == "blocks":
+        await session.progress(1)
         await asyncio.to_thread(time.sleep, 60)
     return await on_call_tool(self, session, params)
 
@@ -305,12 +316,10 @@ async def one_dies_and_one_is_blocked(process: Started) -> None:
     async with calling(process.port) as site:
         await another_takes_the_place_of(min(await pids_of(site)), process, site)
         pids = await pids_of(site)
-        blocked = asyncio.create_task(site.modern("tools/call", name="blocks"))
-        await asyncio.sleep(0.2)
-        process.process.kill()
-        while any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
-            await asyncio.sleep(0.01)
-        await asyncio.gather(blocked, return_exceptions=True)
+        async with working(site, "blocks"):
+            process.process.kill()
+            while any(Path(f"/proc/{pid}/exe").exists() for pid in pids):
+                await asyncio.sleep(0.01)
 
 
 @pytest.mark.long
@@ -339,7 +348,7 @@ def test_workers_that_are_to_end_before_they_could_begin_say_nothing(redis: Redi
         async with started("support.http.worker", "PORT", environment=redis) as process:
             assert await process.stopped() == (-signal.SIGTERM, "")
 
-    run(script(), 60)
+    run(script(), 300)
 
 
 @pytest.mark.long
@@ -349,7 +358,7 @@ def test_workers_that_cannot_begin_are_not_replaced(redis: Redis, tmp_path: Path
     call = f"run_http({WORKER!r}, port={free_port()}, workers=2)"
     program.write_text(f"from mcp_revisions import run_http\n{call}\n")
     ran = subprocess.run(
-        [sys.executable, program], env={**environment(), **redis}, capture_output=True, timeout=60
+        [sys.executable, program], env={**environment(), **redis}, capture_output=True, timeout=300
     )
     assert ran.returncode == 1
     assert re.search(rb"RuntimeError: worker \d+ ended with 1 before it could begin", ran.stderr)
@@ -429,7 +438,7 @@ def test_an_app_in_a_program_has_workers(tmp_path: Path) -> None:
 
     for command in (str(tmp_path / "app_alone.py"), "app_alone", "app_beside"):
         with case(command):
-            run(script(command), 60)
+            run(script(command), 300)
 
 
 WITHOUT_GUARD = {
@@ -445,7 +454,7 @@ def test_a_program_whose_workers_cannot_import_the_app_says_what_to_write(tmp_pa
         program.write_text(OF_AN_APP.format(guard_of_app=of_app, guard=of_call))
         command = [sys.executable, str(program), str(free_port())]
         ran = subprocess.run(
-            command, env=environment(), capture_output=True, text=True, timeout=60, check=False
+            command, env=environment(), capture_output=True, text=True, timeout=300, check=False
         )
         with case(name):
             assert ran.returncode == 1

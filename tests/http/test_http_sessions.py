@@ -171,7 +171,7 @@ class TestEnding:
 
     async def test_an_idle_session_ends_and_one_with_an_open_stream_does_not(self) -> None:
         server = ours()
-        async with serving(server, session_lifetime=0.1) as site:
+        async with serving(server, session_lifetime=1.0) as site:
             used, idle = await site.initialize(), await site.initialize()
             async with used.get() as events:
                 while len(server.sessions) > 1:
@@ -186,7 +186,7 @@ class TestEnding:
     async def test_one_with_a_request_under_way_does_not_either(self) -> None:
         hold = Holding()
         server = tools(OLD, hold)
-        async with serving(server, session_lifetime=0.1) as site:
+        async with serving(server, session_lifetime=1.0) as site:
             used, _ = await site.initialize(), await site.initialize()
             asking = asyncio.create_task(used.call("x"))
             while len(server.sessions) > 1:

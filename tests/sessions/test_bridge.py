@@ -61,6 +61,9 @@ from support.sessions.wiretap import (
 from support.sessions.wiretap import shake as greet
 from support.tables import case
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
 LOG = "notifications/message"
 COMPLETE: JsonObject = {OLD: {}, STATELESS: {"resultType": "complete"}}
@@ -128,7 +131,7 @@ async def test_a_client_that_does_not_come_back_is_not_waited_for_for_ever() -> 
     work = Work("one")
     async with bridged(tools(OLD, work), max_timeout=0.1) as hand:
         asked = await asked_for(hand, 1)
-        await asyncio.wait_for(work.over.wait(), 2)
+        await asyncio.wait_for(work.over.wait(), 30)
         await asyncio.sleep(0.05)
         await hand.send(called(2, **answered(asked, "late")))
         assert (await hand.take())["error"]["code"] == -32602

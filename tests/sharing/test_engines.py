@@ -34,7 +34,7 @@ from mcp_protogen.runtime.sharing.postgres.engine import PostgresEngine
 from mcp_protogen.runtime.sharing.redis.engine import RedisEngine
 from support import tables
 from support.engines import SlowProxy
-from support.sharing.workers import PATIENCE, SharedEngine, Worker, until, working
+from support.sharing.workers import PATIENCE, SharedEngine, Worker, answered, until, working
 
 LIFETIME = 60.0
 NOBODY = frozenset[str]()
@@ -172,11 +172,17 @@ async def test_a_session_lapses_with_its_events_unless_it_is_refreshed(
 ) -> None:
     async with working(shared.engine(), "a") as a:
         sessions, events = a.connection.sessions, a.connection.events
-        for key in ("short", "refreshed", "ended"):
+        for key in ("short", "ended"):
             await begun(a, key, 0.3)
             await events.append(key, "~", 1, [b"x"], lifetime=0.3)
         await sessions.end("ended", 0.3)
-        await sessions.refresh(["unknown", "refreshed"], LIFETIME)
+        found: StoredSession | None = None
+        # Where everybody is slow, it may have lapsed before it is refreshed.
+        while found is None:
+            await begun(a, "refreshed", 0.3)
+            await events.append("refreshed", "~", 1, [b"x"], lifetime=0.3)
+            await sessions.refresh(["unknown", "refreshed"], LIFETIME)
+            found = await sessions.open("refreshed", "a")
         await asyncio.sleep(0.32)
         assert await sessions.open("refreshed", "a") == StoredSession(b"new", 1, "a", 1, 0)
         assert await read(a, "~", 0, "refreshed") == Events([Event(1, b"x")], False)
@@ -496,18 +502,6 @@ async def all_fail(connection: EngineConnection) -> None:
             await call()
 
 
-async def answered(connection: EngineConnection) -> None:
-    """Return when the engine is back."""
-    for _ in range(600):
-        try:
-            await connection.mail.alive(["a"])
-        except EngineUnavailable:
-            await asyncio.sleep(0.05)
-        else:
-            return
-    raise AssertionError("the engine does not come back")
-
-
 async def test_all_calls_fail_while_the_server_is_away_and_go_on_afterwards(
     remote: SharedEngine,
 ) -> None:
@@ -562,7 +556,7 @@ async def test_a_server_that_has_lost_everything_is_a_gap(remote: SharedEngine) 
 
 async def test_a_silent_server_fails_calls_in_time(remote: SharedEngine) -> None:
     async with working(remote.engine(timeout=0.2), "a", lease=0.5) as a:
-        await begun(a)
+        await answered(a.connection)
         remote.running.freeze()
         try:
             await all_fail(a.connection)
@@ -624,8 +618,7 @@ async def test_a_worker_that_is_cancelled_twice_leaves_no_connection(
     assert task.cancelled()
     # Its error has what it was about.
     del task
-    await asyncio.sleep(0.05)
-    assert sockets() == before
+    await until(lambda: sockets() <= before)
 
 
 async def test_an_engine_that_is_away_can_be_entered(remote: SharedEngine) -> None:
@@ -650,8 +643,8 @@ async def test_a_worker_that_is_not_heard_of_is_gone_and_knows_it(remote: Shared
         working(remote.engine(), "near") as near,
         working(remote.engine(url=proxy.url, timeout=0.4), "far", lease=0.6) as far,
     ):
-        assert far.connection.current
-        assert await near.connection.mail.alive(["far"]) == {"far"}
+        while not await near.connection.mail.alive(["far"]):
+            await asyncio.sleep(0.02)
         proxy.delay = 3.0
         await until(lambda: not far.connection.current)
         while await near.connection.mail.alive(["far"]):
@@ -661,7 +654,9 @@ async def test_a_worker_that_is_not_heard_of_is_gone_and_knows_it(remote: Shared
         gaps, proxy.delay = far.gaps, 0.0
         await until(lambda: far.connection.current)
         assert far.gaps > gaps
-        assert await near.connection.mail.send([("far", b"again")]) == NOBODY
+        # Where everybody is slow, its lease may have lapsed once more.
+        while await near.connection.mail.send([("far", b"again")]):
+            await asyncio.sleep(0.02)
         await until(lambda: far.letters)
         assert far.letters == [b"again"]
 

@@ -329,7 +329,7 @@ async def test_who_publishes_while_a_worker_leaves_is_not_kept_waiting() -> None
         await asyncio.sleep(0)
         publishing.set()
         engine.failing.add("bus.publish")
-    await asyncio.wait_for(asyncio.gather(first, second), 5)
+    await asyncio.wait_for(asyncio.gather(first, second), 30)
 
 
 def switching() -> mcp.App:

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,23 +99,24 @@ async def ready(site: Site) -> None:
 async def test_tasks_of_a_worker_that_is_killed_or_stopped_go_on_or_have_failed(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    url, path = request.getfixturevalue(f"{kind}_server").url, tmp_path / "go on"
+    url = request.getfixturevalue(f"{kind}_server").url
+    paths = [tmp_path / f"{number}" for number in range(9)]
     async with AsyncExitStack() as stack:
         killed, stopped, lives = stack.enter_context(task_processes(url, 3))
         ports = [one.port for one in (killed, stopped, lives)]
         sites = [await stack.enter_async_context(calling(port)) for port in ports]
         await asyncio.gather(*(ready(site) for site in sites))
         caller = Caller(sites, await sites[2].initialize(OLD, of("ann")))
-        tasks = [
-            await caller.begin(worker, form, tool, path)
-            for worker in (0, 1)
-            for form in ("core", "extension")
-            for tool in ("again", "only")
-        ]
+        rows = product((0, 1), ("core", "extension"), ("again", "only"))
+        tasks = [await caller.begin(*row, path) for row, path in zip(rows, paths, strict=False)]
         pids = [killed.pid, stopped.pid, lives.pid]
-        while not all(path.with_name(f"go on-{pid}").exists() for pid in pids[:2]):
+        # What has not begun yet is begun by whoever is left.
+        while not all(
+            path.with_name(f"{path.name}-{pids[task.worker]}").exists()
+            for task, path in zip(tasks, paths, strict=False)
+        ):
             await asyncio.sleep(0.02)
-        asking = await caller.begin(0, "extension", "asking", path)
+        asking = await caller.begin(0, "extension", "asking", paths[-1])
         assert await caller.answer(2, asking) == "Sure?"
         while await asked(caller, asking) != "Really?":
             await asyncio.sleep(0.02)
@@ -122,7 +124,8 @@ async def test_tasks_of_a_worker_that_is_killed_or_stopped_go_on_or_have_failed(
         stopped.stop()
         # The other one takes over what can be run again.
         await asyncio.sleep(LEASE)
-        path.touch()
+        for path in paths:
+            path.touch()
         found = [await caller.ended(2, task) for task in tasks]
         for task, outcome in zip(tasks, found, strict=True):
             with case(f"{task.tool} of {task.form} of worker {task.worker}"):

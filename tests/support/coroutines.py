@@ -24,6 +24,6 @@ def run(
 
 async def until(true: Callable[[], bool]) -> None:
     """Let others work until something is true."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not true():
             await asyncio.sleep(0)

@@ -230,7 +230,7 @@ async def test_progress_of_a_task_goes_on_after_its_creation_in_2025_11_25() -> 
     async with joined(handshake.Client(), theirs, progress_interval=0) as one:
         task = await one.call_tool("slow", task=m.TaskMetadata(), on_progress=seen.append)
         assert isinstance(task, m.CreateTaskResult)
-        await wait_for(theirs.began.wait(), 5)
+        await wait_for(theirs.began.wait(), 30)
         await until(lambda: len(seen) == 1)
         theirs.go_on.set()
         await until(lambda: len(seen) == 2)

@@ -38,11 +38,13 @@ class Host(TaskReceiver, Client):
     TASKS = TaskOptions(poll_interval=0.01, max_tasks=2)
 
     def __init__(self) -> None:
+        self.began = Event()
         self.go_on = Event()
         self.cancelled = Event()
         self.answer: Any = SAMPLED
 
     async def on_create_message(self, params: m.CreateMessageRequestParams) -> Any:
+        self.began.set()
         token = None if params.meta is None else params.meta.progress_token
         if token is not None:
             await self.notify_progress(progress=1, progress_token=token)
@@ -80,7 +82,7 @@ async def asked(work: Any, host: Client, tapped: Tapped | None = None) -> Asking
     async with client_of(
         server, host, tap=keeping(Tapped() if tapped is None else tapped)
     ) as client:
-        await client.call_tool("any", timeout=5)
+        await client.call_tool("any", timeout=30)
     return server
 
 
@@ -201,8 +203,10 @@ async def test_a_task_that_is_cancelled_ends_its_handler_and_stays_cancelled() -
     async def work(session: Session) -> None:
         created = await session.create_message(**QUESTION, task=LATER)
         task = RequestedTask(session, created, m.CreateMessageResult)
+        # A task that is cancelled before its work begins is never run.
+        await wait_for(host.began.wait(), 30)
         await task.cancel()
-        await wait_for(host.cancelled.wait(), 5)
+        await wait_for(host.cancelled.wait(), 30)
         assert (await task.status()).status == "cancelled"
         await task.cancel()
         with pytest.raises(TaskCancelled, match="by request"):
@@ -226,7 +230,7 @@ async def test_a_task_that_lapses_ends_its_handler() -> None:
 
     async def work(session: Session) -> None:
         created = await session.create_message(**QUESTION, task=m.TaskMetadata(ttl=1))
-        await wait_for(host.cancelled.wait(), 5)
+        await wait_for(host.cancelled.wait(), 30)
         with pytest.raises(McpError):
             await RequestedTask(session, created, m.CreateMessageResult).status()
 

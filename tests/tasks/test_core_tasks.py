@@ -86,7 +86,7 @@ async def test_a_call_becomes_a_task_whose_result_waits() -> None:
         assert [one.to_wire() async for one in client.iter_tasks()] == [shown]
         assert not waiting.done()
         jobs.go_on.set()
-        payload = await wait_for(waiting, 5)
+        payload = await wait_for(waiting, 30)
         assert text_of(payload) == "slow is done"
         assert payload.meta == {RELATED: {"taskId": task.task_id}}
         ended = await client.get_task(task.task_id)
@@ -154,7 +154,7 @@ async def test_a_cancelled_task_ends_its_tool_and_cannot_be_cancelled_again() ->
         waiting = create_task(client.get_task_payload(task.task_id))
         cancelled = await client.cancel_task(task.task_id)
         assert cancelled.status == "cancelled"
-        await wait_for(jobs.stopped.wait(), 5)
+        await wait_for(jobs.stopped.wait(), 30)
         assert (await client.get_task(task.task_id)).status == "cancelled"
         with pytest.raises(McpError) as raised:
             await waiting
@@ -174,7 +174,7 @@ async def test_questions_of_a_task_come_on_the_stream_of_its_result() -> None:
             pass
         assert person.asked == [], "nothing is asked before the client waits for the result"
         both = [create_task(client.get_task_payload(task.task_id)) for _ in range(2)]
-        texts = [text_of(await wait_for(one, 5)) for one in both]
+        texts = [text_of(await wait_for(one, 30)) for one in both]
         assert texts == ["F L", "F L"]
         assert [one.message for one in person.asked] == ["First?", "Last?"], "each one once"
     questions = [one for _, one in tapped if one.get("method") == "elicitation/create"]
@@ -200,7 +200,7 @@ async def test_a_question_that_was_not_answered_is_asked_on_the_next_stream() ->
         await asked.wait()
         second = create_task(client.get_task_payload(task.task_id))
         first.cancel()
-        assert text_of(await wait_for(second, 5)) == "F L"
+        assert text_of(await wait_for(second, 30)) == "F L"
 
 
 @pytest.mark.shows("TC-09")
@@ -216,7 +216,7 @@ async def test_a_client_that_answers_with_an_error_fails_what_asked() -> None:
 
 @pytest.mark.shows("TC-19", "TC-21")
 async def test_a_client_cannot_have_any_number_of_tasks() -> None:
-    options = Options(timeout=5, tasks=TaskOptions(max_tasks=1))
+    options = Options(timeout=30, tasks=TaskOptions(max_tasks=1))
     async with client_of(Jobs(), Client(), options=options) as client:
         await begun(client, "needed")
         with pytest.raises(McpError, match="Too many tasks") as raised:

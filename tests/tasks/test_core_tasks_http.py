@@ -33,7 +33,7 @@ async def test_tasks_are_listed_for_those_who_are_known_and_seen_by_nobody_else(
             assert (raised.value.code, raised.value.message) == (-32602, "Unknown task")
         waiting = create_task(ann.get_task_payload(task.task_id))
         jobs.go_on.set()
-        assert text_of(await wait_for(waiting, 5)) == "slow is done"
+        assert text_of(await wait_for(waiting, 30)) == "slow is done"
 
 
 @pytest.mark.shows("TC-01", "TC-20")

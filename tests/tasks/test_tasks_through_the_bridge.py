@@ -22,7 +22,7 @@ async def test_a_call_becomes_a_task_of_the_clients_form(client: str, server: st
         handle = await one.start_task("slow")
         assert handle.id is not None
         assert (await handle.status()).status == "working"
-        await wait_for(theirs.began.wait(), 5)
+        await wait_for(theirs.began.wait(), 30)
         waiting = create_task(handle.result())
         theirs.go_on.set()
         assert (await waiting).text == "slow is done"
@@ -64,9 +64,9 @@ async def test_a_cancelled_task_stops_at_the_server(client: str, server: str) ->
     theirs = SERVERS[server]()
     async with joined(CLIENTS[client](), theirs) as one:
         handle = await one.start_task("slow")
-        await wait_for(theirs.began.wait(), 5)
+        await wait_for(theirs.began.wait(), 30)
         await handle.cancel()
-        await wait_for(theirs.stopped.wait(), 5)
+        await wait_for(theirs.stopped.wait(), 30)
         with pytest.raises(TaskCancelled):
             await handle.result()
         assert (await handle.status()).status == "cancelled"

@@ -226,7 +226,7 @@ async def test_they_end_after_a_cancellation() -> None:
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calling
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while noted[-1] != "close":
                 await asyncio.sleep(0)
     ending = ["caught: CancelledError", "end", "failed: CancelledError", "close"]

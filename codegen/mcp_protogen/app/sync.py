@@ -50,7 +50,7 @@ def sync(out: Path, flags: Settings, *, force: bool = False, cached: bool = True
     if not before.causes:
         return _in_step(out, before)
     if not force:
-        _refuse_other_templates(out, lock, before)
+        _refuse_unnamed(out, lock, before)
     done = write(remaking, force=force, cached=cached)
     changes = tuple(_changes(before, lock, out))
     written = counted(sum(change.action is not Action.REMOVE for change in changes), "file")
@@ -137,9 +137,13 @@ def _own_causes(found: PackageState) -> tuple[Cause, ...]:
     return tuple(cause for cause in found.causes if cause.kind is not DriftKind.FOREIGN)
 
 
-def _refuse_other_templates(out: Path, lock: Lock, state: PackageState) -> None:
-    """Raise `ProblemError` if the package had templates that nobody names now."""
+def _refuse_unnamed(out: Path, lock: Lock, state: PackageState) -> None:
+    """Raise `ProblemError` if the package had templates or names that nobody says now."""
     was, now = lock.inputs.options, state.inputs.options
+    if "names" in was and "names" not in now:
+        message = "the package was generated with names of your own, and none are given now"
+        hint = 'set names = "FILE" in [tool.mcp-gen] of pyproject.toml; or use --force'
+        raise ProblemError(Problem("other-names", message, str(out), hint=hint))
     if "templates" in was and "templates" not in now:
         message = "the package was generated with your own templates, and none are named now"
         hint = 'name their folder with --templates, or set templates = "FOLDER"; or use --force'

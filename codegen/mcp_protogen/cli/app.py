@@ -42,6 +42,7 @@ from mcp_protogen.cli.target_options import (
     RootModels,
     TargetName,
 )
+from mcp_protogen.cli.templates import templates_app
 from mcp_protogen.cli.update import update
 from mcp_protogen.cli.usage import Command, Group, HelpWanted
 from mcp_protogen.cli.vectors import vectors
@@ -58,6 +59,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(schema_app, name="schema")
+app.add_typer(templates_app, name="templates")
 app.command(cls=Command)(audit)
 app.command(cls=Command)(diff)
 app.command(cls=Command)(new)

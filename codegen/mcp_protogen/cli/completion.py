@@ -26,6 +26,13 @@ def one_extension(incomplete: str) -> list[str]:
     return _fitting(incomplete, *_extensions())
 
 
+def template(incomplete: str) -> list[str]:
+    """Return the templates that a word may become."""
+    from mcp_protogen.emit.template_contract import NAMES
+
+    return _fitting(incomplete, *NAMES)
+
+
 def layer(incomplete: str) -> list[str]:
     """Return the layers that a word may become."""
     return _fitting(incomplete, *LAYERS)

@@ -6,22 +6,21 @@ from typing import Annotated
 import typer
 
 from mcp_protogen.cli import completion
-from mcp_protogen.target import Extra, Layout
 
 
 class LayoutName(Enum):
     """The layouts of what a target makes."""
 
-    single: Layout = "single"
-    package: Layout = "package"
+    single = "single"
+    package = "package"
 
 
 class ExtraName(Enum):
     """What happens to undeclared members."""
 
-    allow: Extra = "allow"
-    ignore: Extra = "ignore"
-    forbid: Extra = "forbid"
+    allow = "allow"
+    ignore = "ignore"
+    forbid = "forbid"
 
 
 Layers = Annotated[

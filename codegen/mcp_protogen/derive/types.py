@@ -110,7 +110,7 @@ def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
             name=class_name,
             fields=tuple(_fields(name, schema, around)),
             any_of_required=tuple(schema.get("x-any-of-required", ())),
-            open=name in context.facts.open_types,
+            open=name in context.facts.open_types or schema.get("x-open", False),
             origin=origin,
             doc=doc,
             deprecated=deprecated,

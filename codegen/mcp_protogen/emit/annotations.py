@@ -32,7 +32,7 @@ _SCALARS = {
     "null": "None",
 }
 _READ = _SCALARS | {"integer": "int", "number": "int | float"}
-_CONSTRAINTS = {
+CONSTRAINTS = {
     "minimum": "ge",
     "maximum": "le",
     "minLength": "min_length",
@@ -151,7 +151,7 @@ def field_annotation(field: FieldIR) -> str:
     arguments: list[str] = []
     if field.wire != field.name:
         arguments.append(f"alias={literal(field.wire)}")
-    arguments += [f"{_CONSTRAINTS[key]}={literal(value)}" for key, value in field.constraints]
+    arguments += [f"{CONSTRAINTS[key]}={literal(value)}" for key, value in field.constraints]
     metadata = [f"Field({', '.join(arguments)})"] if arguments else []
     metadata += markers(field)
     if field.required and isinstance(field.type, LiteralOf) and _is_ambiguous(field.type):

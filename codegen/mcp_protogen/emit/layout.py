@@ -5,14 +5,27 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from mcp_protogen import __version__
-from mcp_protogen.base import names
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.emit import formatting, verify, views
+from mcp_protogen.emit import template_contract as templates
 from mcp_protogen.emit.models import ModelsSource
 from mcp_protogen.emit.render import Renderer
+from mcp_protogen.emit.template_contexts import (
+    AppsContext,
+    ExtensionContext,
+    ExtensionModelsContext,
+    ExtensionsContext,
+    ListedRevision,
+    ModelsContext,
+    ModelsPackageContext,
+    PackageContext,
+    RevisionContext,
+    SharedContext,
+)
+from mcp_protogen.emit.template_contract import Context, Template
 from mcp_protogen.ir import ROLES, ExtensionIR, RevisionIR, TypeIR
 from mcp_protogen.package import RUNTIME_FOLDER, GeneratedFile
 from mcp_protogen.parts import (
@@ -29,32 +42,22 @@ from mcp_protogen.target import TargetFile
 _PATH_PART = re.compile(r"(?!\.)[A-Za-z0-9_.-]+(?<!\.)")
 
 # Module of a revision's folder → template; the models are not among them.
-MODULES: Mapping[str, str] = {
-    "__init__": "revision.py.jinja",
-    "app": "app.py.jinja",
-    "capabilities": "capabilities.py.jinja",
-    "client": "client.py.jinja",
-    "methods": "methods.py.jinja",
-    "server": "server.py.jinja",
+MODULES: Mapping[str, Template[RevisionContext]] = {
+    "__init__": templates.REVISION,
+    "app": templates.APP,
+    "capabilities": templates.CAPABILITIES,
+    "client": templates.CLIENT,
+    "methods": templates.METHODS,
+    "server": templates.SERVER,
 }
 # The same for an extension.
-EXTENSION_MODULES: Mapping[str, str] = {
-    "__init__": "extension.py.jinja",
-    "capabilities": "extension_capabilities.py.jinja",
-    "client": "extension_client.py.jinja",
-    "methods": "extension_methods.py.jinja",
-    "server": "extension_server.py.jinja",
+EXTENSION_MODULES: Mapping[str, Template[ExtensionContext]] = {
+    "__init__": templates.EXTENSION,
+    "capabilities": templates.EXTENSION_CAPABILITIES,
+    "client": templates.EXTENSION_CLIENT,
+    "methods": templates.EXTENSION_METHODS,
+    "server": templates.EXTENSION_SERVER,
 }
-EXTENSION_MODELS_TEMPLATE = "extension_models.py.jinja"
-EXTENSIONS_TEMPLATE = "extensions.py.jinja"
-APPS_TEMPLATE = "apps.py.jinja"
-BRIDGE_TEMPLATE = "bridge.py.jinja"
-MODELS_TEMPLATE = "models.py.jinja"
-ALL_MODELS_TEMPLATE = "all_models.py.jinja"
-TRANSLATION_TEMPLATE = "translation.py.jinja"
-TRANSLATIONS_TEMPLATE = "translate.py.jinja"
-ADAPTERS_TEMPLATE = "adapters.py.jinja"
-PACKAGE_TEMPLATE = "package.py.jinja"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +69,14 @@ class Module:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRevision:
-    """A revision as the package's `__init__` lists it."""
-
-    id: str
-    era: names.Era
-    module: names.ModuleName
-
-
 def models_modules(
     ir: RevisionIR, sources: Collection[ModelsSource], renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the modules of a revision's models, verified against its IR, and their package."""
-    context = {
-        **views.revision_context(ir),
-        "modules": _modules_of(sources),
-        "subject": f"MCP {ir.id}",
-    }
-    yield _rendered(f"{models_folder(ir)}/__init__.py", ALL_MODELS_TEMPLATE, context, renderer)
-    yield from _models_modules(models_folder(ir), sources, context, renderer)
+    context: ModelsPackageContext = {"ir": ir, "modules": _modules_of(sources)}
+    path = f"{models_folder(ir)}/__init__.py"
+    yield _rendered(path, templates.ALL_MODELS, context, renderer)
+    yield from _models_modules(models_folder(ir), sources, f"MCP {ir.id}", renderer)
 
 
 def extension_models_modules(
@@ -98,14 +89,15 @@ def extension_models_modules(
 
     It also has those of its revision, by the modules in `core`, that the extension's methods have.
     """
-    context = {
-        **views.extension_context(extension, core),
+    context: ExtensionModelsContext = {
+        "ir": extension.ir,
         "modules": _modules_of(sources),
-        "subject": extension.identifier,
+        "extension": extension,
+        "core_modules": views.core_modules(extension, core),
     }
     folder = f"{extension_folder(extension)}/models"
-    yield _rendered(f"{folder}/__init__.py", EXTENSION_MODELS_TEMPLATE, context, renderer)
-    yield from _models_modules(folder, sources, context, renderer)
+    yield _rendered(f"{folder}/__init__.py", templates.EXTENSION_MODELS, context, renderer)
+    yield from _models_modules(folder, sources, extension.identifier, renderer)
 
 
 def _modules_of(sources: Iterable[ModelsSource]) -> Mapping[str, str]:
@@ -115,16 +107,20 @@ def _modules_of(sources: Iterable[ModelsSource]) -> Mapping[str, str]:
 
 
 def _models_modules(
-    folder: str, sources: Iterable[ModelsSource], context: Mapping[str, Any], renderer: Renderer
+    folder: str, sources: Iterable[ModelsSource], subject: str, renderer: Renderer
 ) -> Iterator[Module]:
     for models in sources:
         path = f"{folder}/{models.name}.py"
-        source = renderer.render(
-            MODELS_TEMPLATE, {**context, "models": models, "exported": models.exported}
-        )
-        tree = formatting.parsed(source, path, MODELS_TEMPLATE)
+        context: ModelsContext = {
+            "subject": subject,
+            "models": models,
+            "exported": models.exported,
+        }
+        template = templates.MODELS
+        source = renderer.render(template.name, context)
+        tree = formatting.parsed(source, path, template.name)
         raise_errors(verify.models(tree, models.types, path))
-        yield _module(path, MODELS_TEMPLATE, source, tree, renderer)
+        yield _module(path, template.name, source, tree, renderer)
 
 
 def models_folder(ir: RevisionIR) -> str:
@@ -139,36 +135,33 @@ def extension_folder(extension: ExtensionIR) -> str:
 
 def revision_modules(ir: RevisionIR, selection: Selection, renderer: Renderer) -> Iterator[Module]:
     """Yield the other modules of a revision, proven against its types and each other."""
-    context = {
-        **views.revision_context(ir),
+    context: RevisionContext = {
+        **views.revision_messages(ir),
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules],
         "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
         "missing": missing_names(selection),
     }
     sources = {
-        module: renderer.render(template, context)
+        module: renderer.render(template.name, context)
         for module, template in MODULES.items()
         if module in {"__init__", *selection.modules}
     }
     trees: dict[str, ast.Module] = {}
     for module, source in sources.items():
-        path, template = f"{ir.module}/{module}.py", MODULES[module]
+        path, template = f"{ir.module}/{module}.py", MODULES[module].name
         trees[module] = formatting.parsed(source, path, template)
         yield _module(path, template, source, trees[module], renderer)
     raise_errors(verify.members(trees, {type_.name for type_ in ir.types}, ir.module))
 
 
 def extension_modules(
-    extension: ExtensionIR,
-    core: Mapping[str, tuple[TypeIR, ...]],
-    selection: Selection,
-    renderer: Renderer,
+    extension: ExtensionIR, selection: Selection, renderer: Renderer
 ) -> Iterator[Module]:
     """Yield the other modules of an extension, proven against the types that it may name."""
     folder = extension_folder(extension)
-    context = {
-        **views.extension_context(extension, core),
+    context: ExtensionContext = {
+        **views.extension_messages(extension),
         "runtime": renderer.runtime_in(f"{folder}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules and role in extension.roles],
         **_client_base(extension, selection),
@@ -178,14 +171,20 @@ def extension_modules(
     for module, template in EXTENSION_MODULES.items():
         if module in there:
             path = f"{folder}/{module}.py"
-            source = renderer.render(template, context)
-            trees[module] = formatting.parsed(source, path, template)
-            yield _module(path, template, source, trees[module], renderer)
+            source = renderer.render(template.name, context)
+            trees[module] = formatting.parsed(source, path, template.name)
+            yield _module(path, template.name, source, trees[module], renderer)
     types = {type_.name for type_ in (*extension.ir.types, *extension.core.types)}
     raise_errors(verify.members(trees, types, folder))
 
 
-def _client_base(extension: ExtensionIR, selection: Selection) -> Mapping[str, Any]:
+class _ClientBase(TypedDict):
+    client_base: str
+    client_base_module: str
+    client_lacks: str
+
+
+def _client_base(extension: ExtensionIR, selection: Selection) -> _ClientBase:
     """Return what the client of an extension extends, and the part that it lacks for more."""
     usual = ClientBase("", "client.base", "ClientBase")
     base, lacks = CLIENTS_OF_EXTENSIONS.get(extension.identifier, usual), ""
@@ -202,8 +201,8 @@ def _client_base(extension: ExtensionIR, selection: Selection) -> Mapping[str, A
 def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -> Module:
     """Return the package of all extensions of one revision."""
     ir = next(iter(extensions)).ir
-    context = {"revision": ir.id}
-    return _rendered(f"{ir.module}/ext/__init__.py", EXTENSIONS_TEMPLATE, context, renderer)
+    context: ExtensionsContext = {"revision": ir.id}
+    return _rendered(f"{ir.module}/ext/__init__.py", templates.EXTENSIONS, context, renderer)
 
 
 def shared_modules(
@@ -212,17 +211,17 @@ def shared_modules(
     """Yield the tables of each pair of revisions, their package, and the bridge."""
     client = "client" in selection.modules
     for module, path, template in (
-        ("bridge", "bridge.py", BRIDGE_TEMPLATE),
-        ("translate", "translate/__init__.py", TRANSLATIONS_TEMPLATE),
-        ("translate.adapters", "translate/adapters.py", ADAPTERS_TEMPLATE),
+        ("bridge", "bridge.py", templates.BRIDGE),
+        ("translate", "translate/__init__.py", templates.TRANSLATIONS),
+        ("translate.adapters", "translate/adapters.py", templates.ADAPTERS),
     ):
         if module in selection.modules:
-            context = {"client": client, "runtime": renderer.runtime_in(path)}
+            context: SharedContext = {"client": client, "runtime": renderer.runtime_in(path)}
             yield _rendered(path, template, context, renderer)
     for pair in pairs:
         path = f"translate/{pair.older.module}__{pair.newer.module}.py"
-        context = views.pair_context(pair, renderer.runtime_in(path))
-        yield _rendered(path, TRANSLATION_TEMPLATE, {"pair": pair, **context}, renderer)
+        tables = views.pair_context(pair, renderer.runtime_in(path))
+        yield _rendered(path, templates.TRANSLATION, tables, renderer)
 
 
 def package_modules(
@@ -235,7 +234,7 @@ def package_modules(
     there = [name for module, name in own.items() if module in selection.modules]
     instances = {name: of for name, of in INSTANCES.items() if of in exports}
     runtime = renderer.runtime_in("__init__.py")
-    context: Mapping[str, Any] = {
+    context: PackageContext = {
         "revisions": revisions,
         "runtime": runtime,
         "copied": runtime.startswith("."),
@@ -245,10 +244,14 @@ def package_modules(
         "instances": instances,
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
-    yield _rendered("__init__.py", PACKAGE_TEMPLATE, context, renderer)
+    yield _rendered("__init__.py", templates.PACKAGE, context, renderer)
     if "app" in selection.modules:
-        has = {part.replace("-", "_"): part in selection.parts for part in ("http-server", "stdio")}
-        yield _rendered("app.py", APPS_TEMPLATE, {"runtime": runtime, **has}, renderer)
+        apps: AppsContext = {
+            "runtime": runtime,
+            "http_server": "http-server" in selection.parts,
+            "stdio": "stdio" in selection.parts,
+        }
+        yield _rendered("app.py", templates.APPS, apps, renderer)
 
 
 def fixed_files(
@@ -289,9 +292,12 @@ def target_files(files: Iterable[TargetFile], target: str) -> tuple[GeneratedFil
     return tuple(made[path] for path in sorted(made))
 
 
-def _rendered(path: str, template: str, context: Mapping[str, Any], renderer: Renderer) -> Module:
-    source = renderer.render(template, context)
-    return _module(path, template, source, formatting.parsed(source, path, template), renderer)
+def _rendered(
+    path: str, template: Template[Context], context: Context, renderer: Renderer
+) -> Module:
+    name = template.name
+    source = renderer.render(name, context)
+    return _module(path, name, source, formatting.parsed(source, path, name), renderer)
 
 
 def _module(path: str, template: str, source: str, tree: ast.Module, renderer: Renderer) -> Module:

@@ -5,7 +5,7 @@ they can reach neither Python nor any file outside their folder.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,14 @@ from mcp_protogen.emit import text, views
 from mcp_protogen.package import RUNTIME_FOLDER
 
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
+FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
+    **views.FILTERS,
+    "docstring": text.docstring,
+    "literal": text.literal,
+    "set_of": text.set_of,
+    "tuple_of": text.tuple_of,
+}
+"""The filters of templates, beside those of Jinja; they are part of the contract."""
 
 
 class Renderer:
@@ -30,13 +38,7 @@ class Renderer:
         self._runtime = runtime
         self._environment = sandbox(templates / "package", override)
         filters: dict[str, Any] = self._environment.filters
-        filters |= views.FILTERS
-        filters |= {
-            "literal": text.literal,
-            "docstring": text.docstring,
-            "tuple_of": text.tuple_of,
-            "set_of": text.set_of,
-        }
+        filters |= FILTERS
 
     def runtime_in(self, path: str) -> str:
         """Return what the module at `path` of a package calls the runtime in its imports."""

@@ -1,8 +1,8 @@
 """The input of templates: the IR, and filters for phrases that are more than one value."""
 
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any, TypedDict, cast
 
 from mcp_protogen.base.names import ClassName, pascal
 from mcp_protogen.derive import recursion
@@ -16,6 +16,14 @@ from mcp_protogen.derive.module_names import (
 )
 from mcp_protogen.emit import rows
 from mcp_protogen.emit.annotations import argument_annotation, qualified_annotation
+from mcp_protogen.emit.template_contexts import (
+    Call,
+    ExtensionMessages,
+    Messages,
+    RevisionMessages,
+    TranslationContext,
+    TranslationTable,
+)
 from mcp_protogen.emit.text import literal, tuple_of
 from mcp_protogen.emit.wrapping import Fixed
 from mcp_protogen.ir import (
@@ -59,20 +67,6 @@ def item(method: MethodIR) -> str:
     """Return the annotation of one item of a paginated list."""
     assert method.items is not None
     return qualified_annotation(method.items[1])
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """How a message is sent: each signature, and the members that are given by position.
-
-    There are signatures only if its params may be given in more than one way. The result of a tool
-    can be read as a type of the caller.
-    """
-
-    signatures: tuple[str, ...]
-    iterators: tuple[str, ...]
-    positional: str
-    is_tool_call: bool
 
 
 _OPTIONS = "**options: Unpack[CallOptions]"
@@ -230,34 +224,41 @@ def requirement(need: RequirementIR) -> str:
     return f"Requirement({', '.join(arguments)}, source={literal(need.source)})"
 
 
-def revision_context(ir: RevisionIR) -> dict[str, Any]:
-    """Return everything that the templates of one revision may use."""
-    methods = ir.methods
-    client_sends = [method for method in methods if "client" in method.senders]
-    client_calls = [method for method in client_sends if method.method not in SENT_BY_RUNTIME]
+def revision_messages(ir: RevisionIR) -> RevisionMessages:
+    """Return what the templates of a revision get of its messages."""
     names = {str(type_.name) for type_ in ir.types}
     classes = {str(type_.name) for type_ in ir.types if isinstance(type_, ObjectIR)}
-    server_sends = [method for method in methods if "server" in method.senders]
-    called = calls(ir)
+    made = _messages(ir)
+    asks_in_results = names >= {"InputRequest", "InputResponse"} and any(
+        method.kind == "embedded" for method in made["server_sends"]
+    )
     return {
-        "calls": called,
-        **_imports("client", called, client_calls),
-        **_imports("server", called, server_sends),
+        **made,
+        **_self_descriptions(classes),
+        "server_asks_in_results": "InputRequiredResult" in classes and asks_in_results,
+    }
+
+
+def _messages(ir: RevisionIR) -> Messages:
+    methods, called = ir.methods, calls(ir)
+    client_sends = [method for method in methods if "client" in method.senders]
+    client_calls = [method for method in client_sends if method.method not in SENT_BY_RUNTIME]
+    server_sends = [method for method in methods if "server" in method.senders]
+    return {
         "ir": ir,
         "methods": methods,
+        "calls": called,
         "client_calls": client_calls,
         "client_pages": any(method.items for method in client_calls),
-        "server_handles": [m for m in client_sends if m.method not in ANSWERED_BY_RUNTIME],
-        "server_pages": any(method.items for method in server_sends),
-        "server_requests": any(method.kind == "request" for method in server_sends),
+        "client_typing": _of_typing(called, client_calls),
+        "client_peer": _of_peer(called, client_calls),
         "server_sends": server_sends,
-        "server_asks_in_results": "InputRequiredResult" in classes
-        and names >= {"InputRequest", "InputResponse"}
-        and any(method.kind == "embedded" for method in server_sends),
-        "has_conditions": any(need.when for method in methods for need in method.requires),
         "server_asks": any(method.kind != "notification" for method in server_sends),
-        **_self_descriptions(classes),
-        "exported": sorted(names),
+        "server_pages": any(method.items for method in server_sends),
+        "server_typing": _of_typing(called, server_sends),
+        "server_peer": _of_peer(called, server_sends),
+        "server_handles": [m for m in client_sends if m.method not in ANSWERED_BY_RUNTIME],
+        "has_conditions": any(need.when for method in methods for need in method.requires),
         "capabilities_exported": sorted(
             {str(capability.constant) for capability in ir.capabilities} | CAPABILITIES_MODULE
         ),
@@ -270,29 +271,21 @@ def revision_context(ir: RevisionIR) -> dict[str, Any]:
     }
 
 
-def extension_context(
-    extension: ExtensionIR, core: Mapping[str, tuple[TypeIR, ...]]
-) -> dict[str, Any]:
-    """Return everything that the templates of one extension may use.
-
-    `core` are the modules of the models of its revision.
-    """
+def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
+    """Return what the templates of an extension get of its messages."""
     own = extension.ir
     # A call is spelled by its params, which may be of the revision.
-    context = revision_context(replace(own, types=(*own.types, *extension.core.types)))
+    made = _messages(replace(own, types=(*own.types, *extension.core.types)))
     prefix = pascal(extension.name)
     classes = {"client": [f"{prefix}Client"], "server": [f"{prefix}Server", f"{prefix}Session"]}
-    found = {role: classes[role] for role in extension.roles}
-    exported = {"EXTENSION", "capabilities", "methods", "models"}
     return {
-        **context,
+        **made,
         "extension": extension,
         "class_name": prefix,
-        "client_asks": any(method.kind != "notification" for method in context["client_calls"]),
-        "server_answers": any(m.kind != "notification" for m in context["server_handles"]),
-        "core_modules": _core_modules(extension, core),
-        "role_classes": found,
-        "exported": sorted(exported),
+        "client_asks": any(method.kind != "notification" for method in made["client_calls"]),
+        "server_answers": any(m.kind != "notification" for m in made["server_handles"]),
+        "role_classes": {role: classes[role] for role in extension.roles},
+        "exported": ["EXTENSION", "capabilities", "methods", "models"],
         "methods_exported": sorted(
             {"EXTENSION", "ERRORS", "NOTIFICATIONS", "REQUESTS"}
             | {str(one.constant) for one in own.methods}
@@ -310,10 +303,13 @@ def extension_context(
     }
 
 
-def _core_modules(
+def core_modules(
     extension: ExtensionIR, core: Mapping[str, tuple[TypeIR, ...]]
 ) -> Mapping[str, list[str]]:
-    """Return the types of the revision that calls of the extension name, by module."""
+    """Return the types of the revision that calls of the extension name, by module.
+
+    `core` are the modules of the models of its revision.
+    """
     named: set[str] = {str(error.data) for error in extension.ir.errors if error.data}
     types = {str(type_.name): type_ for type_ in extension.ir.types}
     waiting = [name for method in extension.ir.methods for name in (method.params, *method.results)]
@@ -331,55 +327,65 @@ def _core_modules(
     return {module: names for module, names in found.items() if names}
 
 
-def _imports(
-    role: str, called: Mapping[str, Call], methods: Collection[MethodIR]
-) -> Mapping[str, list[str]]:
-    """Return the names that the stubs of some methods need, of `typing` and of `rpc.peer`."""
+def _of_typing(called: Mapping[str, Call], methods: Collection[MethodIR]) -> list[str]:
+    """Return the names of `typing` that the stubs of some methods need."""
     sent = [called[method.method] for method in methods]
-    several = any(call.signatures for call in sent)
     needed = {
         "Literal": any("Literal[" in line for call in sent for line in call.signatures),
         "TypeVar": any(call.is_tool_call for call in sent),
         "Unpack": any(method.kind != "notification" for method in methods),
-        "overload": several,
+        "overload": any(call.signatures for call in sent),
     }
+    return [name for name, used in needed.items() if used]
+
+
+def _of_peer(called: Mapping[str, Call], methods: Collection[MethodIR]) -> list[str]:
+    """Return the names of `rpc.peer` that the stubs of some methods need."""
     pages = any(method.items for method in methods)
-    return {
-        f"{role}_typing": [name for name, used in needed.items() if used],
-        f"{role}_peer": ["all_items"] * pages + ["params_of"] * several,
-    }
+    several = any(called[method.method].signatures for method in methods)
+    return ["all_items"] * pages + ["params_of"] * several
 
 
-def pair_context(pair: PairTables, runtime: str) -> dict[str, Any]:
-    """Return what the template of a pair of revisions needs beside the pair."""
+def pair_context(pair: PairTables, runtime: str) -> TranslationContext:
+    """Return what the template of a pair of revisions gets."""
     classes = sorted({"Plan", *rows.classes_in((pair.up, pair.down))})
     return {
+        "pair": pair,
         "imports": f"from {runtime}.translation.plans import {', '.join(classes)}",
         "tables": [_table("UP", pair.up), _table("DOWN", pair.down)],
     }
 
 
-def _table(name: str, direction: Direction) -> dict[str, Any]:
+def _table(name: str, direction: Direction) -> TranslationTable:
     """Return the text of one direction: its plans and the rest."""
     whole = replace(direction, plans=cast(Any, Fixed(f"_{name}")))
-    return {
-        "plans": rows.laid_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
-        "direction": rows.laid_out(whole, f"{name}: Final = "),
-        "doc": f"From {direction.source} to {direction.target}; what has no plan stays as it is.",
-    }
+    return TranslationTable(
+        plans=rows.laid_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
+        direction=rows.laid_out(whole, f"{name}: Final = "),
+        doc=f"From {direction.source} to {direction.target}; what has no plan stays as it is.",
+    )
 
 
-def _self_descriptions(classes: Container[str]) -> Mapping[str, str]:
+class _SelfDescriptions(TypedDict):
+    client_capabilities: str
+    implementation: str
+    server_capabilities: str
+
+
+def _self_descriptions(classes: Container[str]) -> _SelfDescriptions:
     """Return the types of the name and the capabilities of each side.
 
     A schema need not have them.
     """
-    wanted = {
-        "client_capabilities": "ClientCapabilities",
-        "implementation": "Implementation",
-        "server_capabilities": "ServerCapabilities",
+
+    def named(name: str) -> str:
+        return f"m.{name}" if name in classes else "WireModel"
+
+    return {
+        "client_capabilities": named("ClientCapabilities"),
+        "implementation": named("Implementation"),
+        "server_capabilities": named("ServerCapabilities"),
     }
-    return {key: f"m.{name}" if name in classes else "WireModel" for key, name in wanted.items()}
 
 
 # The runtime itself agrees on a revision; users do not send or answer these.
@@ -387,7 +393,7 @@ SENT_BY_RUNTIME = frozenset({"initialize", "notifications/initialized"})
 ANSWERED_BY_RUNTIME = frozenset({"initialize"})
 
 
-FILTERS: Mapping[str, Callable[..., Any]] = {
+FILTERS: Mapping[str, Callable[..., str | tuple[str, ...]]] = {
     "condition": condition,
     "documentation": documentation,
     "handler": handler,

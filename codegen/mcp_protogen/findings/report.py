@@ -53,7 +53,7 @@ class Report(NamedTuple):
 
     `summary` is a line, or several; `folder` is the output folder as the user named it; `revisions`
     holds one JSON object for each revision, in commands about revisions; `extensions` one for each
-    extension, in those about extensions.
+    extension, in those about extensions, and `templates` one for each template.
     """
 
     command: str
@@ -65,6 +65,7 @@ class Report(NamedTuple):
     revisions: tuple[Mapping[str, Any], ...] = ()
     problems: tuple[Problem, ...] = ()
     extensions: tuple[Mapping[str, Any], ...] | None = None
+    templates: tuple[Mapping[str, Any], ...] | None = None
 
     @property
     def summary_lines(self) -> tuple[str, ...]:
@@ -93,8 +94,8 @@ def render(report: Report, form: Format, *, colour: bool = False, quiet: bool = 
 def as_json(report: Report) -> dict[str, Any]:
     """Return the report as the JSON value that is published."""
     data = report._asdict()
-    extensions = data.pop("extensions")
-    about = {} if extensions is None else {"extensions": [dict(one) for one in extensions]}
+    kinds = {name: data.pop(name) for name in ("extensions", "templates")}
+    about = {name: [dict(one) for one in rows] for name, rows in kinds.items() if rows is not None}
     return {
         "format": FORMAT,
         **data,

@@ -68,8 +68,7 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
 
 def _effective_options(options: GenerationOptions) -> dict[str, Any]:
     """Return the options that change the output, whatever revisions there are."""
-    ours = options.docstrings is Docstrings.OURS
-    names = options.names
+    ours, names = options.docstrings is Docstrings.OURS, options.names
     values = {
         "docstrings": None if ours else str(options.docstrings),
         "names": digest(parse_json(names.content, names.name)) if names else None,
@@ -201,10 +200,8 @@ def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
 
 
 def _code_digest() -> str:
-    files = [*_CODE.glob("*.py")]
-    for part in GENERATING:
-        files += (_CODE / part).rglob("*.py")
-    return digest_files(_CODE, files)
+    parts = (file for part in GENERATING for file in (_CODE / part).rglob("*.py"))
+    return digest_files(_CODE, (*_CODE.glob("*.py"), *parts))
 
 
 def _templates_digest(override: Path | None) -> str:

@@ -45,8 +45,10 @@ class _Lifting:
             member: self._value(name + names.pascal(member), value)
             for member, value in schema["properties"].items()
         }
-        # Generated objects keep undeclared members anyway, so that the keyword is not needed.
+        # Generated objects keep undeclared members anyway; only whether they are meant is said.
         rest = {key: value for key, value in schema.items() if key != "additionalProperties"}
+        if is_object(schema.get("additionalProperties")):
+            rest["x-open"] = True
         return {**rest, "properties": _in_reading_order(members, rest.get("required", ()))}
 
     def _value(self, name: str, schema: Json, kind: str = "Object") -> Json:

@@ -12,12 +12,14 @@ from mcp_protogen.normalise import references
 Json = dict[str, Any]
 
 _SUFFIX = "Meta"
+_OPEN = "x-open"
 
 
 def shared(definitions: Json, named: Container[str]) -> Json:
     """Return `definitions` with one `_meta` type for equal ones of a type and its base.
 
-    Types in `named` have their names from the schema and keep them.
+    Types in `named` have their names from the schema and keep them. One of which the schema says
+    somewhere that it is open is open everywhere.
     """
     lifted = (name for name in definitions if name.endswith(_SUFFIX) and name not in named)
     bases: set[str] = set()
@@ -25,10 +27,19 @@ def shared(definitions: Json, named: Container[str]) -> Json:
     for name in sorted(lifted, key=len):
         shorter = (name[start:] for start in range(len(name) - len(_SUFFIX), 0, -1))
         found = (base for base in shorter if base in bases)
-        base = next((base for base in found if definitions[base] == definitions[name]), None)
+        base = next(
+            (base for base in found if _said(definitions[base]) == _said(definitions[name])), None
+        )
         if base is None:
             bases.add(name)
         else:
             same[name] = base
     kept = {name: schema for name, schema in definitions.items() if name not in same}
+    for name, base in same.items():
+        if _OPEN in definitions[name]:
+            kept[base] = {**kept[base], _OPEN: True}
     return references.renamed(kept, same)
+
+
+def _said(schema: Json) -> Json:
+    return {key: value for key, value in schema.items() if key != _OPEN}

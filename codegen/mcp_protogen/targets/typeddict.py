@@ -1,32 +1,25 @@
 """Types as `TypedDict`s: for type checkers alone, without any dependency."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from keyword import iskeyword
 
+from mcp_protogen.derive import recursion
 from mcp_protogen.emit.text import literal
-from mcp_protogen.ir import (
-    Anything,
-    ListOf,
-    LiteralOf,
-    MapOf,
-    ObjectIR,
-    OneOf,
-    Ref,
-    RevisionIR,
-    Scalar,
-    TypeExpr,
-    TypeIR,
-    UnionIR,
-)
+from mcp_protogen.ir import FieldIR, ObjectIR, RevisionIR
 from mcp_protogen.target import CONTRACT, Setting, TargetFile, TargetOptions
+from mcp_protogen.targets.python import aliases
+from mcp_protogen.targets.python.annotations import hint
+from mcp_protogen.targets.python.docstrings import (
+    class_text,
+    member_docstring,
+    member_text,
+    type_docstring,
+)
 from mcp_protogen.targets.python.modules import Definitions, python_files
-from mcp_protogen.targets.python.order import ordered
+from mcp_protogen.targets.python.order import endless, ordered
 
-_SCALARS = {
-    "string": "str",
-    "boolean": "bool",
-    "integer": "int",
-    "number": "int | float",
-    "null": "None",
+_IMPORTS = {
+    "typing": aliases.IMPORTS["typing"] | {"Any", "Literal", "NotRequired", "TypedDict"},
 }
 
 
@@ -47,40 +40,47 @@ TARGET = TypedDictTarget()
 
 
 def _definitions(ir: RevisionIR, _: TargetOptions) -> Definitions:
-    text = "\n\n".join(_definition(one) for one in ordered(ir))
-    imports = {"typing": frozenset({"Any", "Literal", "NotRequired", "TypeAlias", "TypedDict"})}
-    return Definitions(imports, text, tuple(str(one.name) for one in ir.types))
+    lazy = endless(ir)
+    later = {str(one.name) for one in ir.types}
+    texts: list[str] = []
+    for type_ in ordered(ir):
+        if isinstance(type_, ObjectIR):
+            members = [(one, _member(one, later)) for one in type_.fields]
+            is_class = all(_is_attribute(one.wire) for one in type_.fields)
+            texts.append((_class if is_class else _call)(type_, members))
+        else:
+            texts.append(aliases.alias_text(type_, lazy=type_.name in lazy))
+        later.discard(type_.name)
+    names = tuple(str(one.name) for one in ir.types)
+    return Definitions(_IMPORTS, "\n\n\n".join(texts), names, evaluated=True)
 
 
-def _definition(type_: TypeIR) -> str:
-    if isinstance(type_, ObjectIR):
-        members = ", ".join(
-            f"{literal(one.wire)}: {literal(_member(one.required, _hint(one.type)))}"
-            for one in type_.fields
-        )
-        return f"{type_.name} = TypedDict({literal(type_.name)}, {{{members}}})"
-    arms = type_.arms if isinstance(type_, UnionIR) else (type_.type,)
-    hint = " | ".join(_hint(one) for one in arms)
-    return f"{type_.name}: TypeAlias = {literal(hint)}"
+def _is_attribute(wire: str) -> bool:
+    """Return whether the body of a class can declare a member: it would change `__name`."""
+    return wire.isidentifier() and not iskeyword(wire) and not wire.startswith("__")
 
 
-def _member(required: bool, hint: str) -> str:
-    return hint if required else f"NotRequired[{hint}]"
+def _member(field: FieldIR, later: Set[str]) -> str:
+    annotation = hint(field.type)
+    if not later.isdisjoint(recursion.names_in(field.type)):
+        annotation = literal(annotation)
+    return annotation if field.required else f"NotRequired[{annotation}]"
 
 
-def _hint(expr: TypeExpr) -> str:
-    match expr:
-        case Ref(name):
-            return str(name)
-        case Scalar(kind):
-            return _SCALARS[kind]
-        case LiteralOf(values):
-            return f"Literal[{', '.join(map(literal, values))}]"
-        case ListOf(item):
-            return f"list[{_hint(item)}]"
-        case MapOf(value):
-            return f"dict[str, {_hint(value)}]"
-        case OneOf(arms):
-            return " | ".join(_hint(arm) for arm in arms)
-        case Anything():
-            return "Any"
+def _class(type_: ObjectIR, members: Sequence[tuple[FieldIR, str]]) -> str:
+    lines: list[str] = []
+    for field, annotation in members:
+        doc = member_docstring(field)
+        lines += [f"{field.wire}: {annotation}", *([doc] if doc else [])]
+    return class_text(f"class {type_.name}(TypedDict):", type_docstring(type_), lines)
+
+
+def _call(type_: ObjectIR, members: Sequence[tuple[FieldIR, str]]) -> str:
+    """Return the definition of a type that has members which cannot be attributes of a class."""
+    lines = [f"{type_.name} = TypedDict(", f"    {literal(type_.name)},", "    {"]
+    for field, annotation in members:
+        lines += [f"        # {line}".rstrip() for line in member_text(field).splitlines()]
+        lines.append(f"        {literal(field.wire)}: {annotation},")
+    lines += ["    },", ")"]
+    doc = type_docstring(type_)
+    return "\n".join([*lines, doc] if doc else lines)

@@ -1,21 +1,23 @@
 """Runs the official conformance suite against our server and our client, and shows what it found.
 
 PYTHONPATH=tests python -m support.conformance.suite
-    [--write README.md] [--only server|client] [--keep DIR]
+    [--write README.md] [--record] [--only server|client] [--keep DIR]
 """
 
 import asyncio
+import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
-from support.conformance.kit import Kit, kit
+from support.conformance.kit import HERE, Kit, kit
 from support.conformance.legs import LEGS, Leg, Result, Runner, Serve, serving
+from support.report import records
 
 BEGIN: Final = "<!-- conformance: begin -->"
 END: Final = "<!-- conformance: end -->"
@@ -48,16 +50,40 @@ def table(results: Iterable[Result]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def passed_scenarios(result: Result) -> tuple[int, int]:
+    """How many scenarios of those that can be passed were, and how many there are."""
+    possible = set(result.leg.scenarios).difference(result.leg.excuses)
+    faulty = {fault.split(":")[0] for fault in result.faults}
+    return len(possible - faulty), len(possible)
+
+
 def row(result: Result) -> str:
     """What one leg found, as a line of the table."""
     leg = result.leg
-    possible = set(leg.scenarios).difference(leg.excuses)
-    faulty = {fault.split(":")[0] for fault in result.faults}
-    passed = f"{len(possible - faulty)} of {len(possible)}"
+    passed = "{} of {}".format(*passed_scenarios(result))
     speaks = leg.only or ("its era" if leg.side == "client" else "all")
     impossible = len(leg.excuses) or "–"
     what = leg.side if leg.topic is None else f"{leg.side}, {leg.topic}"
     return f"| {what} | {speaks} | {leg.held_to} | {passed} | {result.passed} | {impossible} |"
+
+
+def record(results: Iterable[Result]) -> dict[str, Any]:
+    """What was found, as a record of the report."""
+    pinned = json.loads((HERE / "package.json").read_bytes())["dependencies"]
+    legs = [
+        {
+            "side": result.leg.side,
+            "topic": result.leg.topic,
+            "speaks": result.leg.only,
+            "held_to": result.leg.held_to,
+            "passed": passed_scenarios(result)[0],
+            "possible": passed_scenarios(result)[1],
+            "checks": result.passed,
+            "impossible": {name: one.why for name, one in result.leg.excuses.items()},
+        }
+        for result in results
+    ]
+    return {"suite": pinned, "legs": legs}
 
 
 def _excuses(results: Iterable[Result]) -> Iterator[str]:
@@ -99,17 +125,20 @@ def main(arguments: Namespace) -> int:
         return 1
     if arguments.write is not None:
         written_into(arguments.write, text)
+    if arguments.record:
+        records.write("conformance", record(results))
     return 0
 
 
 if __name__ == "__main__":
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--write", type=Path, metavar="README.md", help="put the table in there")
+    parser.add_argument("--record", action="store_true", help="record it for the report")
     parser.add_argument("--only", choices=("server", "client"), help="this side only")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what the suite writes")
     given = parser.parse_args()
-    if given.write is not None and given.only is not None:
-        parser.error("--write needs both sides, for the table is of both")
+    if given.only is not None and (given.record or given.write is not None):
+        parser.error("--write and --record need both sides, for they are of both")
     if given.keep is not None and given.keep.exists():
         parser.error(f"{given.keep} is there already; --keep makes a new folder")
     sys.exit(main(given))

@@ -4,10 +4,11 @@ A disagreement is a sentence that says what differed; None means that all agree.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
@@ -15,6 +16,9 @@ from pydantic_core import from_json, to_json
 from support.generated import oracle
 from support.generated.golden_package import load, runtime
 from support.generated.json_values import is_array, is_object
+
+verdicts: Final[Counter[str]] = Counter()
+"""How often this process asked for both opinions, by revision and that of the schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ def reader_of(kind: Any, validator_of: Callable[[Any], Callable[[Any], Any]]) ->
 def disagreement(revision: str, subject: oracle.Subject, value: Any, exact: bool) -> str | None:
     """How the generated type differs from the schema about `value`; see `difference`."""
     wanted = oracle.accepts(revision, subject.pointer)(value)
+    verdicts[f"{revision} {'accepted' if wanted else 'refused'}"] += 1
     return difference(reader(revision, subject.name), value, wanted, exact)
 
 

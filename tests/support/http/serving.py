@@ -98,7 +98,7 @@ async def calling(port: int, path: str = "/mcp") -> AsyncGenerator["Site", None]
     """Somebody who calls a server on this machine."""
     # Nothing is encrypted, and to read all certificates takes longer than most tests.
     async with httpx2.AsyncClient(
-        base_url=f"http://127.0.0.1:{port}", timeout=httpx2.Timeout(10), verify=False
+        base_url=f"http://127.0.0.1:{port}", timeout=httpx2.Timeout(30), verify=False
     ) as client:
         client.headers.clear()
         yield Site(port, path, client)

@@ -39,6 +39,7 @@ async def on_call_tool(self: Any, session: Session, params: CallToolRequestParam
     elif params.name == "lets_go":
         await session.close_stream()
     elif params.name == "waits":
+        await session.progress(1)
         await asyncio.sleep(0.5)
     elif params.name == "asks":
         began: object = await session.once("began", os.getpid)

@@ -28,7 +28,7 @@ from support.ports import free_port
 from support.sharing.task_workers import named
 from support.tasks.principals import WHO
 
-LEASE: Final = 0.5
+LEASE: Final = 1.5
 PLACE: Final = "task-processes"
 
 _FORKS: Final = get_context("forkserver")

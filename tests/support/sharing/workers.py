@@ -13,6 +13,7 @@ from mcp_protogen.runtime.sharing.engine import (
     Delivery,
     Engine,
     EngineConnection,
+    EngineUnavailable,
     Letter,
 )
 
@@ -33,7 +34,8 @@ class SharedEngine:
         """An engine in that place, maybe by another way to the server."""
         if self.server is None:
             return self.make(**options)
-        return self.make(url or self.server.url, **options)
+        # What takes so long was not merely busy.
+        return self.make(url or self.server.url, **{"timeout": PATIENCE, **options})
 
     @property
     def running(self) -> EngineServer:
@@ -80,3 +82,15 @@ async def until(true: Callable[[], object]) -> None:
     while not true():
         assert time.monotonic() < end, "it has not come true"
         await asyncio.sleep(0.01)
+
+
+async def answered(connection: EngineConnection) -> None:
+    """Return when the engine is there, or there again."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            await connection.mail.alive(["a"])
+            return
+        except EngineUnavailable:
+            assert time.monotonic() < end, "the engine does not come back"
+            await asyncio.sleep(0.05)

@@ -21,13 +21,13 @@ from support.generated import oracle
 from support.generated.golden_package import REVISIONS
 from support.generated.instances import Instances
 from support.generated.json_values import is_array, is_object
-from support.generated.mutants import edits
+from support.generated.mutants import DROP, Edit, edits
 
 Json = dict[str, Any]
 Accepts = Callable[[str, Any], bool]
 """Whether a type accepts a value; it is named after its revision: "2025-11-25 Tool"."""
 
-_SETTINGS = settings(
+SETTINGS = settings(
     max_examples=tables.count(3, 30),
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -53,14 +53,15 @@ class Sample:
     value: Any
 
 
-def _objects(document: Json) -> Iterator[Json]:
+def objects(document: Json) -> Iterator[Json]:
+    """All schemas in a document that are objects."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             yield schema
 
 
 def _null_for_optional(document: Json) -> None:
-    for schema in _objects(document):
+    for schema in objects(document):
         members: Any = schema.get("properties")
         if is_object(members) and all(map(is_object, members.values())):
             for name in members.keys() - set(schema.get("required", ())):
@@ -68,7 +69,7 @@ def _null_for_optional(document: Json) -> None:
 
 
 def _exact_integers(document: Json) -> None:
-    for schema in _objects(document):
+    for schema in objects(document):
         kinds: Any = schema.get("type")
         either = is_array(kinds) and "integer" in kinds and "number" not in kinds
         if kinds == "integer" or either or isinstance(schema.get("const"), int):
@@ -84,6 +85,11 @@ EXACT_INTEGERS = Difference("1.0 is a number with a fraction to Python", _exact_
 def samples(revision: str) -> tuple[Sample, ...]:
     """Values that the schema of a revision accepts, and small changes of them, for each type."""
     found: list[Sample] = []
+    for subject in oracle.subjects(revision).values():
+        least = oracle.required(revision, subject)
+        for member in least if is_object(least) else ():
+            without = Edit((member,), DROP).of(least)
+            found.append(Sample(subject.name, subject.pointer, without))
     usual, whole = (
         Instances(oracle.patched(revision), complete=complete) for complete in (False, True)
     )
@@ -98,7 +104,7 @@ def samples(revision: str) -> tuple[Sample, ...]:
     for subject in oracle.subjects(revision).values():
         for strategies, everything in ((usual, False), (whole, True)):
             values = strategies.at(subject.pointer)
-            limits = settings(_SETTINGS, max_examples=1) if everything else _SETTINGS
+            limits = settings(SETTINGS, max_examples=1) if everything else SETTINGS
             seeds = st.integers(0, 2**32)
             limits(given(st.just(subject), values, seeds, st.just(everything))(collect))()
     return tuple(found)

@@ -20,7 +20,7 @@ from support.sessions.talking import pkg
 
 OPTIONS: Final[dict[str, Any]] = {
     "tasks": TaskOptions(poll_interval=0.01),
-    "timeout": 5,
+    "timeout": 30,
     "drain": 0,
 }
 

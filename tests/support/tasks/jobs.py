@@ -9,7 +9,7 @@ from mcp_revisions._runtime.core.models import WireModel
 from mcp_revisions.v2025_11_25 import Client, Server, Session
 from mcp_revisions.v2025_11_25 import models as m
 
-OPTIONS = Options(timeout=5, drain=0, tasks=TaskOptions(poll_interval=0.01, max_tasks=20))
+OPTIONS = Options(timeout=30, drain=0, tasks=TaskOptions(poll_interval=0.01, max_tasks=20))
 RELATED = "io.modelcontextprotocol/related-task"
 TASK: Any = {"task": m.TaskMetadata(ttl=60000)}
 

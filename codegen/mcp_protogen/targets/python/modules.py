@@ -26,11 +26,15 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """The text of the types of a revision: what it may import, what it defines and exports."""
+    """The text of the types of a revision: what it may import, what it defines and exports.
+
+    With `evaluated`, annotations are evaluated where they are, and those of later types quoted.
+    """
 
     imports: Imports
     text: str
     names: tuple[str, ...] = field(default=())
+    evaluated: bool = False
 
 
 DefineTypes = Callable[[RevisionIR, TargetOptions], Definitions]
@@ -44,7 +48,7 @@ def python_files(
     for ir in revisions:
         yield from _revision_files(with_result_unions(ir), options, define)
     if options.layout == "package":
-        yield TargetFile("__init__.py", _render("package.py.jinja", {"revisions": revisions}))
+        yield TargetFile("__init__.py", render("package.py.jinja", {"revisions": revisions}))
         yield TargetFile("py.typed", "")
 
 
@@ -57,7 +61,7 @@ def _revision_files(
         yield TargetFile(f"{ir.module}.py", text)
         return
     context = {"ir": ir, "layers": options.layers}
-    yield TargetFile(f"{ir.module}/__init__.py", _render("revision.py.jinja", context))
+    yield TargetFile(f"{ir.module}/__init__.py", render("revision.py.jinja", context))
     for layer in options.layers:
         text = _module(ir, definitions, (layer,), "models.")
         yield TargetFile(f"{ir.module}/{layer}.py", text)
@@ -73,19 +77,19 @@ def _module(
     imported = [name for one in imports for found in one.values() for name in found]
     raise_errors(_collisions(ir, [*names, *imported]))
     types = tables.as_expressions(prefix) if models else tables.as_strings()
-    body = _render(
+    body = render(
         "module.py.jinja", {"models": shown, "layers": layers, "tables": tables.rows(ir, types)}
     )
+    beside = models is not None and shown is None
     context = {
         "ir": ir,
         "layers": layers,
-        "imports": _import_lines(
-            [tables.IMPORTS, *imports], body, beside=models is not None and shown is None
-        ),
+        "imports": _import_lines([tables.IMPORTS, *imports], body, beside=beside),
         "names": sorted(names),
+        "evaluated": shown is not None and shown.evaluated,
         "body": body,
     }
-    return _render("head.py.jinja", context)
+    return render("head.py.jinja", context)
 
 
 def _collisions(ir: RevisionIR, names: Sequence[str]) -> Iterator[Problem]:
@@ -136,7 +140,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _render(template: str, context: Mapping[str, object]) -> str:
+def render(template: str, context: Mapping[str, object]) -> str:
     return _environment().get_template(template).render(context)
 
 

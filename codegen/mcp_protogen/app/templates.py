@@ -1,0 +1,94 @@
+"""The reports about built-in templates: which there are, and copies of them to edit."""
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from mcp_protogen.base.canonical import sha256
+from mcp_protogen.base.files import replace_files, writing
+from mcp_protogen.base.printable import counted
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
+from mcp_protogen.base.resources import templates_folder
+from mcp_protogen.base.suggest import did_you_mean
+from mcp_protogen.emit.template_contract import NAMES
+from mcp_protogen.findings.report import Action, FileChange, Report, Status
+from mcp_protogen.inputs.own_templates import (
+    STATEMENT,
+    TEMPLATE_CONTRACT,
+    Statement,
+    read_statement,
+    written_statement,
+)
+
+
+def catalogue() -> Report:
+    """Return every template that users may replace, and what it prints."""
+    width = max(map(len, NAMES))
+    heading = f"{'template':<{width}}  prints (contract {TEMPLATE_CONTRACT})"
+    plain = {name: prints.replace("`", "") for name, prints in NAMES.items()}
+    lines = (f"{name:<{width}}  {prints}" for name, prints in plain.items())
+    rows = tuple({"template": name, "prints": prints} for name, prints in plain.items())
+    return Report("templates", Status.FINE, (heading, *lines), templates=rows)
+
+
+def export(names: Collection[str], out: Path, *, force: bool = False) -> Report:
+    """Write built-in templates into a folder, all or none; without `names`, every template.
+
+    A template there that was edited, or that was not exported, is replaced only with `force`. Raise
+    `ProblemError`: `unknown-template`, `template-contract`, `edited-file`, `foreign-file`,
+    `cannot-write`.
+    """
+    raise_errors(_unknown(name) for name in names if name not in NAMES)
+    if out.exists() and not out.is_dir():
+        message = "this is not a folder"
+        raise ProblemError(Problem("not-a-folder", message, str(out), hint="name another one"))
+    # A new folder says nothing yet.
+    empty = not out.is_dir() or not any(out.iterdir())
+    said = Statement(TEMPLATE_CONTRACT) if empty else read_statement(out)
+    wanted = {name: _built_in(name) for name in NAMES if name in names or not names}
+    raise_errors(_in_the_way(wanted, out, said.exported, force=force))
+    digests = {**said.exported, **{name: sha256(wanted[name]) for name in wanted}}
+    statement = written_statement(digests)
+    changed = {
+        name: content
+        for name, content in {**wanted, STATEMENT: statement}.items()
+        if _there(out / name) != content
+    }
+    changes = tuple(
+        FileChange(name, Action.CHANGE if (out / name).exists() else Action.CREATE)
+        for name in changed
+    )
+    with writing(out, "name a folder in which you may write"):
+        replace_files({out / name: content for name, content in changed.items()})
+    summary = f"{out}: {counted(len(changes), 'file')} written, contract {TEMPLATE_CONTRACT}"
+    return Report("templates export", Status.FINE, summary, str(out), files=changes)
+
+
+def _built_in(name: str) -> bytes:
+    return (templates_folder() / "package" / name).read_bytes()
+
+
+def _there(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() and not path.is_symlink() else None
+
+
+def _unknown(name: str) -> Problem:
+    hint = did_you_mean(name, NAMES, "mcp-gen templates lists them")
+    return Problem("unknown-template", f"there is no template {name!r:.80}", hint=hint)
+
+
+def _in_the_way(
+    wanted: Mapping[str, bytes], out: Path, exported: Mapping[str, str], *, force: bool
+) -> Iterator[Problem]:
+    """Yield a problem for each file that is not to be overwritten."""
+    for name, content in wanted.items():
+        path = out / name
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            message = "this is a link or a folder, in the place of a template"
+            yield Problem("foreign-file", message, str(path), hint="move it away")
+            continue
+        found = _there(path)
+        if force or found in (None, content) or sha256(found or b"") == exported.get(name):
+            continue
+        message = "this template was edited by hand, or was not exported"
+        hint = "move it away, name the others, or overwrite it with --force"
+        yield Problem("edited-file", message, str(path), hint=hint)

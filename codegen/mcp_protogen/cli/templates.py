@@ -1,0 +1,50 @@
+"""`mcp-gen templates`: the templates that can be replaced, and copies of them to edit."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcp_protogen.cli import completion
+from mcp_protogen.cli.console import finish
+from mcp_protogen.cli.usage import Command, Group
+from mcp_protogen.config import Format
+
+templates_app = typer.Typer(cls=Group, rich_markup_mode=None)
+
+_Form = Annotated[Format, typer.Option("--format", help="Form of the report.")]
+
+
+@templates_app.callback(invoke_without_command=True)
+def templates(context: typer.Context, form: _Form = Format.TEXT) -> None:
+    """List the templates that can be replaced, and what each prints; or export them."""
+    if context.invoked_subcommand is None:
+        from mcp_protogen.app.templates import catalogue
+
+        finish(catalogue, "templates", form)
+
+
+@templates_app.command(cls=Command)
+def export(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the copies.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME",
+            help="Template to export; all if none is named.",
+            autocompletion=completion.template,
+        ),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite templates that were edited by hand.")
+    ] = False,
+    form: _Form = Format.TEXT,
+) -> None:
+    """Write built-in templates into a folder to edit, all of them or none.
+
+    Pass the folder to --templates. Leave in it only what you edit: all others are then those of the
+    installed mcp-gen.
+    """
+    from mcp_protogen.app.templates import export as write
+
+    finish(lambda: write(names or (), out, force=force), "templates export", form)

@@ -1,0 +1,112 @@
+"""The target `dataclasses`: a class for each type, with the code that reads and writes them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from mcp_protogen.emit.text import literal, tuple_of
+from mcp_protogen.ir import Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
+from mcp_protogen.target import CONTRACT, Extra, Setting, TargetFile, TargetOptions
+from mcp_protogen.targets.python import aliases
+from mcp_protogen.targets.python.annotations import either, hint, optional
+from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
+from mcp_protogen.targets.python.modules import Definitions, Imports, python_files
+from mcp_protogen.targets.python.order import endless, ordered
+
+from .wire_source import PUBLIC, wire_source
+
+_BASES: Final[Mapping[Extra, str]] = {
+    "allow": "OpenObject",
+    "ignore": "WireObject",
+    "forbid": "ClosedObject",
+}
+_LIMITS: Final = {
+    "minimum": "minimum",
+    "maximum": "maximum",
+    "minLength": "min_length",
+    "maxLength": "max_length",
+    "minItems": "min_items",
+    "maxItems": "max_items",
+}
+_IMPORTS: Final[Imports] = {
+    "dataclasses": frozenset({"dataclass", "field"}),
+    "typing": aliases.IMPORTS["typing"] | {"Annotated", "Any", "ClassVar", "Literal"},
+}
+
+
+class DataclassesTarget:
+    """The target `dataclasses`."""
+
+    contract = CONTRACT
+    settings: frozenset[Setting] = frozenset({"extra"})
+
+    def files(
+        self, revisions: Sequence[RevisionIR], options: TargetOptions
+    ) -> Iterator[TargetFile]:
+        """Yield the modules of all revisions; a package has `wire.py` for all of them."""
+        yield from python_files(revisions, options, _definitions)
+        if options.layout == "package" and "models" in options.layers:
+            yield TargetFile("wire.py", wire_source().module())
+
+
+TARGET = DataclassesTarget()
+
+
+def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
+    text = "\n\n\n".join(_types(ir, options))
+    names = tuple(str(one.name) for one in ir.types)
+    if options.layout == "package":
+        return Definitions({**_IMPORTS, "..wire": PUBLIC}, text, names)
+    source = wire_source()
+    modules = {*_IMPORTS, *source.imports}
+    none = frozenset[str]()
+    imports = {one: _IMPORTS.get(one, none) | source.imports.get(one, none) for one in modules}
+    # Classes need their bases; how they are read and written is best left to the end.
+    text = "\n\n\n".join((source.objects, text, source.functions))
+    return Definitions(imports, text, (*names, *PUBLIC))
+
+
+def _types(ir: RevisionIR, options: TargetOptions) -> Iterator[str]:
+    lazy = endless(ir)
+    for type_ in ordered(ir):
+        if isinstance(type_, ObjectIR):
+            yield _class(type_, _BASES["allow" if type_.open else options.extra or "allow"])
+        else:
+            is_open = isinstance(type_, UnionIR) and type_.open
+            others = ("UnknownContent",) if is_open else ()
+            yield aliases.alias_text(type_, *others, lazy=type_.name in lazy)
+
+
+def _class(type_: ObjectIR, base: str) -> str:
+    head = f"@dataclass(slots=True, kw_only=True)\nclass {type_.name}({base}):"
+    lines = [line for field in type_.fields for line in _member(field)]
+    if type_.any_of_required:
+        wire_names = tuple_of(map(literal, type_.any_of_required))
+        lines = [f"ANY_OF_REQUIRED: ClassVar[tuple[str, ...]] = {wire_names}", "", *lines]
+    return class_text(head, type_docstring(type_), lines)
+
+
+def _member(field: FieldIR) -> list[str]:
+    annotation, default = hint(field.type), _default(field)
+    if default == "None":
+        annotation = optional(annotation)
+    elif default == "ABSENT" and annotation != "Any":
+        annotation = either((annotation, "Absent", "None"))
+    marks = [] if field.wire == field.name else [f"Wire({literal(field.wire)})"]
+    limits = [f"{_LIMITS[key]}={literal(value)}" for key, value in field.constraints]
+    marks += [f"Limits({', '.join(limits)})"] if limits else []
+    if marks:
+        annotation = f"Annotated[{', '.join((annotation, *marks))}]"
+    doc = member_docstring(field)
+    text = f"{field.name}: {annotation}" + (f" = {default}" if default else "")
+    return [text, *([doc] if doc else [])]
+
+
+def _default(field: FieldIR) -> str:
+    """Return the value of an attribute that is not given; empty if it has to be."""
+    if isinstance(field.default, Filled):
+        return f"field(default_factory={hint(field.type)})"
+    if field.default is not None:
+        return literal(field.default)
+    if field.required:
+        return ""
+    return "ABSENT" if field.nullable or isinstance(field.type, Anything) else "None"

@@ -1,0 +1,1 @@
+"""What is copied beside generated dataclasses: it reads and writes them, as one module."""

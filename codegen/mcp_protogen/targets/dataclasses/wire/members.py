@@ -1,0 +1,54 @@
+"""What the annotations of a class say about its members."""
+
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from .objects import ABSENT, Absent, Limits, Wire, WireObject
+
+
+class WireMember(NamedTuple):
+    """What the annotation of an attribute says; `absent` is its value without the member."""
+
+    name: str
+    wire: str
+    arms: tuple[Any, ...]
+    limits: Limits | None
+    absent: object
+
+    @property
+    def required(self) -> bool:
+        """Return whether it has to be there."""
+        return self.absent is MISSING
+
+    @property
+    def constant(self) -> object:
+        """The only value of a required member; None if it may have others."""
+        values = get_args(self.arms[0])
+        single = get_origin(self.arms[0]) is Literal and len(self.arms) == len(values) == 1
+        return values[0] if self.required and single else None
+
+
+def members_of(cls: type[WireObject]) -> Iterator[WireMember]:
+    """Yield the members that a class declares."""
+    hints = get_type_hints(cls, include_extras=True)
+    declared: tuple[Field[Any], ...] = fields(cls)
+    for one in declared:
+        if one.name == "extra_members":
+            continue
+        hint = hints[one.name]
+        marks: tuple[object, ...] = getattr(hint, "__metadata__", ())
+        absent = one.default if one.default in (None, ABSENT) else MISSING
+        # What says that the member is absent is no value of it.
+        unread = NoneType if absent is None else Absent
+        found = arms_of(get_args(hint)[0] if marks else hint)
+        arms = tuple(arm for arm in found if arm is not unread or absent is MISSING)
+        wire = next((mark.name for mark in marks if isinstance(mark, Wire)), one.name)
+        limits = next((mark for mark in marks if isinstance(mark, Limits)), None)
+        yield WireMember(one.name, wire, arms, limits, absent)
+
+
+def arms_of(hint: Any) -> tuple[Any, ...]:
+    """Return the types in a union, or the only one."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)

@@ -1,0 +1,52 @@
+"""Writing: values as decoded JSON."""
+
+from collections.abc import Iterable, Sequence
+from types import NoneType
+from typing import Any, Final, cast, overload
+
+from .members import members_of
+from .objects import OpenObject, WireObject
+
+_UNCHANGED: Final = frozenset({str, bool, int, float, NoneType})
+
+_written_members: dict[type, Sequence[tuple[str, str, object]]] = {}
+
+
+@overload
+def to_wire(value: WireObject) -> dict[str, Any]: ...
+@overload
+def to_wire(value: Any) -> Any: ...
+def to_wire(value: Any) -> Any:
+    """Return the JSON value to send; raise `TypeError` for what is none.
+
+    It is for type checkers to see whether members have the right types.
+    """
+    match value:
+        case WireObject():
+            return _object_to_wire(value)
+        case list():
+            items = cast(Iterable[Any], value)
+            return [one if type(one) in _UNCHANGED else to_wire(one) for one in items]
+        case dict():
+            members = cast(dict[str, Any], value).items()
+            return {key: one if type(one) in _UNCHANGED else to_wire(one) for key, one in members}
+        case None | str() | int() | float():
+            return value
+        case _:
+            raise TypeError(f"{type(value).__qualname__} is no type of JSON values")
+
+
+def _object_to_wire(value: WireObject) -> dict[str, Any]:
+    cls = type(value)
+    rows = _written_members.get(cls)
+    if rows is None:
+        rows = [(one.name, one.wire, one.absent) for one in members_of(cls)]
+        _written_members[cls] = rows
+    wire: dict[str, Any] = {}
+    if isinstance(value, OpenObject) and value.extra_members:
+        wire = to_wire(value.extra_members)
+    for name, key, absent in rows:
+        one = getattr(value, name)
+        if one is not absent:
+            wire[key] = one if type(one) in _UNCHANGED else to_wire(one)
+    return wire

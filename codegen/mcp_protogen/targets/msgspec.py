@@ -1,0 +1,247 @@
+"""Types as `msgspec.Struct`s, with functions that read whole messages: the fastest decoder.
+
+msgspec drops undeclared members. What may have any members is a dictionary here: `_meta`, and types
+that are about nothing else.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.emit.annotations import CONSTRAINTS
+from mcp_protogen.emit.text import docstring, literal, tuple_of
+from mcp_protogen.ir import (
+    AliasIR,
+    FieldIR,
+    MethodIR,
+    ObjectIR,
+    OneOf,
+    Ref,
+    RevisionIR,
+    Scalar,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+from mcp_protogen.target import CONTRACT, Setting, TargetFile, TargetOptions
+from mcp_protogen.targets.msgspec_unions import Tag, Unions, arms_of, is_free, unions_of
+from mcp_protogen.targets.python.annotations import either
+from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
+from mcp_protogen.targets.python.modules import Definitions, Imports, python_files, render
+from mcp_protogen.targets.python.order import ordered
+from mcp_protogen.targets.results import result_type
+
+_IMPORTS = {
+    "collections.abc": frozenset({"Callable", "Collection", "Mapping"}),
+    "contextlib": frozenset({"suppress"}),
+    "functools": frozenset({"cache"}),
+    "msgspec": frozenset(
+        {"Meta", "Raw", "Struct", "UNSET", "UnsetType", "ValidationError", "convert", "field"}
+    ),
+    "msgspec.json": frozenset({"Decoder"}),
+    "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"})
+    | {"get_origin", "overload"},
+}
+_OWN_NAMES = (
+    *("ErrorMessage", "ErrorObject", "InvalidMessage", "Message", "Model", "NotificationMessage"),
+    *("NotificationMessageParams", "RequestMessage", "RequestMessageParams", "ResultMessage"),
+    *("dec_hook", "decode", "decode_result"),
+)
+_OBJECT = "dict[str, Any]"
+# Names that msgspec turns into those of the wire as everybody does.
+_PLAIN = re.compile(r"[a-z]+(_[a-z]+)*")
+
+
+class MsgspecTarget:
+    """The target `msgspec`."""
+
+    contract = CONTRACT
+    settings: frozenset[Setting] = frozenset({"base_class", "extra"})
+
+    def files(
+        self, revisions: Sequence[RevisionIR], options: TargetOptions
+    ) -> Iterator[TargetFile]:
+        """Yield the modules of all revisions; raise `ProblemError`: `conflicting-options`."""
+        if options.extra == "allow":
+            message = "msgspec cannot keep undeclared members: --extra ignore or forbid"
+            raise ProblemError(Problem("conflicting-options", message))
+        return python_files(revisions, options, _definitions)
+
+
+TARGET = MsgspecTarget()
+
+
+def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
+    unions = unions_of(ir)
+    choices = unions.choices()
+    context = {
+        "base": (options.base_class or "msgspec:Struct").partition(":")[2],
+        "forbid": options.extra == "forbid",
+        "choices": [_choice(name, arms, unions) for name, arms in choices.items()],
+        "types": [
+            _class(one, unions, options) if isinstance(one, ObjectIR) else _alias(one, unions)
+            for one in ordered(ir)
+            if one.name not in choices
+        ],
+        **_methods(ir, unions),
+    }
+    names = dict.fromkeys((*map(str, unions.types), *choices))
+    return Definitions(_imports(options), render("msgspec.jinja", context), (*names, *_OWN_NAMES))
+
+
+def _imports(options: TargetOptions) -> Imports:
+    if options.base_class is None:
+        return _IMPORTS
+    module, _, name = options.base_class.partition(":")
+    return {**_IMPORTS, module: _IMPORTS.get(module, frozenset()) | {name}}
+
+
+def _choice(name: str, arms: list[TypeExpr], unions: Unions) -> Mapping[str, str]:
+    """Return what the template needs of a union that msgspec cannot read."""
+    type_ = unions.types.get(name)
+    hints = list(map(unions.hint, arms))
+    doc = docstring(type_.doc, 4, of_member=True) if type_ and type_.doc else ""
+    return {"name": name, "hint": either(hints), "arms": tuple_of(hints), "doc": doc}
+
+
+def _alias(type_: UnionIR | AliasIR, unions: Unions) -> str:
+    text = f"{type_.name}: TypeAlias = {unions.hint(OneOf(arms_of(type_)))}"
+    return "\n".join(filter(None, (text, type_docstring(type_))))
+
+
+def _class(type_: ObjectIR, unions: Unions, options: TargetOptions) -> str:
+    """Return the class of an object, or an alias for a dictionary."""
+    if is_free(type_):
+        return "\n".join(
+            filter(None, (f"{type_.name}: TypeAlias = {_OBJECT}", _docstring_of_alias(type_)))
+        )
+    tag = unions.tags.get(str(type_.name))
+    arguments = ["Model", "kw_only=True"]
+    if tag:
+        arguments.append(f"tag_field={literal(tag.member)}, tag={literal(tag.value)}")
+    if options.extra == "forbid" and type_.open:
+        arguments.append("forbid_unknown_fields=False")
+    lines: list[str] = []
+    for field in type_.fields:
+        is_tag = tag is not None and field.wire == tag.member
+        lines += _constant(field, tag) if tag and is_tag else _member(field, unions)
+    if type_.any_of_required:
+        lines += ["", *_any_of(type_)]
+    head = f"class {type_.name}({', '.join(arguments)}):"
+    return class_text(head, type_docstring(type_), lines)
+
+
+def _docstring_of_alias(type_: ObjectIR) -> str:
+    return docstring(type_.doc, 0, of_member=True) if type_.doc else ""
+
+
+def _constant(field: FieldIR, tag: Tag) -> list[str]:
+    """Return the attribute of a tag, which msgspec reads and writes without a member."""
+    constant = literal(tag.value)
+    return [f"{field.name}: ClassVar[Literal[{constant}]] = {constant}", *_doc(field)]
+
+
+def _member(field: FieldIR, unions: Unions) -> list[str]:
+    annotation, arguments = _annotation(field, unions), list[str]()
+    if camel(str(field.name)) != field.wire:
+        arguments.append(f"name={literal(field.wire)}")
+    if not field.required:
+        annotation = f"{annotation} | UnsetType"
+        arguments.append("default=UNSET")
+    match arguments:
+        case []:
+            value = ""
+        case ["default=UNSET"]:
+            value = " = UNSET"
+        case _:
+            value = f" = field({', '.join(arguments)})"
+    return [f"{field.name}: {annotation}{value}", *_doc(field)]
+
+
+def _doc(field: FieldIR) -> list[str]:
+    text = member_docstring(field)
+    return [text] if text else []
+
+
+def _annotation(field: FieldIR, unions: Unions) -> str:
+    """Return the annotation of a member that is there."""
+    if field.wire == "_meta" and _is_class(field.type, unions):
+        return _OBJECT
+    annotation = unions.hint(field.type)
+    if field.constraints:
+        limits = ", ".join(
+            f"{CONSTRAINTS[key]}={literal(value)}" for key, value in field.constraints
+        )
+        kinds = ("int", "float") if field.type == Scalar("number") else (annotation,)
+        annotation = " | ".join(f"Annotated[{kind}, Meta({limits})]" for kind in kinds)
+    return either([annotation, "None"]) if field.nullable and annotation != "Any" else annotation
+
+
+def _is_class(expr: TypeExpr, unions: Unions) -> bool:
+    return isinstance(expr, Ref) and isinstance(unions.types.get(expr.name), ObjectIR)
+
+
+def camel(name: str) -> str:
+    """Return the wire name that msgspec makes of an attribute; none if that is not plain."""
+    if not _PLAIN.fullmatch(name):
+        return ""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _any_of(type_: ObjectIR) -> list[str]:
+    """Return a check for a type of which at least one of some members is required."""
+    fields = [one for one in type_.fields if one.wire in type_.any_of_required]
+    absent = " and ".join(f"self.{one.name} is UNSET" for one in fields)
+    message = f"needs one of {', '.join(type_.any_of_required)}"
+    return [
+        "def __post_init__(self) -> None:",
+        f"    if {absent}:",
+        f"        raise ValueError({literal(message)})",
+    ]
+
+
+def _methods(ir: RevisionIR, unions: Unions) -> Mapping[str, Any]:
+    """Return the tables that `decode` and `decode_result` read."""
+    requests = [one for one in ir.methods if one.kind == "request"]
+    notifications = [one for one in ir.methods if one.kind == "notification"]
+    results = [(one, _results(one, unions)) for one in requests if one.results]
+    by_type: dict[str, list[str]] = {}
+    for one in requests:
+        if found := result_type(one):
+            by_type.setdefault(str(found), []).append(one.method)
+    return {
+        "tables": (
+            ("_REQUESTS", [(one.method, one.params) for one in requests]),
+            ("_NOTIFICATIONS", [(one.method, one.params) for one in notifications]),
+            ("_RESULTS", [(one.method, types[0]) for one, types in results]),
+        ),
+        "unusual_results": [(one.method, types[1:]) for one, types in results if types[1:]],
+        "request_params": _params(requests),
+        "notification_params": _params(notifications),
+        "needing_params": [
+            one.method for one in (*requests, *notifications) if one.params_required
+        ],
+        "results_by_type": list(by_type.items()),
+    }
+
+
+def _results(method: MethodIR, unions: Unions) -> Sequence[str]:
+    """Return the types to try, in order, for a result: the usual one first if that is safe.
+
+    It is if it requires a member that the others do not have: then it fits nothing that is theirs.
+    """
+    usual, *others = (unions.types[str(name)] for name in method.results)
+    required = {one.wire for one in _fields(usual) if one.required}
+    if all(required - {one.wire for one in _fields(other)} for other in others):
+        return [str(name) for name in method.results]
+    return [str(result_type(method))]
+
+
+def _fields(type_: TypeIR) -> Sequence[FieldIR]:
+    return type_.fields if isinstance(type_, ObjectIR) else ()
+
+
+def _params(methods: Sequence[MethodIR]) -> str:
+    return either(sorted({str(one.params) for one in methods})) or "Any"

@@ -1,0 +1,229 @@
+"""What msgspec reads of a union by itself, and what the generated module has to decide.
+
+msgspec tells the arms of a union apart by their kind of JSON, and objects by a tag: a member with
+another constant in each of them. Any other union becomes a choice: a class of its own at run time,
+which `dec_hook` of the generated module reads.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mcp_protogen.ir import (
+    AliasIR,
+    Anything,
+    Json,
+    ListOf,
+    LiteralOf,
+    MapOf,
+    ObjectIR,
+    OneOf,
+    Ref,
+    RevisionIR,
+    Scalar,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+from mcp_protogen.targets.python.annotations import either
+from mcp_protogen.targets.python.annotations import hint as plain_hint
+from mcp_protogen.targets.python.order import endless
+
+_NULL = Scalar("null")
+
+
+def is_free(type_: ObjectIR) -> bool:
+    """Return whether an object is all about its undeclared members, which a Struct drops."""
+    return type_.open and all(field.wire == "_meta" for field in type_.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """The member that tells a class apart from others, and its constant there."""
+
+    member: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unions:
+    """The types of a revision, with what msgspec can do about their unions."""
+
+    types: Mapping[str, TypeIR]
+    tags: Mapping[str, Tag]
+    endless: frozenset[str]
+
+    def hint(self, expr: TypeExpr) -> str:
+        """Return the annotation of an expression, which msgspec can read."""
+        match expr:
+            case OneOf(arms):
+                return self._union_hint(arms)
+            case ListOf(item):
+                return f"list[{self.hint(item)}]"
+            case MapOf(value):
+                return f"dict[str, {self.hint(value)}]"
+            case _:
+                return plain_hint(expr)
+
+    def _union_hint(self, arms: tuple[TypeExpr, ...]) -> str:
+        others = [arm for arm in self.alternatives(arms) if arm != _NULL]
+        if Anything() in others:
+            return "Any"
+        null = ["None"] if _NULL in self.alternatives(arms) else []
+        if self.is_readable(others):
+            return either([*map(self.hint, arms), *null])
+        return either([choice_name(others), *null])
+
+    def alternatives(self, arms: tuple[TypeExpr, ...]) -> list[TypeExpr]:
+        """Return the arms of a union, with those of unions among them in their place."""
+        found = (one for arm in arms for one in self._expanded(arm))
+        return list(dict.fromkeys(found))
+
+    def _expanded(self, arm: TypeExpr) -> Iterator[TypeExpr]:
+        named = self.types.get(arm.name) if isinstance(arm, Ref) else None
+        match arm, named:
+            case OneOf(arms), _:
+                yield from self.alternatives(arms)
+            case Ref(name), UnionIR() | AliasIR() if name not in self.endless:
+                yield from self.alternatives(arms_of(named))
+            case _:
+                yield arm
+
+    def is_readable(self, arms: list[TypeExpr]) -> bool:
+        """Return whether msgspec tells the arms apart; nullable ones are without null here."""
+        kinds = [kind for arm in arms for kind in self._kinds(arm)]
+        if not kinds.count("object") > 1:
+            return len(set(kinds)) == len(kinds) and ("choice" not in kinds or len(kinds) == 1)
+        objects = [arm for arm in arms if "object" in self._kinds(arm)]
+        tags = [self.tags.get(arm.name) if isinstance(arm, Ref) else None for arm in objects]
+        members = {tag.member if tag else None for tag in tags}
+        distinct = None not in members and len(members) == 1 and len(set(tags)) == len(tags)
+        return distinct and self.is_readable([*objects[:1], *(a for a in arms if a not in objects)])
+
+    def _kinds(self, arm: TypeExpr) -> list[str]:
+        """Return the kinds of JSON that an arm has."""
+        match arm:
+            case Ref(name):
+                return ["choice" if name in self.endless else "object"]
+            case Scalar("number"):
+                return ["integer", "number"]
+            case Scalar(kind):
+                return [kind]
+            case LiteralOf(values):
+                return sorted({_kind(value) for value in values})
+            case ListOf():
+                return ["array"]
+            case _:
+                return ["object"]
+
+    def choices(self) -> Mapping[str, list[TypeExpr]]:
+        """Return the arms of each union that msgspec cannot read, by name."""
+        found: dict[str, list[TypeExpr]] = {}
+        for name, type_ in self.types.items():
+            if not isinstance(type_, ObjectIR) and self._is_choice(type_):
+                found[name] = self.alternatives(arms_of(type_))
+            for expr in _expressions(type_):
+                for arms in self._unreadable(expr):
+                    found[choice_name(arms)] = arms
+        return found
+
+    def _is_choice(self, type_: UnionIR | AliasIR) -> bool:
+        """Return whether an alias is of a union that msgspec cannot read."""
+        arms = [arm for arm in self.alternatives(arms_of(type_)) if arm != _NULL]
+        return type_.name in self.endless or not (Anything() in arms or self.is_readable(arms))
+
+    def _unreadable(self, expr: TypeExpr) -> Iterator[list[TypeExpr]]:
+        """Yield the arms of unions without a name in an expression."""
+        match expr:
+            case ListOf(inner) | MapOf(inner):
+                yield from self._unreadable(inner)
+            case OneOf(arms):
+                others = [arm for arm in self.alternatives(arms) if arm != _NULL]
+                if self.is_readable(others) or Anything() in others:
+                    for arm in arms:
+                        yield from self._unreadable(arm)
+                else:
+                    yield others
+                    for arm in others:
+                        yield from self._unreadable(arm)
+            case _:
+                pass
+
+
+def unions_of(ir: RevisionIR) -> Unions:
+    """Return what msgspec can do about the unions of a revision."""
+    types = {str(one.name): one for one in ir.types}
+    tags: dict[str, Tag] = {}
+    for union in ir.types:
+        if isinstance(union, UnionIR) and union.tag is not None:
+            found = {
+                arm.name: tag
+                for arm in union.arms
+                if isinstance(arm, Ref) and (tag := _tag(types.get(arm.name), union.tag))
+            }
+            if len(found) == len(union.arms):
+                tags = found | tags  # a class has one tag, that of the first union
+    return Unions(types, tags, endless(ir))
+
+
+def _tag(class_: TypeIR | None, member: str) -> Tag | None:
+    """Return the tag of an arm, if it is a class that requires one constant text there."""
+    if not isinstance(class_, ObjectIR):
+        return None
+    for field in class_.fields:
+        match field.type:
+            case LiteralOf((str(value),)) if field.wire == member and field.required:
+                return Tag(member, value)
+            case _:
+                pass
+    return None
+
+
+def arms_of(type_: UnionIR | AliasIR) -> tuple[TypeExpr, ...]:
+    """Return what an alias stands for, as the arms of a union, perhaps of one."""
+    return type_.arms if isinstance(type_, UnionIR) else (type_.type,)
+
+
+def choice_name(arms: list[TypeExpr]) -> str:
+    """Return the name of a union that has none: that of its arms."""
+    return "Or".join(map(_arm_name, arms))
+
+
+def _arm_name(arm: TypeExpr) -> str:
+    match arm:
+        case Ref(name):
+            return name
+        case Scalar(kind):
+            return kind.capitalize()
+        case ListOf(item):
+            return f"ListOf{_arm_name(item)}"
+        case MapOf(value):
+            return f"MapOf{_arm_name(value)}"
+        case OneOf(arms):
+            return choice_name(list(arms))
+        case LiteralOf():
+            return "Constant"
+        case Anything():
+            return "Anything"
+
+
+def _kind(value: Json) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+
+
+def _expressions(type_: TypeIR) -> Iterator[TypeExpr]:
+    """Yield the expressions in a type; those of an alias for a union are its arms."""
+    if isinstance(type_, ObjectIR):
+        yield from (field.type for field in type_.fields)
+    else:
+        for arm in arms_of(type_):
+            yield from arm.arms if isinstance(arm, OneOf) else (arm,)

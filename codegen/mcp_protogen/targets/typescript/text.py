@@ -1,0 +1,79 @@
+"""Data and descriptions as TypeScript: literals and comments are the only two ways of printing."""
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from mcp_protogen.base.printable import INVISIBLE
+
+WIDTH = 100
+
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+
+
+def literal(value: str | float | bool | None) -> str:
+    """Return the literal of a scalar, in ASCII."""
+    return json.dumps(value)
+
+
+def key(name: str) -> str:
+    """Return the name of a member as it is written in a type."""
+    return name if _IDENTIFIER.fullmatch(name) else literal(name)
+
+
+def property_name(name: str) -> str:
+    """Return the name of a property as it is written in an expression."""
+    # Only a computed name defines a property that is called so.
+    return f"[{literal(name)}]" if name == "__proto__" else key(name)
+
+
+def comment(text: str, indent: int = 0, *, deprecated: bool = False) -> str:
+    """Return a description as a TSDoc comment with its line break; nothing for no description."""
+    clean = re.sub(r"[^\S\n]+", " ", _INVISIBLE.sub("", text)).replace("*/", "*\\/").strip()
+    if deprecated:
+        # The tag says it; editors strike through what has it.
+        clean = f"{clean.removesuffix('Deprecated.').strip()}\n\n@deprecated".strip()
+    if not clean:
+        return ""
+    margin = " " * indent
+    if "\n" not in clean and len(clean) + indent + 7 <= WIDTH:
+        return f"{margin}/** {clean} */\n"
+    room = WIDTH - indent - 3
+    wrapped = (
+        textwrap.wrap(one, room, break_long_words=False) or [""] for one in clean.split("\n")
+    )
+    body = "".join(f"{margin} * {line}".rstrip() + "\n" for lines in wrapped for line in lines)
+    return f"{margin}/**\n{body}{margin} */\n"
+
+
+def data(value: Any, indent: int = 0, before: int = 0) -> str:
+    """Return JSON-like data as an expression, on one line if it fits after `before` columns."""
+    line = _on_one_line(value)
+    if len(line) + indent + before + 1 <= WIDTH or not isinstance(value, Mapping | Sequence):
+        return line
+    inner, margin = indent + 2, " " * (indent + 2)
+    opening, closing = "{}" if isinstance(value, Mapping) else "[]"
+    items = "".join(
+        f"{margin}{name}{data(one, inner, len(name))},\n" for name, one in _items(cast(Any, value))
+    )
+    return f"{opening}\n{items}{' ' * indent}{closing}"
+
+
+def _on_one_line(value: Any) -> str:
+    if isinstance(value, str) or not isinstance(value, Mapping | Sequence):
+        return literal(value)
+    items = ", ".join(name + _on_one_line(one) for name, one in _items(cast(Any, value)))
+    if isinstance(value, Mapping):
+        return f"{{ {items} }}" if items else "{}"
+    return f"[{items}]"
+
+
+def _items(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each item with what is written before it."""
+    if isinstance(value, Mapping):
+        yield from ((f"{property_name(name)}: ", one) for name, one in value.items())
+    else:
+        yield from (("", one) for one in value)

@@ -1,0 +1,73 @@
+"""Runs what the report is about, all of every table, and records what came of it.
+
+PYTHONPATH=tests:generated python -m support.report.recording [differential] [peers]
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, cast
+
+import pytest
+
+from support.folders import TESTS
+from support.report import records
+from support.report.peers import by_peer
+from support.report.records import Json
+
+
+class Recorder:
+    """Keeps what each test came to, and what it counted."""
+
+    def __init__(self) -> None:
+        self.outcomes: dict[str, str] = {}
+        self.counted: Counter[str] = Counter()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the outcome of a test; a failure before or after it is one of it."""
+        if report.when == "call" or report.outcome != "passed":
+            file, _, test = report.nodeid.partition("::")
+            self.outcomes[f"{Path(file).stem}::{test}"] = report.outcome
+        if report.when == "teardown":
+            for name, value in report.user_properties:
+                if name == "counted" and isinstance(value, dict):
+                    self.counted.update(cast(dict[str, int], value))
+
+
+def recorded(tests: Iterable[str]) -> Recorder:
+    """Run tests, all of every table; raise `SystemExit` if none has run."""
+    recorder = Recorder()
+    pytest.main([*tests, "--all", "-q", "-n", "2"], plugins=[recorder])
+    if not recorder.outcomes:
+        raise SystemExit("no test has run")
+    return recorder
+
+
+def differential() -> Json:
+    """Compare all types with the schema; verdicts by revision or extension."""
+    done = recorded([str(TESTS / "generated" / "test_differential.py")])
+    verdicts: dict[str, Counter[str]] = {}
+    for key, number in sorted(done.counted.items()):
+        revision, _, what = key.partition(" ")
+        verdicts.setdefault(revision, Counter())[what] += number
+    return {"tests": dict(Counter(done.outcomes.values())), "verdicts": verdicts}
+
+
+def peers() -> Json:
+    """Talk to all peers; what came of it by peer and side."""
+    done = recorded([str(TESTS / "peers")])
+    return {"tests": dict(Counter(done.outcomes.values())), "peers": [*by_peer(done.outcomes)]}
+
+
+RUNS: Final = {"differential": differential, "peers": peers}
+
+
+def main(names: Iterable[str]) -> None:
+    """Run and record what is named, or everything."""
+    for name in tuple(names) or RUNS:
+        records.write(name, RUNS[name]())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,42 @@
+"""Records of runs: JSON files beside the pages, because the report is made from them.
+
+Each is written by the run that it is about, and says on which day that was.
+"""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_protogen.base.canonical import compact
+
+from support.folders import ROOT
+
+Json = dict[str, Any]
+
+FOLDER: Final = ROOT / "docs" / "records"
+
+MADE_BY: Final = {
+    "conformance": "make conformance",
+    "differential": "make records",
+    "peers": "make records",
+    "adoption": "hand, with a clock, while a revision is adopted",
+    "unclear": "hand, as the list of unclear places",
+}
+"""What writes each record."""
+
+
+def read(name: str, folder: Path = FOLDER) -> Json:
+    """Return a record; raise `SystemExit`, saying what writes it, if there is none."""
+    file = folder / f"{name}.json"
+    if not file.is_file():
+        raise SystemExit(f"{file} is missing: it is written by {MADE_BY[name]}")
+    record: Json = json.loads(file.read_bytes())
+    return record
+
+
+def write(name: str, record: Json, folder: Path = FOLDER) -> None:
+    """Write a record of a run of today."""
+    folder.mkdir(exist_ok=True)
+    today = datetime.now(UTC).date().isoformat()
+    (folder / f"{name}.json").write_bytes(compact({"date": today, **record}))

@@ -1,0 +1,100 @@
+"""Programs that use what targets make: type checkers accept them but for lines marked as wrong."""
+
+from typing import Final
+
+TYPEDDICT: Final = '''
+"""What type checkers know of TypedDicts."""
+
+from typing import assert_never
+
+from mcp_types import v2024_11_05, v2026_07_28
+from mcp_types.v2025_11_25 import (
+    CallToolRequest,
+    CallToolRequestParams,
+    ClientRequest,
+    ContentBlock,
+    Tool,
+)
+
+
+def size(block: ContentBlock) -> int:
+    block["text"]  # wrong
+    if block["type"] == "text":
+        block["data"]  # wrong
+        return len(block["text"])
+    if block["type"] == "image" or block["type"] == "audio":
+        return len(block["data"])
+    if block["type"] == "resource_link":
+        return block.get("size", 0)
+    if block["type"] == "resource":
+        return len(block["resource"]["uri"])
+    assert_never(block)
+
+
+def subject(request: ClientRequest) -> str:
+    if request["method"] == "tools/call":
+        return request["params"]["name"]
+    if request["method"] == "resources/read":
+        request["params"]["name"]  # wrong
+        return request["params"]["uri"]
+    return request["method"]
+
+
+def level(params: v2026_07_28.CallToolRequestParams) -> str | None:
+    return params["_meta"].get("io.modelcontextprotocol/logLevel")
+
+
+tool: Tool = {"name": "x", "inputSchema": {"type": "object"}, "icons": [{"src": "x"}]}
+nameless: Tool = {"inputSchema": {}}  # wrong
+params: CallToolRequestParams = {"name": "x"}
+call: CallToolRequest = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+badly: CallToolRequest = {"jsonrpc": "2.0", "id": 1, "method": "x", "params": params}  # wrong
+asked: ClientRequest = call
+old: v2024_11_05.Tool = {"name": "x", "inputSchema": {}}
+tool["titel"]  # wrong
+'''
+
+DATACLASSES: Final = '''
+"""What type checkers know of dataclasses."""
+
+from typing import Any, assert_never
+
+from mcp_classes import v2025_11_25 as m
+from mcp_classes import v2026_07_28 as new
+
+
+def size(block: m.ContentBlock) -> int:
+    block.text  # wrong
+    match block:
+        case m.TextContent():
+            return len(block.text)
+        case m.ImageContent() | m.AudioContent():
+            return len(block.data)
+        case m.ResourceLink(size=size):
+            return size or 0
+        case m.EmbeddedResource():
+            return len(block.resource.uri)
+        case m.UnknownContent():
+            return len(block.extra_members)
+        case _:
+            assert_never(block)
+
+
+def data(result: new.CallToolResult) -> Any:
+    return None if result.structured_content is new.ABSENT else result.structured_content
+
+
+def ttl(task: m.Task) -> int | None:
+    return task.ttl
+
+
+tool: m.Tool = m.from_wire(m.Tool, {"name": "x", "inputSchema": {}})
+wire: dict[str, Any] = m.to_wire(tool)
+made = m.Tool(name="x", input_schema={}, icons=[m.Icon(src="x")])
+made.titel = "X"  # wrong
+m.Tool(name="x")  # wrong
+m.Tool(name=1, input_schema={})  # wrong
+params = new.CallToolRequestParams(name="x")
+params.meta.protocol_version.upper()
+request = m.CallToolRequest(id=1, params=m.CallToolRequestParams(name="x"))
+'''

@@ -1,0 +1,73 @@
+"""Modules in TypeScript, with programs beside them that `tsc` checks and Node runs."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from mcp_protogen.base.names import module_name
+from mcp_protogen.target import LAYERS, TargetOptions
+
+from support.conformance.kit import kit
+from support.peers.places import Command, node_modules
+from support.targets import made
+
+PROGRAMS: Final = Path(__file__).parent / "programs"
+
+# What a careful project asks for, and what Node wants of what it runs as it is.
+_FLAGS: Final = (
+    *("--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--noEmit"),
+    *("--noUnusedLocals", "--noUnusedParameters", "--noImplicitReturns", "--isolatedModules"),
+    *("--erasableSyntaxOnly", "--verbatimModuleSyntax", "--allowImportingTsExtensions"),
+    *("--target", "es2022", "--lib", "es2022", "--pretty", "false"),
+)
+RESOLUTIONS: Final = {
+    "nodenext": ("--module", "nodenext"),
+    "bundler": ("--module", "esnext", "--moduleResolution", "bundler"),
+}
+
+
+@cache
+def project(layout: Literal["single", "package"] = "single") -> Path:
+    """A folder with all layers of all revisions, and the programs of tests beside them."""
+    folder = made.folder(TargetOptions("typescript", LAYERS, layout))
+    (folder / "package.json").write_text('{"type": "module"}\n')
+    for program in PROGRAMS.iterdir():
+        shutil.copy(program, folder)
+    return folder
+
+
+def written(folder: Path, name: str, text: str) -> str:
+    """Write a program beside modules, and return its name."""
+    (folder / name).write_text(text, encoding="utf-8")
+    return name
+
+
+def complaints(folder: Path, *files: str, resolution: str = "nodenext") -> list[str]:
+    """What `tsc` has against files and what they import; a line for each error, with its place."""
+    wanted = "whether TypeScript modules are right in the eyes of tsc"
+    tsc = node_modules("package-typescript.json", wanted) / "typescript" / "bin" / "tsc"
+    command: Command = [kit().node, tsc, *_FLAGS, *RESOLUTIONS[resolution], *files]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    found = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
+    assert (done.returncode == 0) == (found == []), done.stdout + done.stderr
+    return found
+
+
+def run(folder: Path, program: str, *arguments: str | Path) -> str:
+    """What a program prints; Node runs its types away by itself."""
+    command: Command = [kit().node, "--disable-warning=ExperimentalWarning", program, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def faults(revision: str, samples: Iterable[tuple[str, Any]], folder: Path) -> list[list[str]]:
+    """The places of the faults in each sample, a type and a value; none if it is valid."""
+    file = folder / f"{revision}.json"
+    file.write_text(json.dumps(list(samples), allow_nan=False), encoding="utf-8")
+    found: list[list[str]] = json.loads(run(project(), "judge.mjs", module_name(revision), file))
+    return found

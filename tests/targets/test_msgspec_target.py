@@ -1,0 +1,239 @@
+"""The target `msgspec`: what its types accept and keep, and how it reads whole messages."""
+
+import json
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.target import LAYERS, TargetOptions
+from support import tables
+from support.generated import oracle
+from support.generated.differential import same
+from support.generated.golden_package import REVISIONS
+from support.generated.instances import Instances
+from support.generated.json_values import is_array, is_object
+from support.generated.spec_examples import examples
+from support.targets import differential
+from support.targets.differential import SETTINGS, Difference
+from support.targets.made import module
+
+Json = dict[str, Any]
+
+pytestmark = pytest.mark.long
+
+OPTIONS = TargetOptions("msgspec", LAYERS)
+
+
+@cache
+def _decoder(revision: str, name: str) -> msgspec.json.Decoder[Any]:
+    made = module(OPTIONS, revision)
+    return msgspec.json.Decoder(getattr(made, name), dec_hook=made.dec_hook)
+
+
+def _accepts(subject: str, value: Any) -> bool:
+    try:
+        _decoder(*subject.split()).decode(json.dumps(value))
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+def _any_metadata(document: Json) -> None:
+    for schema in differential.objects(document):
+        members: Any = schema.get("properties")
+        if is_object(members) and "_meta" in members:
+            # An object that declares nothing else is a dictionary, too.
+            members["_meta"] = {"type": "object"} if len(members) > 1 else {}
+
+
+def _tag_for_unions_only(document: Json) -> None:
+    """Require the tag of a class where it is an arm of a union, and not where it stands alone."""
+    for schema in differential.objects(document):
+        arms: Any = schema.get("anyOf")  # in `properties`, it is a member of that name
+        classes = [_referred(document, arm) for arm in arms] if is_array(arms) else []
+        for member in ("type", "method"):
+            tags = [one.get("properties", {}).get(member, {}).get("const") for one in classes]
+            if len(set(tags) - {None}) == len(tags) > 1:
+                for arm, class_ in zip(arms, classes, strict=True):
+                    arm["required"] = [member]
+                    class_["required"] = [one for one in class_["required"] if one != member]
+
+
+def _referred(document: Json, arm: Json) -> Json:
+    definition: Json = document["$defs"].get(str(arm.get("$ref")).rpartition("/")[2], {})
+    return definition
+
+
+METADATA = Difference("a Struct would drop what others put into `_meta`", _any_metadata)
+
+TAGS = Difference("msgspec needs a tag only to choose from a union", _tag_for_unions_only)
+
+
+def test_types_accept_what_the_schema_accepts_but_for_known_differences() -> None:
+    differential.require_agreement(
+        _accepts, (differential.ANY_JSON_SCHEMA, differential.EXACT_INTEGERS, METADATA, TAGS)
+    )
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_declared_members_come_back_as_they_were(revision: str) -> None:
+    document = deepcopy(oracle.patched(revision))
+    for schema in differential.objects(document):
+        if schema.get("type") == "object" and "properties" in schema:
+            schema["additionalProperties"] = False
+    instances = Instances(document)
+
+    def comes_back(subject: oracle.Subject, value: Any) -> None:
+        typed = _decoder(revision, subject.name).decode(json.dumps(value))
+        found = json.loads(msgspec.json.encode(typed))
+        assert same(found, value, exact=True), subject.name
+
+    for subject in oracle.subjects(revision).values():
+        values = instances.at(subject.pointer)
+        SETTINGS(given(st.just(subject), values)(comes_back))()
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_of_what_the_schema_accepts_only_undeclared_members_are_lost(revision: str) -> None:
+    lost = 0
+    for sample in differential.samples(revision):
+        valid = oracle.accepts(revision, sample.pointer)(sample.value)
+        if valid and _accepts(f"{revision} {sample.name}", sample.value):
+            typed = _decoder(revision, sample.name).decode(json.dumps(sample.value))
+            found = json.loads(msgspec.json.encode(typed))
+            assert _is_part(found, sample.value), sample.name
+            lost += found != sample.value
+    assert lost
+
+
+def _is_part(found: Any, value: Any) -> bool:
+    """Whether a value is another one less some members of objects."""
+    if is_object(value):
+        return is_object(found) and all(
+            name in value and _is_part(item, value[name]) for name, item in found.items()
+        )
+    if is_array(value):
+        return (
+            is_array(found)
+            and len(found) == len(value)
+            and all(_is_part(one, other) for one, other in zip(found, value, strict=True))
+        )
+    return same(found, value, exact=True)
+
+
+def test_examples_of_the_specification_are_read_and_written() -> None:
+    for example in examples("request", "notification", "response", "error"):
+        made, message = module(OPTIONS, example.revision), example.whole()
+        with tables.case(example.name):
+            if message.get("method") == "some_method":  # its page shows any request at all
+                with pytest.raises(made.InvalidMessage, match="some_method"):
+                    made.decode(_encoded(message))
+                continue
+            found = made.decode(_encoded(message))
+            if isinstance(found, made.ResultMessage) and example.entry["method"] in made.METHODS:
+                found.result = made.decode_result(example.entry["method"], found.result)
+                assert type(found.result).__name__ in ("dict", example.entry["definition"])
+            written = json.loads(msgspec.json.encode(found))
+            # An absent object of params and an empty one say the same.
+            assert same(written, {**message, **_empty_params(written)}, exact=True)
+
+
+def _empty_params(message: Json) -> Json:
+    return {"params": {}} if message.get("params") == {} else {}
+
+
+def _encoded(message: Any) -> bytes:
+    return json.dumps(message).encode()
+
+
+# What is read, and the code and the id of the error to answer with.
+INVALID: tuple[tuple[bytes, int, object], ...] = (
+    (b"{", -32700, None),
+    (b'{"jsonrpc": "2.0", "method": "\xff"}', -32700, None),
+    (b"[" * 100_000, -32700, None),
+    (b"[]", -32600, None),
+    (b'{"id": 1, "method": "ping"}', -32600, None),
+    (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', -32600, None),
+    (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', -32600, None),
+    (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', -32600, None),
+    (b'{"jsonrpc": "2.0", "id": 1}', -32600, None),
+    (b'{"jsonrpc": "2.0", "result": {}}', -32600, None),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/eat"}', -32601, 1),
+    (b'{"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "x"}}', -32601, None),
+    (b'{"jsonrpc": "2.0", "id": "a", "method": "tools/call"}', -32602, "a"),
+    (b'{"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": {}}', -32602, 0),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": null}', -32602, 1),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": "\\ud800"}}', -32602, 1),
+    (b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {}}', -32602, None),
+)
+
+
+def test_an_invalid_message_says_which_error_to_answer_with() -> None:
+    made = module(OPTIONS, "2025-11-25")
+    for data, code, id in INVALID:
+        with tables.case(data[:80]), pytest.raises(made.InvalidMessage) as raised:
+            made.decode(data)
+        assert (raised.value.code, raised.value.id) == (code, id), data[:80]
+
+
+def test_a_result_is_read_as_another_type_if_the_usual_one_does_not_fit() -> None:
+    newest, before = module(OPTIONS, "2026-07-28"), module(OPTIONS, "2025-11-25")
+    content = b'{"content": [], "resultType": "complete"}'
+    asking = b'{"resultType": "input_required", "requestState": "x"}'
+    assert isinstance(newest.decode_result("tools/call", content), newest.CallToolResult)
+    assert isinstance(newest.decode_result("tools/call", asking), newest.InputRequiredResult)
+    assert isinstance(before.decode_result("tools/call", content), before.CallToolResult)
+    with pytest.raises(msgspec.ValidationError, match="`content`"):
+        before.decode_result("tools/call", b"{}")
+    with pytest.raises(msgspec.ValidationError, match="`cacheScope`"):
+        newest.decode_result("tools/list", b'{"tools": []}')
+
+
+def test_of_the_arms_that_fit_the_one_that_keeps_most_is_taken() -> None:
+    made = module(OPTIONS, "2025-11-25")
+    decoder = msgspec.json.Decoder(made.PrimitiveSchemaDefinition, dec_hook=made.dec_hook)
+    for text, kind in (
+        ('{"type": "string"}', made.StringSchema),
+        ('{"type": "string", "enum": ["a"]}', made.UntitledSingleSelectEnumSchema),
+        ('{"type": "string", "enum": ["a"], "enumNames": ["A"]}', made.LegacyTitledEnumSchema),
+        ('{"type": "boolean", "default": true}', made.BooleanSchema),
+    ):
+        found = decoder.decode(text)
+        assert type(found) is kind
+        assert isinstance(found, made.PrimitiveSchemaDefinition)
+        assert msgspec.json.encode(found) == text.replace(" ", "").encode()
+    assert not isinstance(made.Role, made.PrimitiveSchemaDefinition)
+    with pytest.raises(msgspec.ValidationError, match=r"`\$\.type` - at `\$\[...\]`"):
+        msgspec.json.decode(
+            b'{"a": {"type": "x"}}',
+            type=dict[str, made.PrimitiveSchemaDefinition],
+            dec_hook=made.dec_hook,
+        )
+
+
+def test_undeclared_members_can_be_refused_where_the_specification_does_not_leave_a_type_open() -> (
+    None
+):
+    made = module(OPTIONS._replace(extra="forbid"), "2025-11-25")
+    with pytest.raises(msgspec.ValidationError, match="unknown field `more`"):
+        msgspec.json.decode(b'{"name": "x", "more": 1}', type=made.CallToolRequestParams)
+    result = made.decode_result("tools/call", b'{"content": [], "more": 1}')
+    assert result == made.CallToolResult(content=[])
+
+
+def test_classes_extend_one_of_the_user() -> None:
+    options = OPTIONS._replace(base_class="support.targets.bases:Named")
+    made = module(options, "2025-11-25")
+    assert made.Role not in vars(made.Tool)
+    assert made.TextContent(text="x").kind() == "TextContent"
+    assert msgspec.json.encode(made.TextContent(text="x")) == b'{"type":"text","text":"x"}'
+
+
+def test_extra_members_cannot_be_allowed() -> None:
+    with pytest.raises(ProblemError, match="undeclared members"):
+        module(OPTIONS._replace(extra="allow"), "2025-11-25")

@@ -1,0 +1,102 @@
+"""What targets for Python make, and programs that use it, under the strictest type checkers."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+from mcp_protogen.target import LAYERS, TargetOptions
+from support.docs.pages import programs
+from support.generated.golden_package import REVISIONS
+from support.generated.user_programs import wrong_lines
+from support.targets.forms import module_of_forms
+from support.targets.made import folder
+from support.targets.type_checked import DATACLASSES, TYPEDDICT
+
+pytestmark = pytest.mark.long
+
+LATEST: Final = REVISIONS[-1:]
+PACKAGES: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
+    "mcp_types": (TargetOptions("typeddict", LAYERS), REVISIONS),
+    "mcp_classes": (TargetOptions("dataclasses"), REVISIONS),
+    "mcp_structs": (TargetOptions("msgspec", LAYERS), REVISIONS),
+    "mcp_models": (TargetOptions("pydantic", LAYERS), REVISIONS),
+    "mcp_package": (TargetOptions("dataclasses", LAYERS, "package"), LATEST),
+    "mcp_package_of_structs": (TargetOptions("msgspec", LAYERS, "package"), LATEST),
+    "mcp_package_of_models": (TargetOptions("pydantic", LAYERS, "package"), LATEST),
+    "mcp_package_of_types": (TargetOptions("typeddict", LAYERS, "package"), LATEST),
+    "mcp_sieve": (TargetOptions("pydantic", extra="ignore", root_models=True), LATEST),
+    "mcp_tables": (TargetOptions("pydantic", ("methods", "capabilities")), LATEST),
+}
+PROGRAMS: Final[Mapping[str, str]] = {
+    "typeddicts.py": TYPEDDICT.lstrip(),
+    "classes.py": DATACLASSES.lstrip(),
+    **{
+        f"page_{number}.py": program
+        for number, program in enumerate(programs("targets-dependency-free.md"))
+    },
+}
+FORMS: Final = ("typeddict", "dataclasses")
+EXPECTED: Final = {
+    (name, line) for name, program in PROGRAMS.items() for line in wrong_lines(program)
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the targets make, and the programs."""
+    place = tmp_path_factory.mktemp("static")
+    for name, (options, revisions) in PACKAGES.items():
+        shutil.copytree(folder(options, revisions), place / name)
+    for name, program in PROGRAMS.items():
+        (place / name).write_text(program)
+    for target in FORMS:
+        file = module_of_forms(target, f"forms_as_{target}.py")
+        (place / file.path).write_bytes(file.content)
+    return place
+
+
+def _run(place: Path, *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *command], cwd=place, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return done.stdout
+
+
+def test_pyright_strict_objects_to_wrong_lines_only(place: Path) -> None:
+    settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": ["."]}
+    settings["reportUnusedExpression"] = "none"  # that is what the wrong lines are
+    (place / "pyrightconfig.json").write_text(json.dumps(settings))
+    report = json.loads(_run(place, "pyright", "--outputjson", "--pythonpath", sys.executable))
+    assert report["summary"]["filesAnalyzed"] == len(list(place.rglob("*.py")))
+    found = {
+        (Path(one["file"]).name, one["range"]["start"]["line"] + 1): one["message"]
+        for one in report["generalDiagnostics"]
+    }
+    assert found.keys() == EXPECTED, {at: found.get(at) for at in found.keys() ^ EXPECTED}
+
+
+def test_mypy_strict_objects_to_wrong_lines_only(place: Path) -> None:
+    options = ("--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
+    made_up = [f"forms_as_{target}.py" for target in FORMS]
+    bases, cache = "--explicit-package-bases", f"--cache-dir={place / '.mypy_cache'}"
+    output = _run(place, "mypy", *options, bases, cache, *PACKAGES, *PROGRAMS, *made_up)
+    lines = re.findall(r"^(\S+):(\d+): error: (.*)", output, re.MULTILINE)
+    found = {(Path(name).name, int(line)): text for name, line, text in lines}
+    assert found.keys() == EXPECTED, {at: found.get(at) for at in found.keys() ^ EXPECTED}
+
+
+def test_programs_of_the_page_run(place: Path) -> None:
+    outputs = [_run(place, f"page_{number}") for number in range(2)]
+    assert outputs[0] == "Hello, Ada greet\n"
+    assert outputs[1] == (
+        "Hello\nlater\n"
+        "{'content': [{'type': 'text', 'text': 'Hello'}], 'isError': False}\n"
+        "/content/0/text a string is expected\n"
+    )

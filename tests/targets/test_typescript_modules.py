@@ -1,0 +1,119 @@
+"""The text of TypeScript modules, and what their validator says."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from mcp_protogen.base.names import ClassName
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.generate import generate
+from mcp_protogen.inputs import sources
+from mcp_protogen.ir import AliasIR, ListOf, LiteralOf, OneOf, Ref, Scalar
+from mcp_protogen.target import Layer, TargetOptions
+from mcp_protogen.targets.typescript import TARGET
+from mcp_protogen.targets.typescript.text import comment, data
+from mcp_protogen.targets.typescript.types import definition, hint
+from support.targets.typescript import complaints, project, run
+
+REVISION = "2026-07-28"
+
+
+def test_what_the_validator_says() -> None:
+    said = json.loads(run(project(), "said.mjs"))
+    assert said == {
+        "the value itself": True,
+        "a guard": [True, False],
+        "an unknown type": "RangeError: there is no type Tol",
+        "a name of Object": "RangeError: there is no type toString",
+        "several faults": [
+            "/inputSchema is required",
+            "/name is not a string",
+            "/icons/1/src is required",
+        ],
+        "an unknown tag": [
+            '/type is not "text" or "image" or "audio" or "resource_link" or "resource"'
+        ],
+        "no tag": ["/type is required"],
+        "the closest arm": [
+            " is not ElicitRequestFormParams or ElicitRequestURLParams",
+            "/elicitationId is required",
+        ],
+        "arms without members": [" is not a string or an integer"],
+        "undefined is absent": ["/name is required"],
+        "undefined is no value": ["/1 is not a JSON value"],
+        "escapes": ["/a~1b/~0 is not null"],
+        "no prototype": [["/__proto__ is required"], []],
+        "characters": [[" minLength is 2"], [], [" maxLength is 2"]],
+        "integers": ["", "", "", "", *[" is not an integer"] * 4],
+        "numbers": ["", *[" is not a number"] * 2],
+        "objects": [" is not an object"] * 3,
+        "items": [" maxItems is 1"],
+        "bounds": [[" minimum is 0"], [" maximum is 1"]],
+        "at least one": [" has none of a, b"],
+    }
+
+
+@pytest.mark.parametrize(
+    "layers", [("models",), ("methods",), ("capabilities",), ("methods", "capabilities")]
+)
+def test_each_layer_stands_alone(layers: tuple[Layer, ...], tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"type": "module"}\n')
+    for layout in ("single", "package"):
+        options = TargetOptions("typescript", layers, layout)
+        files = generate(GenerationOptions((REVISION,), target=options)).files
+        for file in files:
+            path = tmp_path / layout / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.content)
+        assert complaints(tmp_path, *(f"{layout}/{file.path}" for file in files)) == []
+
+
+def test_a_module_is_as_wide_as_a_hundred_columns() -> None:
+    for layout in ("single", "package"):
+        wide = [
+            line
+            for path in project(layout).rglob("v2*.ts")
+            for line in path.read_text().splitlines()
+            if len(line) > 100
+        ]
+        assert wide == []
+
+
+def test_no_description_ends_its_comment() -> None:
+    assert comment("Not */ yet.") == "/** Not *\\/ yet. */\n"
+    assert comment("one\u2028two\u200b") == "/** onetwo */\n"
+    assert comment("") == ""
+    assert comment("Old. Deprecated.", 2, deprecated=True) == (
+        "  /**\n   * Old.\n   *\n   * @deprecated\n   */\n"
+    )
+
+
+def test_data_is_on_one_line_if_it_fits() -> None:
+    assert data({"a": [1, True, None, "é"], "b-c": {}}) == (
+        '{ a: [1, true, null, "\\u00e9"], "b-c": {} }'
+    )
+    assert data({"__proto__": 1}) == '{ ["__proto__"]: 1 }'
+    long = ["x" * 60, {"y": "z" * 50}]
+    assert data(long) == f'[\n  "{"x" * 60}",\n  {{ y: "{"z" * 50}" }},\n]'
+
+
+def test_types_are_written_as_typescript_has_them() -> None:
+    either = OneOf((Scalar("integer"), Scalar("number"), LiteralOf(("a", 1, None))))
+    assert hint(either) == 'number | "a" | 1 | null'
+    assert hint(ListOf(either)) == '(number | "a" | 1 | null)[]'
+    assert hint(ListOf(Ref("A"))) == "A[]"
+    alias = AliasIR(
+        ClassName("A"), LiteralOf(tuple(f"{'v' * 20}{n}" for n in range(5))), "", "", False
+    )
+    assert definition(alias).splitlines()[:2] == ["export type A =", f'  | "{"v" * 20}0"']
+
+
+def test_a_type_with_the_name_of_a_table_is_refused() -> None:
+    ir = derive_revision(sources.load(REVISION, GenerationOptions((REVISION,)))).ir
+    first = replace(ir.types[0], name=ClassName("Methods"))
+    with pytest.raises(ProblemError) as raised:
+        tuple(TARGET.files((replace(ir, types=(first, *ir.types[1:])),), TargetOptions()))
+    assert [problem.code for problem in raised.value.problems] == ["name-collision"]

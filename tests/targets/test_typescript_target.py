@@ -1,0 +1,119 @@
+"""The target `typescript`, in the eyes of `tsc`, and its validator, which Node runs."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from mcp_protogen.base.names import module_name
+from mcp_protogen.vectors.findings import findings
+from mcp_protogen.vectors.outcome import Verdict
+from mcp_protogen.vectors.running import run_vectors
+from support.conformance.kit import kit
+from support.revisions import REVISIONS
+from support.tables import case
+from support.targets.differential import ANY_JSON_SCHEMA, Difference, explained, samples
+from support.targets.typescript import (
+    PROGRAMS,
+    RESOLUTIONS,
+    complaints,
+    faults,
+    project,
+    run,
+    written,
+)
+from support.vectors.made import vectors
+
+pytestmark = pytest.mark.long
+
+RENAMED = {"Annotated": "AnnotatedObject"}
+"""Types whose names Python itself has."""
+DIFFERENCES = (ANY_JSON_SCHEMA,)
+"""All that the validator does not judge as the schema does."""
+
+
+@pytest.mark.parametrize("resolution", RESOLUTIONS)
+def test_all_modules_are_right_in_the_eyes_of_a_strict_compiler(resolution: str) -> None:
+    modules = [f"{module_name(revision)}.ts" for revision in REVISIONS]
+    assert complaints(project(), *modules, "wire.ts", resolution=resolution) == []
+    assert complaints(project("package"), "index.ts", "wire.ts", resolution=resolution) == []
+
+
+def test_wrong_use_of_types_and_tables_is_refused() -> None:
+    assert complaints(project(), "usage.ts") == []
+    text = (PROGRAMS / "usage.ts").read_text()
+    bare = text.replace("  // @ts-expect-error", "  //").replace("\n// @ts-expect-error", "\n//")
+    refused = complaints(project(), written(project(), "misuse.ts", bare))
+    assert len(refused) == text.count("@ts-expect-error") == 13
+
+
+def test_the_table_says_what_the_interfaces_say() -> None:
+    proof = (PROGRAMS / "proof.ts").read_text()
+    for revision in REVISIONS:
+        with case(revision):
+            module = module_name(revision)
+            program = written(project(), f"proof_{module}.ts", proof.replace("MODULE", module))
+            assert complaints(project(), program) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "instead"),
+    [
+        ('name: "string",\n      arguments:', 'name: "number",\n      arguments:'),
+        ('required: ["name"]', "required: []"),
+        ("isError?: boolean;", "isError: boolean;"),
+        ('{ constants: ["user", "assistant"] }', '{ constants: ["user"] }'),
+    ],
+)
+def test_a_table_that_says_something_else_is_found_out(said: str, instead: str) -> None:
+    module = (project() / "v2025_11_25.ts").read_text()
+    assert said in module
+    written(project(), "changed.ts", module.replace(said, instead))
+    proof = (PROGRAMS / "proof.ts").read_text().replace("MODULE", "changed")
+    assert complaints(project(), written(project(), "proof_changed.ts", proof)) != []
+
+
+def test_node_runs_the_modules_as_they_are() -> None:
+    program = """
+        import { v2025_11_25 as mcp } from "./index.ts";
+        const { parse } = mcp;
+        console.log(mcp.REVISION, mcp.CAPABILITIES.SERVER_TOOLS.path, parse("Role", "user").ok);
+    """
+    name = written(project("package"), "run.mjs", program)
+    assert run(project("package"), name) == "2025-11-25 [ 'tools' ] true\n"
+
+
+def test_the_validator_and_the_schema_agree_on_all_samples(tmp_path: Path) -> None:
+    used: set[Difference] = set()
+    for revision in REVISIONS:
+        with case(revision):
+            asked = [(one.name, one.value) for one in samples(revision)]
+            verdicts = [not found for found in faults(revision, asked, tmp_path)]
+            used |= explained(revision, verdicts, DIFFERENCES)
+    assert used == set(DIFFERENCES)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_the_validator_gives_the_right_verdict_on_all_vectors(revision: str) -> None:
+    command = [kit().node, "--disable-warning=ExperimentalWarning", "responder.mjs"]
+    outcome = run_vectors(command, vectors(revision), cwd=project())
+    assert findings(outcome) == ()
+    assert [r.vector.id for r in outcome.results if r.verdict is Verdict.UNKNOWN] == []
+
+
+def test_a_fault_is_reported_at_its_place_or_inside_it(tmp_path: Path) -> None:
+    for revision in REVISIONS:
+        with case(revision):
+            wrong = [
+                one
+                for one in vectors(revision).vectors
+                if one.subject.type and not one.valid and not one.tolerated
+                # What was meant to be one alternative may be closer to another one.
+                and "/as-" not in one.id
+            ]
+            asked = [(RENAMED.get(one.subject.type, one.subject.type), one.value) for one in wrong]
+            found = zip(wrong, faults(revision, asked, tmp_path), strict=True)
+            assert [one.id for one, places in found if not _is_at(one.pointer, places)] == []
+
+
+def _is_at(pointer: str, places: Iterable[str]) -> bool:
+    return any(place == pointer or place.startswith(f"{pointer}/") for place in places)

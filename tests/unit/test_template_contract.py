@@ -1,0 +1,118 @@
+"""The contract of templates: the page lists it, and the built-in templates keep to it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, nodes
+from jinja2.meta import find_undeclared_variables
+from mcp_protogen.base.resources import templates_folder
+from mcp_protogen.emit.render import FILTERS, Renderer
+from mcp_protogen.emit.template_contract import MACROS, NAMES, TEMPLATES
+from support import tables
+from support.docs import templates_page
+from support.docs.pages import anchors, page
+from support.docs.templates_page import broken, by_kind, contexts, members, promises, values
+
+FOLDER = templates_folder() / "package"
+VARIABLES = {one.__name__: set(one.__annotations__) for one in contexts()}
+
+
+def parsed(name: str) -> nodes.Template:
+    environment = Environment()
+    filters: dict[str, Any] = environment.filters
+    filters.update(FILTERS)
+    return environment.parse((FOLDER / name).read_text())
+
+
+def used(name: str) -> set[str]:
+    """The variables of a template, and those of the macros that it imports with its own."""
+    tree = parsed(name)
+    found = find_undeclared_variables(tree)
+    for one in tree.find_all(nodes.FromImport):
+        if one.with_context and isinstance(one.template, nodes.Const):
+            found |= used(str(one.template.value))
+    return found
+
+
+def test_the_page_lists_what_the_code_has() -> None:
+    assert page(templates_page.PAGE) == templates_page.written(
+        page(templates_page.PAGE)
+    ), "PYTHONPATH=tests python -m support.docs.templates_page writes it"
+
+
+def test_every_template_is_part_of_the_contract() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(NAMES)
+
+
+def test_everything_in_the_contract_is_documented() -> None:
+    for kind in contexts():
+        for member in members(kind):
+            with tables.case(f"{kind.__name__}.{member.name}"):
+                assert member.text.endswith(".") and member.text[0].isupper()
+    for described in (*contexts(), *values(), *FILTERS.values()):
+        with tables.case(described.__name__):
+            assert templates_page.summary(described).endswith((".", ":"))
+    for text in (*NAMES.values(), *(text for one in MACROS for text in one.macros.values())):
+        assert text
+    assert {name.lower() for name in VARIABLES} <= anchors(page(templates_page.PAGE))
+
+
+def test_templates_use_what_they_get_and_nothing_else() -> None:
+    for template in TEMPLATES:
+        with tables.case(template.name):
+            assert used(template.name) <= VARIABLES[template.context.__name__]
+    for macros in MACROS:
+        offered = VARIABLES[macros.context.__name__] if macros.context else set[str]()
+        with tables.case(macros.name):
+            assert used(macros.name) <= offered
+
+
+def test_nothing_is_promised_that_no_built_in_template_needs() -> None:
+    needed: dict[str, set[str]] = {}
+    for template in TEMPLATES:
+        needed.setdefault(template.context.__name__, set()).update(used(template.name))
+    for name, variables in needed.items():
+        with tables.case(name):
+            assert VARIABLES[name] - variables == set()
+    filters = {node.name for name in NAMES for node in parsed(name).find_all(nodes.Filter)}
+    # As strings, in filters such as `map`.
+    texts = {node.value for name in NAMES for node in parsed(name).find_all(nodes.Const)}
+    # `condition` is what `requirement` prints in its place.
+    assert set(FILTERS) - filters - texts == {"condition"}
+
+
+def test_the_macros_are_those_of_their_files() -> None:
+    for macros in MACROS:
+        with tables.case(macros.name):
+            found = {signature(node) for node in parsed(macros.name).find_all(nodes.Macro)}
+            assert found == set(macros.macros)
+
+
+def signature(macro: nodes.Macro) -> str:
+    names = [argument.name for argument in macro.args]
+    defaults = [default.as_const() for default in macro.defaults]
+    required = len(names) - len(defaults)
+    written = [
+        f"{name}={spelled(value)}" for name, value in zip(names[required:], defaults, strict=True)
+    ]
+    return f"{macro.name}({', '.join([*names[:required], *written])})"
+
+
+def spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"'
+
+
+def test_what_a_version_promises_stays_until_the_next() -> None:
+    promised = templates_page.PROMISED.read_text()
+    assert broken(promised, by_kind(promises())) == [], "raise TEMPLATE_CONTRACT"
+    # So that the next removal is noticed, too.
+    assert promised.splitlines() == promises(), "run support.docs.templates_page"
+    gone = {**by_kind(promises()), "AppsContext": {"runtime: str"}}
+    assert broken(promised, gone) == ["AppsContext: http_server: bool", "AppsContext: stdio: bool"]
+
+
+def test_macros_for_others_render_on_their_own(tmp_path: Path) -> None:
+    (tmp_path / "own.jinja").write_text('{% from "_macros.jinja" import head %}{{ head("Mine.") }}')
+    text = Renderer(FOLDER.parent, tmp_path).render("own.jinja", {})
+    assert re.match(r'"""Mine\.\n\nGenerated by mcp-gen;', text)
