@@ -96,12 +96,14 @@ def proved(copy: Path, tests: Sequence[str]) -> dict[str, Any]:
     replace(copy)
     ran = {"generation": mcp_gen(copy), "check": mcp_gen(copy, "--check", "--regenerate")}
     after = state(copy, tests)
-    ran["check of a changed schema"] = check_of_a_changed_schema(copy)
+    change_a_schema(copy)
+    ran |= {"check after a change": mcp_gen(copy, "--check")}
+    ran |= {"diff after a change": mcp_gen(copy, "--diff")}
     differing = differences(before.tests, after.tests)
     same = bool(before.tests) and not differing and before.linters == after.linters
-    found = REVISIONS[0] in ran["check of a changed schema"].text
+    found = PROBE.rpartition("/")[2] in ran["diff after a change"].text
     return {
-        "proved": same and found and [one.code for one in ran.values()] == [0, 0, 1],
+        "proved": same and found and [one.code for one in ran.values()] == [0, 0, 1, 1],
         "commit": run(copy, "git", "rev-parse", "HEAD").text.strip(),
         "before": before.counted(),
         "after": after.counted(),
@@ -137,17 +139,16 @@ def replace(copy: Path) -> None:
     shutil.copy(HERE / NAMES, copy / "schema" / NAMES)
 
 
-def check_of_a_changed_schema(copy: Path) -> Run:
-    """Return what the check says after a member has been added to a schema."""
+def change_a_schema(copy: Path) -> None:
+    """Add a member to one of the schemas."""
     file = copy / "schema" / f"{REVISIONS[0]}.json"
     schema = json.loads(file.read_text())
-    place = schema
+    holder = schema
     *parents, member = PROBE.split("/")[1:]
     for name in parents:
-        place = place[name]
-    place[member] = {"type": "string"}
+        holder = holder[name]
+    holder[member] = {"type": "string"}
     file.write_text(json.dumps(schema))
-    return mcp_gen(copy, "--check")
 
 
 def state(copy: Path, tests: Sequence[str]) -> State:
@@ -193,7 +194,6 @@ def markdown(report: Mapping[str, Any]) -> str:
     """Return a report for people to read."""
     sides = {side: report[side] for side in ("before", "after")}
     ends = sorted({end for side in sides.values() for end in side["tests"]})
-    changed = report["check of a changed schema"]
     return "\n".join(
         (
             f"Commit `{report['commit']}`, with Python {sys.version.split()[0]}\n",
@@ -214,12 +214,14 @@ def markdown(report: Mapping[str, Any]) -> str:
                 for name, code in sides["before"]["linters"].items()
             ),
             f"- Lines: {', '.join(f'{what} {count}' for what, count in report['lines'].items())}",
-            f"- `mcp-gen` exits with {report['generation']['code']} after"
-            f" {report['generation']['seconds']} seconds, `mcp-gen --check --regenerate` with"
-            f" {report['check']['code']} after {report['check']['seconds']}",
-            f"- With `{PROBE}` in a schema, `mcp-gen --check` exits with {changed['code']}:\n",
+            *(
+                f"- The {name}: exit code {report[name]['code']}, {report[name]['seconds']} seconds"
+                for name in ("generation", "check", "check after a change", "diff after a change")
+            ),
+            f"\nThe change is `{PROBE}` in the schema of {REVISIONS[0]}. The check and the diff:\n",
             "```",
-            changed["text"].strip(),
+            report["check after a change"]["text"].strip(),
+            report["diff after a change"]["text"].partition("--- a/mcp-gen.lock")[0].strip(),
             "```\n",
         )
     )

@@ -101,7 +101,8 @@ def test_a_proof_reports_what_stays_and_finds_a_changed_schema(tmp_path: Path) -
     assert report["before"]["tests"] == report["after"]["tests"] == {"failure": 1, "passed": 1}
     assert report["lines"]["script"] == 2
     assert report["lines"]["configuration"] <= 60
-    assert "2025-11-25" in report["check of a changed schema"]["text"]
+    assert "2025-11-25" in report["check after a change"]["text"]
+    assert "+    shelf_life" in report["diff after a change"]["text"]
     assert (code, report["proved"]) == (0, True)
 
 
