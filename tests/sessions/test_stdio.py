@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -37,6 +36,7 @@ PROGRAM = """
                     text = "x" * params.arguments["size"]
                     return m.CallToolResult(content=[m.TextContent(text=text)])
                 case "slow":
+                    await session.progress(1)
                     await asyncio.sleep(params.arguments["seconds"])
             return m.CallToolResult(content=[m.TextContent(text="ä")])
 
@@ -135,10 +135,13 @@ def test_a_signal_ends_it_cleanly() -> None:
             process = start(drain=0.2)
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.write(lines(*OPENING, call(1, "slow", seconds=60)))
+            slow = call(1, "slow", seconds=60)
+            slow["params"]["_meta"] = {"progressToken": "slow"}
+            process.stdin.write(lines(*OPENING, slow))
             process.stdin.flush()
-            process.stdout.readline()
-            time.sleep(0.2)
+            # It is told of the revision, and that the tool has begun.
+            said = [json.loads(process.stdout.readline()) for _ in range(2)]
+            assert said[1]["method"] == "notifications/progress"
             process.send_signal(number)
             out, err = process.communicate(timeout=60)
             assert process.returncode == 0

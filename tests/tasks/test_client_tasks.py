@@ -2,11 +2,13 @@
 
 import json
 from asyncio import Event, wait_for
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from mcp_revisions import (
     McpError,
+    MemoryTaskStore,
     RequestedTask,
     TaskCancelled,
     TaskOptions,
@@ -226,10 +228,21 @@ async def test_a_task_that_is_cancelled_ends_its_handler_and_stays_cancelled() -
 
 @pytest.mark.shows("TC-11")
 async def test_a_task_that_lapses_ends_its_handler() -> None:
-    host = Host()
+    now = 1000.0
+
+    class Timed(Host):
+        """A host whose tasks go by a clock of the test."""
+
+        TASKS = replace(Host.TASKS, store=MemoryTaskStore(lambda: now))
+
+    host = Timed()
 
     async def work(session: Session) -> None:
+        nonlocal now
         created = await session.create_message(**QUESTION, task=m.TaskMetadata(ttl=1))
+        # A task that lapses before its work begins is never run.
+        await wait_for(host.began.wait(), 30)
+        now += 1
         await wait_for(host.cancelled.wait(), 30)
         with pytest.raises(McpError):
             await RequestedTask(session, created, m.CreateMessageResult).status()

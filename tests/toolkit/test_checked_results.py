@@ -107,6 +107,7 @@ async def test_a_schema_that_has_changed_is_looked_up_again() -> None:
         assert server.listed == 2
 
 
+@pytest.mark.skips_time
 @pytest.mark.parametrize("listing", ["fails", "lacks the tool", "is late", "is too late"])
 async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothing_new(
     listing: str,
@@ -209,6 +210,7 @@ async def test_a_list_without_end_is_an_error_of_the_server() -> None:
     assert pkg.Options().max_pages == 1000
 
 
+@pytest.mark.skips_time
 async def test_a_list_without_end_takes_no_more_than_the_time_of_the_call() -> None:
     params = mcp.models.CallToolRequestParams(name="tool")
     for limits in ({"timeout": 0.02}, {"max_timeout": 0.02}):
@@ -219,6 +221,7 @@ async def test_a_list_without_end_takes_no_more_than_the_time_of_the_call() -> N
         assert endless.listed < 30
 
 
+@pytest.mark.skips_time
 async def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -258,6 +261,7 @@ async def test_what_a_toolkit_says_passes() -> None:
         assert (await ours.call_tool(params)).structured_content == {"result": 3}
 
 
+@pytest.mark.skips_time
 async def test_after_a_change_of_the_list_results_are_held_to_the_new_schemas() -> None:
     fits: JsonObject = {"tool": {"structured_content": {"n": 1}}}
     for ours, theirs, cached in ((OLD, OLD, False), (STATELESS, STATELESS, True)):
