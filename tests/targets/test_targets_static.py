@@ -16,7 +16,7 @@ from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
 from support.targets.forms import module_of_forms
 from support.targets.made import folder
-from support.targets.type_checked import DATACLASSES, TYPEDDICT
+from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
 
 pytestmark = pytest.mark.long
 
@@ -36,12 +36,14 @@ PACKAGES: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
 PROGRAMS: Final[Mapping[str, str]] = {
     "typeddicts.py": TYPEDDICT.lstrip(),
     "classes.py": DATACLASSES.lstrip(),
+    "structs.py": MSGSPEC.lstrip(),
+    "page_of_structs.py": programs("targets-msgspec.md")[0],
     **{
         f"page_{number}.py": program
         for number, program in enumerate(programs("targets-dependency-free.md"))
     },
 }
-FORMS: Final = ("typeddict", "dataclasses")
+FORMS: Final = ("typeddict", "dataclasses", "msgspec")
 EXPECTED: Final = {
     (name, line) for name, program in PROGRAMS.items() for line in wrong_lines(program)
 }
@@ -100,3 +102,10 @@ def test_programs_of_the_page_run(place: Path) -> None:
         "{'content': [{'type': 'text', 'text': 'Hello'}], 'isError': False}\n"
         "/content/0/text a string is expected\n"
     )
+
+
+def test_the_program_of_the_page_about_structs_runs(place: Path) -> None:
+    answer, result, refusal = _run(place, "page_of_structs").splitlines()
+    assert json.loads(answer)["result"]["content"] == [{"type": "text", "text": "Hello from greet"}]
+    assert result.startswith("CallToolResult(content=[TextContent(text='Hello from greet'")
+    assert refusal == "-32602 8 Object missing required field `name`"

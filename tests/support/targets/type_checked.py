@@ -98,3 +98,49 @@ params = new.CallToolRequestParams(name="x")
 params.meta.protocol_version.upper()
 request = m.CallToolRequest(id=1, params=m.CallToolRequestParams(name="x"))
 '''
+
+MSGSPEC: Final = '''
+"""What type checkers know of Structs."""
+
+from typing import assert_never
+
+from mcp_structs import v2025_11_25 as m
+from mcp_structs import v2026_07_28 as new
+from msgspec import UNSET
+
+
+def size(block: m.ContentBlock) -> int:
+    block.text  # wrong
+    match block:
+        case m.TextContent():
+            return len(block.text)
+        case m.ImageContent() | m.AudioContent():
+            return len(block.data)
+        case m.ResourceLink(size=size):
+            return 0 if size is UNSET else size
+        case m.EmbeddedResource():
+            return len(block.resource.uri)
+        case _:
+            assert_never(block)
+
+
+def name(message: m.Message) -> str | None:
+    match message:
+        case m.RequestMessage(params=m.CallToolRequestParams(name=name)):
+            return name
+        case m.RequestMessage(params=m.ReadResourceRequestParams(uri=uri)):
+            return uri
+        case _:
+            return None
+
+
+result = m.decode_result("tools/list", b"{}")
+first: m.Tool = result.tools[0]
+answer: new.CallToolResult | new.InputRequiredResult = new.decode_result("tools/call", b"{}")
+m.decode_result("tools/eat", b"{}")  # wrong
+made = m.Tool(name="x", input_schema={}, icons=[m.Icon(src="x")])
+made.titel = "X"  # wrong
+m.Tool(name="x")  # wrong
+m.Tool(name=1, input_schema={})  # wrong
+absent: bool = made.title is UNSET
+'''
