@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from mcp_protogen.cli import completion
+from support import forms
 from support.running import Run
 from support.tables import case
 
@@ -169,3 +170,16 @@ def test_a_whole_package_has_names_of_one_s_own_if_it_has_one_revision(mcp_gen: 
 def test_targets_and_layers_are_completed() -> None:
     assert completion.target("p") == ["pydantic"]
     assert completion.layer("m") == ["models", "methods"]
+
+
+def test_a_lock_says_the_form_as_its_published_format_does(mcp_gen: Run) -> None:
+    Path("names.json").write_text('{"types": {"2025-06-18": {"Tool": "Utility"}}}')
+    assert mcp_gen(*ALONE, "--names", "names.json", "--extra", "allow").code == 0
+    lock = Path("pkg/mcp-gen.lock")
+    text = lock.read_text()
+    assert forms.faults("lock", text) == []
+    for old, new in (('"capabilities"', '"model"'), ('"single"', '"flat"'), ('"allow"', '"own"')):
+        with case(new):
+            lock.write_text(text.replace(old, new))
+            ran = mcp_gen("--out", "pkg", "--check")
+            assert (ran.code, "error[bad-lock]" in ran.err) == (2, True)
