@@ -23,8 +23,6 @@ _NEW_ENOUGH: Final = 22
 # Seconds after which one run of the suite is given up; it limits its scenarios itself.
 _PATIENCE: Final = 180
 
-_PRELOADED: Final = [f'--require "{HERE / name}"' for name in ("only_loopback.cjs", "patient.cjs")]
-
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -67,7 +65,7 @@ class Kit:
             "NO_COLOR": "1",
             # Hundreds of runs need not each compile the same program.
             "NODE_COMPILE_CACHE": str(self.program.parents[4] / "compiled"),
-            "NODE_OPTIONS": " ".join(["--no-deprecation", *_PRELOADED]),
+            "NODE_OPTIONS": f'--no-deprecation --require "{HERE / "only_loopback.cjs"}"',
         }
 
 
