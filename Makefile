@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test test-all check golden conformance bench wheel clean
+.PHONY: help setup demo test test-all check golden conformance records report bench wheel clean
 
 help: ## Show what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -39,7 +39,13 @@ golden: $(READY) ## Rewrite generated/ from schema/ and templates/
 	$(BIN)/mcp-gen --revision all --with all --extension all --out generated/mcp_revisions --force
 
 conformance: $(READY) ## Run the official suite, and write what it found into the README
-	PYTHONPATH=tests $(BIN)/python -m support.conformance.suite --write README.md
+	PYTHONPATH=tests $(BIN)/python -m support.conformance.suite --write README.md --record
+
+records: $(READY) ## Compare all types with the schemas, talk to all peers, and record what came of it
+	PYTHONPATH=tests:generated $(BIN)/python -m support.report.recording
+
+report: $(READY) ## Write docs/generated-artifacts.md from schema/ and what has been recorded
+	PYTHONPATH=tests:generated $(BIN)/python -m support.report.page
 
 bench: $(READY) ## Measure against other tools, side by side
 	$(BIN)/python -m benchmarks

@@ -64,6 +64,20 @@ def package() -> Path:
 
 
 @cache
+def structs() -> Path:
+    """The same folder, with `mcp_structs`: what the target `msgspec` makes of `REVISION`.
+
+    Raises `RuntimeError` if it does not generate.
+    """
+    folder = package()
+    form = ("--revision", REVISION, "--target", "msgspec")
+    command(
+        [tool("mcp-gen"), *form, "--out", folder / "mcp_structs", "--force"], ROOT, environment()
+    )()
+    return folder
+
+
+@cache
 def peers(listed: Path = REQUIREMENTS) -> Path:
     """The interpreter of an environment with the peers of a file, which is made on first use.
 

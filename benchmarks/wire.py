@@ -1,10 +1,13 @@
-"""What a message costs between bytes and typed objects, beside the SDK and beside Pydantic."""
+"""What a message costs between bytes and typed objects, beside the SDK and beside Pydantic.
+
+So do the Structs that the target `msgspec` makes of the same revision, beside the SDK.
+"""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from .places import ROOT, environment, package, peers
+from .places import ROOT, environment, peers, structs
 from .rows import Row
 from .timing import command
 
@@ -25,6 +28,7 @@ _TARGETS = {
     "tools": (0.15, 0.12),
 }
 _EXACT_TARGET = 1.30
+_STRUCTS_TARGET = 0.10
 
 _SDK, _EXACT = "mcp, as wired", "validate_json, exact class"
 
@@ -43,6 +47,9 @@ def rows(rounds: int) -> Iterator[Row]:
     for name, what in _NAMES.items():
         ours, exact = taken[f"read {name} ours"], taken[f"read {name} exact"]
         yield Row(TOPIC, f"read {what}", ours, _EXACT, exact, _EXACT_TARGET, "µs")
+    for name, what in _NAMES.items():
+        read, sdk = taken[f"read {name} structs"], taken[f"read {name} sdk"]
+        yield Row(TOPIC, f"read {what}, msgspec", read, _SDK, sdk, _STRUCTS_TARGET, "µs")
     for verb, part in (("read", "parser and validator"), ("write", "serializer")):
         for name in ("call", "result", "tools"):
             alone, sdk = taken[f"{verb} {name} pydantic"], taken[f"{verb} {name} sdk"]
@@ -52,6 +59,6 @@ def rows(rounds: int) -> Iterator[Row]:
 
 def _measure(rounds: int) -> dict[str, float]:
     worker: list[str | Path] = [peers(), "-m", "benchmarks.wire_worker", str(rounds)]
-    printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
+    printed = command(worker, ROOT, environment(PYTHONPATH=str(structs())))()
     taken: dict[str, float] = json.loads(printed)
     return taken

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 
-from . import messages, wire_ours, wire_sdk
+from . import messages, wire_ours, wire_sdk, wire_structs
 from .timing import Action, calls_in_turns
 
 # The name, the data, and which reader and writer it is for.
@@ -31,16 +31,21 @@ def calls() -> dict[str, Action]:
             found[f"read {name} {side}"] = partial(read, data)
             found[f"write {name} {side}"] = write(data)
         found[f"read {name} exact"] = partial(exact[kind], data)
+        found[f"read {name} structs"] = partial(getattr(wire_structs, f"read_{kind}"), data)
     found |= {f"{what} pydantic": action for what, action in wire_ours.pydantic_alone().items()}
     return found
 
 
 def check(found: Mapping[str, Action]) -> None:
     """Raise `SystemExit` unless both sides write what they read: only then is it the same work."""
-    for name, data, _ in _MESSAGES:
+    for name, data, kind in _MESSAGES:
         found[f"read {name} exact"]()  # the first time builds the class
+        message = json.loads(data)
+        structs = wire_structs.written(getattr(wire_structs, f"read_{kind}"), data)
+        if json.loads(structs) != message.get("result", message):
+            raise SystemExit(f"structs: the message {name} does not come back as it was")
         for side in ("ours", "sdk"):
-            if json.loads(found[f"write {name} {side}"]()) != json.loads(data):
+            if json.loads(found[f"write {name} {side}"]()) != message:
                 raise SystemExit(f"{side}: the message {name} does not come back as it was")
 
 

@@ -90,7 +90,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     test = pyfuncitem.obj
     if not iscoroutinefunction(test):
         return None
-    run(test(**{name: pyfuncitem.funcargs[name] for name in signature(test).parameters}))
+    loop = None
+    if pyfuncitem.get_closest_marker("skips_time"):
+        from support.sharing.simulated import SkippingLoop
+
+        loop = SkippingLoop
+    given = {name: pyfuncitem.funcargs[name] for name in signature(test).parameters}
+    run(test(**given), loop=loop)
     return True
 
 

@@ -78,6 +78,8 @@ def test_the_table_of_habits_is_what_make_offers() -> None:
         "check",
         "golden",
         "conformance",
+        "records",
+        "report",
         "bench",
         "wheel",
         "clean",

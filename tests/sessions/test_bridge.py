@@ -61,6 +61,9 @@ from support.sessions.wiretap import (
 from support.sessions.wiretap import shake as greet
 from support.tables import case
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 PAIRS = [(OLD, STATELESS), (STATELESS, OLD), (OLD, OLD), (STATELESS, STATELESS)]
 LOG = "notifications/message"
 COMPLETE: JsonObject = {OLD: {}, STATELESS: {"resultType": "complete"}}

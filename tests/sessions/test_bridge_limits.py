@@ -34,6 +34,9 @@ from support.sessions.wiretap import (
     until,
 )
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 
 def question_of(asked: Any) -> str:
     """The only question of a result."""

@@ -32,7 +32,11 @@ from support.sessions.talking import (
     tools,
     welcome,
 )
+from support.sharing.simulated import SkippingLoop
 from support.tables import case
+
+# All is in memory.
+pytestmark = pytest.mark.skips_time
 
 
 def connected(server: Any, ours: Any = None, **options: Any) -> Any:
@@ -292,7 +296,7 @@ class TestTimeouts:
                 reading.set()
                 await asyncio.sleep(0.05)
 
-        run(script())
+        run(script(), loop=SkippingLoop)
         names = [one["params"].get("name") for one in heard if "id" in one]
         assert names == ["a", "b"]
         given_up = [one for one in heard if one["method"] == "notifications/cancelled"]

@@ -30,6 +30,9 @@ from support.sessions.talking import (
 from support.sessions.wiretap import agree, shake
 from support.tables import case
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 
 def by_url(revision: str) -> Any:
     m = models(revision)

@@ -28,6 +28,9 @@ from support.sessions.talking import (
 )
 from support.tables import case
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 ID = "io.modelcontextprotocol/subscriptionId"
 ALL = frozenset(
     {f"notifications/{feature}/list_changed" for feature in ("tools", "prompts", "resources")}

@@ -34,7 +34,11 @@ from support.sessions.talking import (
     server,
     welcome,
 )
+from support.sharing.simulated import SkippingLoop
 from support.tables import case
+
+# All is in memory.
+pytestmark = pytest.mark.skips_time
 
 QUICK: JsonObject = {"probe_timeout": 0.3, "initialize_timeout": 0.5, "timeout": 5.0, "drain": 0.2}
 
@@ -255,7 +259,7 @@ def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
                 pass
 
     with caplog.at_level(logging.INFO):
-        run(script())
+        run(script(), loop=SkippingLoop)
     assert "(1000 of these within a minute" in caplog.text
     assert len(caplog.records) < 100
 

@@ -42,6 +42,9 @@ from support.sessions.wiretap import (
 )
 from support.tables import case
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 
 async def test_what_a_server_said_in_the_handshake_answers_discover() -> None:
     wire = Wire()

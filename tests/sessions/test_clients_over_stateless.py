@@ -46,6 +46,9 @@ from support.sessions.wiretap import (
 )
 from support.tables import case
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 
 async def test_what_the_server_has_no_words_for_stays_at_home() -> None:
     lost: list[Any] = []

@@ -5,6 +5,7 @@ import gc
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.serving import app_of
@@ -23,6 +24,9 @@ from support.sessions.talking import (
     tools,
 )
 from support.tables import case
+
+# All is in memory.
+pytestmark = pytest.mark.skips_time
 
 _TIMES = 20
 

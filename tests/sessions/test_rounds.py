@@ -28,6 +28,9 @@ from support.sessions.talking import (
     tools,
 )
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 OWN = OLD
 ASKED: JsonObject = {
     VERSION: STATELESS,

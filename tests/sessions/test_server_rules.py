@@ -28,6 +28,9 @@ from support.sessions.talking import (
 )
 from support.tables import case
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 
 async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(params.name)

@@ -21,6 +21,9 @@ from support.sessions.talking import (
     welcome,
 )
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 
 async def slow(session: Session, params: CallToolRequestParams) -> str:
     await asyncio.sleep(float(params.name))

@@ -73,7 +73,7 @@ OPENING = (hello(), INITIALIZED)
 def talk(*messages: object, **options: Any) -> tuple[list[Any], str]:
     """What a server answers to these messages and the end of them, and what it says beside."""
     process = start(**options)
-    out, err = process.communicate(lines(*OPENING, *messages), timeout=20)
+    out, err = process.communicate(lines(*OPENING, *messages), timeout=60)
     assert process.returncode == 0, err
     written = out.decode().splitlines()
     # What is printed once it has ended is the program's business again.
@@ -140,7 +140,7 @@ def test_a_signal_ends_it_cleanly() -> None:
             process.stdout.readline()
             time.sleep(0.2)
             process.send_signal(number)
-            out, err = process.communicate(timeout=10)
+            out, err = process.communicate(timeout=60)
             assert process.returncode == 0
             assert json.loads(out.splitlines()[0])["error"]["code"] == -32603
             assert b"Traceback" not in err
@@ -157,7 +157,7 @@ def test_a_client_that_stops_reading_ends_it_cleanly() -> None:
         process.stdin.flush()
         errors = process.stderr.read()
         # Python itself complains that the program's last words were not heard.
-        assert process.wait(timeout=10) == 120
+        assert process.wait(timeout=60) == 120
     assert b"exception was never retrieved" not in errors
     assert errors.count(b"BrokenPipeError") == 1
 
@@ -166,7 +166,7 @@ def test_input_and_output_may_be_files(tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(lines(*OPENING, call(1, "x")))
     with (tmp_path / "in").open("rb") as source, (tmp_path / "out").open("wb") as sink:
         process = start(stdin=source, stdout=sink)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     answers = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()[:-1]]
     assert [one["id"] for one in answers] == [0, 1]
@@ -174,7 +174,7 @@ def test_input_and_output_may_be_files(tmp_path: Path) -> None:
 
 def test_input_may_be_nothing() -> None:
     process = start(stdin=subprocess.DEVNULL)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, b"after\n"), err
 
 
@@ -183,7 +183,7 @@ def test_what_was_closed_before_it_began_is_nothing_and_not_a_file_of_its_own() 
         start(preexec_fn=partial(os.closerange, *closed)) for closed in ((0, 1), (1, 2), (0, 3))
     ]
     for process in started:
-        _, err = process.communicate(lines(*OPENING), timeout=20)
+        _, err = process.communicate(lines(*OPENING), timeout=60)
         assert process.returncode == 0, err
 
 
@@ -191,7 +191,7 @@ def test_a_shared_descriptor_blocks_again_afterwards() -> None:
     reading, writing = os.pipe()
     try:
         process = start(stdin=subprocess.DEVNULL, stdout=writing)
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
         assert os.get_blocking(writing)
     finally:
         os.close(reading)
@@ -217,7 +217,7 @@ def test_a_caller_hears_of_its_own_cancellation() -> None:
     environment = {**os.environ, "PYTHONPATH": str(GENERATED)}
     reading, writing = os.pipe()
     try:
-        out = subprocess.check_output(command, env=environment, stdin=reading, timeout=20)
+        out = subprocess.check_output(command, env=environment, stdin=reading, timeout=60)
     finally:
         os.close(reading)
         os.close(writing)
@@ -228,14 +228,14 @@ def test_descriptors_are_given_back_when_there_is_nothing_to_serve() -> None:
     program = "from mcp_revisions import run_stdio\ntry: run_stdio([])\nexcept ValueError: print(1)"
     environment = {**os.environ, "PYTHONPATH": str(GENERATED)}
     command = [sys.executable, "-c", program]
-    out = subprocess.check_output(command, env=environment, stdin=subprocess.DEVNULL, timeout=20)
+    out = subprocess.check_output(command, env=environment, stdin=subprocess.DEVNULL, timeout=60)
     assert out == b"1\n"
 
 
 def test_the_last_line_needs_no_newline() -> None:
     process = start()
     data = lines(*OPENING, call(1, "x")).rstrip(b"\n")
-    out, _ = process.communicate(data, timeout=20)
+    out, _ = process.communicate(data, timeout=60)
     assert [json.loads(line)["id"] for line in out.splitlines()[:-1]] == [0, 1]
 
 
@@ -247,5 +247,5 @@ def test_messages_that_come_in_pieces_are_read() -> None:
         process.stdin.write(bytes([byte]))
         process.stdin.flush()
     assert json.loads(process.stdout.readline())["id"] == 0
-    process.communicate(lines(notification("notifications/initialized")), timeout=20)
+    process.communicate(lines(notification("notifications/initialized")), timeout=60)
     assert process.returncode == 0

@@ -10,6 +10,7 @@ from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.output.trial import Trial, trying
 from mcp_protogen.package import GeneratedFile, Package
 from mcp_protogen.parts import DEFAULT
+from mcp_protogen.target import TargetOptions
 
 
 def generate_little(options: GenerationOptions, tell: object = None) -> Package:
@@ -39,7 +40,8 @@ def require_importable(package: Package) -> None:
     """Raise `ProblemError` with each module of a package that cannot be imported."""
     said = package.inputs.options
     templates = Path() if "templates" in said else None
-    options = GenerationOptions((), templates=templates, runtime=said.get("runtime"))
+    target = TargetOptions() if "target" in said else None
+    options = GenerationOptions((), templates=templates, runtime=said.get("runtime"), target=target)
     with trying(options) as tried:
         tried.require(package)
 

@@ -14,24 +14,36 @@ from mcp_protogen.target import LAYERS, TargetOptions
 from support.docs.pages import programs
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
+from support.targets.forms import module_of_forms
 from support.targets.made import folder
-from support.targets.type_checked import DATACLASSES, TYPEDDICT
+from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
 
 pytestmark = pytest.mark.long
 
+LATEST: Final = REVISIONS[-1:]
 PACKAGES: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
     "mcp_types": (TargetOptions("typeddict", LAYERS), REVISIONS),
     "mcp_classes": (TargetOptions("dataclasses"), REVISIONS),
-    "mcp_package": (TargetOptions("dataclasses", LAYERS, "package"), REVISIONS[-1:]),
+    "mcp_structs": (TargetOptions("msgspec", LAYERS), REVISIONS),
+    "mcp_models": (TargetOptions("pydantic", LAYERS), REVISIONS),
+    "mcp_package": (TargetOptions("dataclasses", LAYERS, "package"), LATEST),
+    "mcp_package_of_structs": (TargetOptions("msgspec", LAYERS, "package"), LATEST),
+    "mcp_package_of_models": (TargetOptions("pydantic", LAYERS, "package"), LATEST),
+    "mcp_package_of_types": (TargetOptions("typeddict", LAYERS, "package"), LATEST),
+    "mcp_sieve": (TargetOptions("pydantic", extra="ignore", root_models=True), LATEST),
+    "mcp_tables": (TargetOptions("pydantic", ("methods", "capabilities")), LATEST),
 }
 PROGRAMS: Final[Mapping[str, str]] = {
     "typeddicts.py": TYPEDDICT.lstrip(),
     "classes.py": DATACLASSES.lstrip(),
+    "structs.py": MSGSPEC.lstrip(),
+    "page_of_structs.py": programs("targets-msgspec.md")[0],
     **{
         f"page_{number}.py": program
         for number, program in enumerate(programs("targets-dependency-free.md"))
     },
 }
+FORMS: Final = ("typeddict", "dataclasses", "msgspec")
 EXPECTED: Final = {
     (name, line) for name, program in PROGRAMS.items() for line in wrong_lines(program)
 }
@@ -45,6 +57,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(folder(options, revisions), place / name)
     for name, program in PROGRAMS.items():
         (place / name).write_text(program)
+    for target in FORMS:
+        file = module_of_forms(target, f"forms_as_{target}.py")
+        (place / file.path).write_bytes(file.content)
     return place
 
 
@@ -71,10 +86,11 @@ def test_pyright_strict_objects_to_wrong_lines_only(place: Path) -> None:
 
 def test_mypy_strict_objects_to_wrong_lines_only(place: Path) -> None:
     options = ("--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
+    made_up = [f"forms_as_{target}.py" for target in FORMS]
     bases, cache = "--explicit-package-bases", f"--cache-dir={place / '.mypy_cache'}"
-    output = _run(place, "mypy", *options, bases, cache, *PACKAGES, *PROGRAMS)
-    lines = re.findall(r"^(?:.*/)?([^/:]+):(\d+): error: (.*)", output, re.MULTILINE)
-    found = {(name, int(line)): text for name, line, text in lines}
+    output = _run(place, "mypy", *options, bases, cache, *PACKAGES, *PROGRAMS, *made_up)
+    lines = re.findall(r"^(\S+):(\d+): error: (.*)", output, re.MULTILINE)
+    found = {(Path(name).name, int(line)): text for name, line, text in lines}
     assert found.keys() == EXPECTED, {at: found.get(at) for at in found.keys() ^ EXPECTED}
 
 
@@ -86,3 +102,10 @@ def test_programs_of_the_page_run(place: Path) -> None:
         "{'content': [{'type': 'text', 'text': 'Hello'}], 'isError': False}\n"
         "/content/0/text a string is expected\n"
     )
+
+
+def test_the_program_of_the_page_about_structs_runs(place: Path) -> None:
+    answer, result, refusal = _run(place, "page_of_structs").splitlines()
+    assert json.loads(answer)["result"]["content"] == [{"type": "text", "text": "Hello from greet"}]
+    assert result.startswith("CallToolResult(content=[TextContent(text='Hello from greet'")
+    assert refusal == "-32602 8 Object missing required field `name`"

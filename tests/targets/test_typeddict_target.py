@@ -56,3 +56,10 @@ def _accepts(subject: str, value: Any) -> bool:
 
 def test_types_say_what_the_schema_says_but_for_known_differences() -> None:
     differential.require_agreement(_accepts, DIFFERENCES)
+
+
+def test_required_keys_are_known_when_a_program_runs() -> None:
+    with patch("typing.TypedDict", TypedDict):
+        made = module(TargetOptions("typeddict"), "2026-07-28")
+    assert made.Tool.__required_keys__ == {"name", "inputSchema"}
+    assert "io.modelcontextprotocol/logLevel" in made.RequestMetaObject.__optional_keys__

@@ -1,7 +1,6 @@
 """The target `typescript` beside the published `schema.ts`: each type is assignable both ways."""
 
 import re
-import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ from mcp_protogen.base.names import module_name
 from support.folders import ROOT
 from support.generated.golden_package import read_json
 from support.missing import untested
+from support.peers.places import Command, run_command
 from support.revisions import REVISIONS
 from support.tables import case
 from support.targets.typescript import complaints, project, written
@@ -72,8 +72,8 @@ def published(revision: str) -> str:
         untested("a copy of the specification's repository", "types like the published ones")
     pin: Mapping[str, Any] = read_json(ROOT / "schema" / "pins.json")["revisions"][revision]
     path = pin["spec_path"].replace(".json", ".ts")
-    command = ["git", "-C", REPOSITORY, "show", f"{pin['spec_commit']}:{path}"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    command: Command = ["git", "-C", REPOSITORY, "show", f"{pin['spec_commit']}:{path}"]
+    return run_command(command)
 
 
 def not_assignable(revision: str, differences: Iterable[Difference]) -> list[str]:

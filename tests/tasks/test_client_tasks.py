@@ -38,11 +38,13 @@ class Host(TaskReceiver, Client):
     TASKS = TaskOptions(poll_interval=0.01, max_tasks=2)
 
     def __init__(self) -> None:
+        self.began = Event()
         self.go_on = Event()
         self.cancelled = Event()
         self.answer: Any = SAMPLED
 
     async def on_create_message(self, params: m.CreateMessageRequestParams) -> Any:
+        self.began.set()
         token = None if params.meta is None else params.meta.progress_token
         if token is not None:
             await self.notify_progress(progress=1, progress_token=token)
@@ -201,6 +203,8 @@ async def test_a_task_that_is_cancelled_ends_its_handler_and_stays_cancelled() -
     async def work(session: Session) -> None:
         created = await session.create_message(**QUESTION, task=LATER)
         task = RequestedTask(session, created, m.CreateMessageResult)
+        # A task that is cancelled before its work begins is never run.
+        await wait_for(host.began.wait(), 30)
         await task.cancel()
         await wait_for(host.cancelled.wait(), 30)
         assert (await task.status()).status == "cancelled"

@@ -11,6 +11,9 @@ from support.revisions import OLD
 from support.sessions.talking import Hand, pkg
 from support.tasks.by_hand import Before, Clock, Played, calling, core_task, elicit, text, timed
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 CREATED = {"task": core_task("t")}
 DONE = text("done", _meta={"io.modelcontextprotocol/related-task": {"taskId": "t"}})
 NO_PLAIN_CALL = {"error": {"code": -32601, "message": "only as a task"}}

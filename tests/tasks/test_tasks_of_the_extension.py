@@ -26,6 +26,9 @@ from support.tasks.by_hand import (
     timed,
 )
 
+# All is in memory.
+pytestmark = pytest.mark.skips_time
+
 
 class Answering(Since):
     """A client that answers questions with its age, and counts them."""

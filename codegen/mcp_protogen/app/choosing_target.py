@@ -34,13 +34,17 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
             message = "the folder has a whole package, and keeps it"
             hint = "generate types and tables alone into another folder: --out FOLDER"
             raise ProblemError(Problem("conflicting-options", message, hint=hint))
+        raise_errors(_only_of_packages(settings))
         layers = _layers(settings.layers or ("models",))
         return TargetOptions(settings.target or "pydantic", layers, **form)
     if was is None and form:
         flag = "--" + next(iter(form)).replace("_", "-")
         message = f"{flag} needs --target or --only: a whole package has one form"
         raise ProblemError(Problem("conflicting-options", message))
-    return was._replace(**form) if was else None
+    if was is None:
+        return None
+    raise_errors(_only_of_packages(settings))
+    return was._replace(**form)
 
 
 def made_by(target: TargetOptions | None) -> str | None:
@@ -56,14 +60,9 @@ def made_by(target: TargetOptions | None) -> str | None:
     return distribution_of(target.target)
 
 
-def refuse_beside(settings: Settings, options: GenerationOptions) -> None:
-    """Raise `ProblemError` for what cannot be had together with a target.
-
-    `conflicting-options` for what only a whole package has, `needs-schema` for a revision that
-    would be kept as it is.
-    """
-    if options.target is not None:
-        raise_errors((*_only_of_packages(settings), *_kept(options)))
+def refuse_kept(options: GenerationOptions) -> None:
+    """Raise `ProblemError` (`needs-schema`) for revisions that would be kept as they are."""
+    raise_errors(_kept(options))
 
 
 def _only_of_packages(settings: Settings) -> Iterator[Problem]:

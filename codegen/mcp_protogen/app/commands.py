@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_protogen.app.choosing_extensions import ExtensionRequest, with_extensions
-from mcp_protogen.app.choosing_target import made_by, refuse_beside, target_of
+from mcp_protogen.app.choosing_target import made_by, refuse_kept, target_of
 from mcp_protogen.app.selection import (
     docstrings_of,
     installed_runtime,
@@ -158,6 +158,7 @@ def prepare(settings: Settings) -> Task:
     """Read the lock and the named schema, and choose the revisions."""
     out = _out(settings)
     lock = read_lock(out)
+    target = target_of(settings, lock)
     pins = load_pins()
     requested = revision_names(settings.revisions or (), pins)
     if settings.rules is not None and settings.schema is None and len(settings.schemas or ()) != 1:
@@ -183,11 +184,11 @@ def prepare(settings: Settings) -> Task:
     if rules is not None:
         of = options.schemas.keys() - schemas.keys() or options.schemas
         options = options._replace(rules=dict.fromkeys(of, rules))
-    target = target_of(settings, lock)
     options = options._replace(
         target=target, distribution=made_by(target), names=_given(settings.names)
     )
-    refuse_beside(settings, options)
+    if target is not None:
+        refuse_kept(options)
     return Task(out, lock, staying, options)
 
 

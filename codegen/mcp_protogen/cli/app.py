@@ -187,14 +187,10 @@ def generate(
     if context.invoked_subcommand is not None:
         if flags != Settings() or modes or regenerate or force or no_cache or quiet:
             raise _conflict(f"{context.invoked_subcommand} does not take the options before it")
-    elif len(modes) > 1:
-        raise _conflict(f"--{' and --'.join(modes)} exclude each other")
-    elif regenerate and not check:
-        raise _conflict("--regenerate needs --check")
     else:
+        mode = _mode(modes, regenerate=regenerate)
         if len(sys.argv) == 1 and load_settings(Path.cwd()) == Settings():
             raise HelpWanted(context.get_help())
-        mode = "regenerate" if regenerate else modes[0] if modes else "generate"
         run(mode, flags, force=force, cached=not no_cache, quiet=quiet)
 
 
@@ -230,6 +226,15 @@ def explain(
     from mcp_protogen.cli.explain import overview
 
     say(f"{overview() if code is None else text_for(code)}\n")
+
+
+def _mode(modes: list[str], *, regenerate: bool) -> str:
+    """Return what a command line does, by the options that say it."""
+    if len(modes) > 1:
+        raise _conflict(f"--{' and --'.join(modes)} exclude each other")
+    if regenerate and modes != ["check"]:
+        raise _conflict("--regenerate needs --check")
+    return "regenerate" if regenerate else modes[0] if modes else "generate"
 
 
 def _schemas(given: Iterable[str]) -> Settings:

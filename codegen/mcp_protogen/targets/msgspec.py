@@ -44,9 +44,9 @@ _IMPORTS = {
     | {"get_origin", "overload"},
 }
 _OWN_NAMES = (
-    *("ErrorMessage", "ErrorObject", "InvalidMessage", "Message", "Model", "NotificationMessage"),
+    *("ErrorMessage", "ErrorObject", "InvalidMessage", "Message", "NotificationMessage"),
     *("NotificationMessageParams", "RequestMessage", "RequestMessageParams", "ResultMessage"),
-    *("dec_hook", "decode", "decode_result"),
+    *("WireStruct", "dec_hook", "decode", "decode_result"),
 )
 _OBJECT = "dict[str, Any]"
 # Names that msgspec turns into those of the wire as everybody does.
@@ -117,7 +117,7 @@ def _class(type_: ObjectIR, unions: Unions, options: TargetOptions) -> str:
             filter(None, (f"{type_.name}: TypeAlias = {_OBJECT}", _docstring_of_alias(type_)))
         )
     tag = unions.tags.get(str(type_.name))
-    arguments = ["Model", "kw_only=True"]
+    arguments = ["WireStruct", "kw_only=True"]
     if tag:
         arguments.append(f"tag_field={literal(tag.member)}, tag={literal(tag.value)}")
     if options.extra == "forbid" and type_.open:

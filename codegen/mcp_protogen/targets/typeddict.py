@@ -1,13 +1,14 @@
 """Types as `TypedDict`s: for type checkers alone, without any dependency."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from keyword import iskeyword
 
 from mcp_protogen.derive import recursion
 from mcp_protogen.emit.text import literal
-from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, UnionIR
+from mcp_protogen.ir import FieldIR, ObjectIR, RevisionIR
 from mcp_protogen.target import CONTRACT, Setting, TargetFile, TargetOptions
-from mcp_protogen.targets.python.annotations import alias_hint, hint
+from mcp_protogen.targets.python import aliases
+from mcp_protogen.targets.python.annotations import hint
 from mcp_protogen.targets.python.docstrings import (
     class_text,
     member_docstring,
@@ -17,7 +18,9 @@ from mcp_protogen.targets.python.docstrings import (
 from mcp_protogen.targets.python.modules import Definitions, python_files
 from mcp_protogen.targets.python.order import endless, ordered
 
-_IMPORTS = {"typing": frozenset({"Any", "Literal", "NotRequired", "TypeAlias", "TypedDict"})}
+_IMPORTS = {
+    "typing": aliases.IMPORTS["typing"] | {"Any", "Literal", "NotRequired", "TypedDict"},
+}
 
 
 class TypedDictTarget:
@@ -46,7 +49,7 @@ def _definitions(ir: RevisionIR, _: TargetOptions) -> Definitions:
             is_class = all(_is_attribute(one.wire) for one in type_.fields)
             texts.append((_class if is_class else _call)(type_, members))
         else:
-            texts.append(_alias(type_, quoted=type_.name in lazy))
+            texts.append(aliases.alias_text(type_, lazy=type_.name in lazy))
         later.discard(type_.name)
     names = tuple(str(one.name) for one in ir.types)
     return Definitions(_IMPORTS, "\n\n\n".join(texts), names, evaluated=True)
@@ -57,7 +60,7 @@ def _is_attribute(wire: str) -> bool:
     return wire.isidentifier() and not iskeyword(wire) and not wire.startswith("__")
 
 
-def _member(field: FieldIR, later: Collection[str]) -> str:
+def _member(field: FieldIR, later: Set[str]) -> str:
     annotation = hint(field.type)
     if not later.isdisjoint(recursion.names_in(field.type)):
         annotation = literal(annotation)
@@ -81,10 +84,3 @@ def _call(type_: ObjectIR, members: Sequence[tuple[FieldIR, str]]) -> str:
     lines += ["    },", ")"]
     doc = type_docstring(type_)
     return "\n".join([*lines, doc] if doc else lines)
-
-
-def _alias(type_: UnionIR | AliasIR, *, quoted: bool) -> str:
-    annotation = alias_hint(type_)
-    doc = type_docstring(type_)
-    text = f"{type_.name}: TypeAlias = {literal(annotation) if quoted else annotation}"
-    return f"{text}\n{doc}" if doc else text

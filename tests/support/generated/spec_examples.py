@@ -1,9 +1,11 @@
-"""The messages printed in the specification's pages, with what their index says about them."""
+"""The messages printed in the specification's pages, and what their index says about them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from mcp_protogen.base import jsonpointer
 
 from support import missing
 from support.generated.golden_package import REVISIONS, read_json, shared_json
@@ -40,6 +42,12 @@ class Example:
         meta = {key: META[key] for key in self.entry["elided_required_meta"]}
         return {**message, "params": {**params, "_meta": {**meta, **params.get("_meta", {})}}}
 
+    def parts(self) -> Iterator[tuple[str, Any]]:
+        """The definitions that the message is printed for, each with the part that has its form."""
+        for check in self.entry["checks"]:
+            place = f"/{check['at']}" if check["at"] else ""
+            yield check["definition"], jsonpointer.get(self.whole(), place)
+
     @property
     def name(self) -> str:
         """Where the message is kept."""
@@ -55,7 +63,7 @@ class Example:
 
 
 def examples(*kinds: str, sound: bool = True) -> list[Example]:
-    """Examples of some kinds, valid or not; the test that asks is skipped where they are not."""
+    """The messages of some kinds; the test is skipped, saying so, where there are none."""
     found = [
         example
         for example in all_examples()
@@ -68,7 +76,7 @@ def examples(*kinds: str, sound: bool = True) -> list[Example]:
 
 @cache
 def all_examples() -> tuple[Example, ...]:
-    """All examples there are."""
+    """All messages of all revisions."""
     return tuple(_read_examples())
 
 

@@ -201,8 +201,8 @@ class Use:
 
 
 async def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, at most two seconds."""
-    for _ in range(200):
+    """Wait until something holds, at most half a minute."""
+    for _ in range(3000):
         if holds():
             return
         await asyncio.sleep(0.01)

@@ -36,7 +36,7 @@ class Served:
 
     async def wrote(self, text: str, since: int = 0) -> None:
         """Wait until it has written something to standard error, after that many characters."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while text not in self.errors[since:]:
                 await asyncio.sleep(0.01)
 
@@ -87,7 +87,7 @@ async def _process(
         if process.returncode is None:
             process.terminate()
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE):
                 await errors
                 await process.wait()
         except TimeoutError:

@@ -1,6 +1,6 @@
 """Runs what the report is about, all of every table, and records what came of it.
 
-PYTHONPATH=tests python -m support.report.recording [differential] [peers]
+PYTHONPATH=tests:generated python -m support.report.recording [differential] [peers]
 """
 
 import sys

@@ -20,9 +20,8 @@ MADE_BY: Final = {
     "conformance": "make conformance",
     "differential": "make records",
     "peers": "make records",
-    "vectors": "make records",
-    "adoption": "a revision adopted with a clock, see CONTRIBUTING.md, Add a revision",
-    "unclear": "hand: it is the list of unclear places",
+    "adoption": "hand, with a clock, while a revision is adopted",
+    "unclear": "hand, as the list of unclear places",
 }
 """What writes each record."""
 

@@ -12,7 +12,7 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.target import LAYERS, TargetOptions
 
 from support.conformance.kit import kit
-from support.peers.places import node_modules
+from support.peers.places import Command, node_modules
 from support.targets import made
 
 PROGRAMS: Final = Path(__file__).parent / "programs"
@@ -50,7 +50,7 @@ def complaints(folder: Path, *files: str, resolution: str = "nodenext") -> list[
     """What `tsc` has against files and what they import; a line for each error, with its place."""
     wanted = "whether TypeScript modules are right in the eyes of tsc"
     tsc = node_modules("package-typescript.json", wanted) / "typescript" / "bin" / "tsc"
-    command = [kit().node, tsc, *_FLAGS, *RESOLUTIONS[resolution], *files]
+    command: Command = [kit().node, tsc, *_FLAGS, *RESOLUTIONS[resolution], *files]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     found = [line for line in done.stdout.splitlines() if not line.startswith(" ")]
     assert (done.returncode == 0) == (found == []), done.stdout + done.stderr
@@ -59,7 +59,7 @@ def complaints(folder: Path, *files: str, resolution: str = "nodenext") -> list[
 
 def run(folder: Path, program: str, *arguments: str | Path) -> str:
     """What a program prints; Node runs its types away by itself."""
-    command = [kit().node, "--disable-warning=ExperimentalWarning", program, *arguments]
+    command: Command = [kit().node, "--disable-warning=ExperimentalWarning", program, *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

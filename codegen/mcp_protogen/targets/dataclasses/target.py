@@ -3,14 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.emit.text import literal, tuple_of
-from mcp_protogen.ir import AliasIR, Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
+from mcp_protogen.ir import Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
 from mcp_protogen.target import CONTRACT, Extra, Setting, TargetFile, TargetOptions
-from mcp_protogen.targets.python.annotations import alias_hint, either, hint, optional
+from mcp_protogen.targets.python import aliases
+from mcp_protogen.targets.python.annotations import either, hint, optional
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
 from mcp_protogen.targets.python.modules import Definitions, Imports, python_files
 from mcp_protogen.targets.python.order import endless, ordered
 
+from .wire.objects import EXTRA
 from .wire_source import PUBLIC, wire_source
 
 _BASES: Final[Mapping[Extra, str]] = {
@@ -28,7 +31,7 @@ _LIMITS: Final = {
 }
 _IMPORTS: Final[Imports] = {
     "dataclasses": frozenset({"dataclass", "field"}),
-    "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TypeAlias"}),
+    "typing": aliases.IMPORTS["typing"] | {"Annotated", "Any", "ClassVar", "Literal"},
 }
 
 
@@ -42,12 +45,24 @@ class DataclassesTarget:
         self, revisions: Sequence[RevisionIR], options: TargetOptions
     ) -> Iterator[TargetFile]:
         """Yield the modules of all revisions; a package has `wire.py` for all of them."""
+        raise_errors(problem for ir in revisions for problem in _taken(ir, options))
         yield from python_files(revisions, options, _definitions)
         if options.layout == "package" and "models" in options.layers:
             yield TargetFile("wire.py", wire_source().module())
 
 
 TARGET = DataclassesTarget()
+
+
+def _taken(ir: RevisionIR, options: TargetOptions) -> Iterator[Problem]:
+    """Yield a problem for each name that the code beside the classes needs for itself."""
+    hint = "give it another name with --names"
+    if options.layout == "package" and ir.module == "wire":
+        yield Problem("name-collision", "a revision is called like the module wire", hint=hint)
+    for type_ in ir.types:
+        if isinstance(type_, ObjectIR) and any(one.name == EXTRA for one in type_.fields):
+            message = f"a member of {type_.name} is called {EXTRA}, as its undeclared members are"
+            yield Problem("name-collision", message, ir.id, type_.origin, hint)
 
 
 def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
@@ -70,7 +85,9 @@ def _types(ir: RevisionIR, options: TargetOptions) -> Iterator[str]:
         if isinstance(type_, ObjectIR):
             yield _class(type_, _BASES["allow" if type_.open else options.extra or "allow"])
         else:
-            yield _alias(type_, quoted=type_.name in lazy)
+            is_open = isinstance(type_, UnionIR) and type_.open
+            others = ("UnknownContent",) if is_open else ()
+            yield aliases.alias_text(type_, *others, lazy=type_.name in lazy)
 
 
 def _class(type_: ObjectIR, base: str) -> str:
@@ -80,15 +97,6 @@ def _class(type_: ObjectIR, base: str) -> str:
         wire_names = tuple_of(map(literal, type_.any_of_required))
         lines = [f"ANY_OF_REQUIRED: ClassVar[tuple[str, ...]] = {wire_names}", "", *lines]
     return class_text(head, type_docstring(type_), lines)
-
-
-def _alias(type_: UnionIR | AliasIR, *, quoted: bool) -> str:
-    annotation = alias_hint(type_)
-    if isinstance(type_, UnionIR) and type_.open:
-        annotation = either((annotation, "UnknownContent"))
-    doc = type_docstring(type_)
-    text = f"{type_.name}: TypeAlias = {literal(annotation) if quoted else annotation}"
-    return f"{text}\n{doc}" if doc else text
 
 
 def _member(field: FieldIR) -> list[str]:

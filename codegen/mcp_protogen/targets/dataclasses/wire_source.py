@@ -29,7 +29,10 @@ class WireSource(NamedTuple):
 
     def module(self) -> str:
         """Return a module of its own."""
-        imports = (f"from {one} import {', '.join(sorted(self.imports[one]))}" for one in self.imports)
+        imports = (
+            f"from {module} import {', '.join(sorted(names))}"
+            for module, names in self.imports.items()
+        )
         return "\n\n".join(
             (
                 '"""Reading and writing of the dataclasses in this package.\n\n'

@@ -10,6 +10,7 @@ from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.ir import RevisionIR
 from mcp_protogen.target import CONTRACT, Layer, Setting, TargetFile, TargetOptions
+from mcp_protogen.targets.results import with_result_unions
 from mcp_protogen.targets.typescript import tables
 from mcp_protogen.targets.typescript.text import comment, data, literal, property_name
 from mcp_protogen.targets.typescript.types import definition
@@ -31,6 +32,7 @@ class TypeScriptTarget:
         self, revisions: Sequence[RevisionIR], options: TargetOptions
     ) -> Iterator[TargetFile]:
         """Yield the modules of all revisions, and the validator that they share."""
+        revisions = [with_result_unions(ir) for ir in revisions]
         raise_errors(tuple(problem for ir in revisions for problem in _collisions(ir)))
         yield TargetFile("wire.ts", _render("wire.ts", {}))
         for ir in revisions:

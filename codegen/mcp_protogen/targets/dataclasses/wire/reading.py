@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import MISSING
-from functools import cache
 from json import dumps
 from math import isfinite
 from sys import modules
@@ -23,7 +22,7 @@ from typing import (
 )
 
 from .members import WireMember, arms_of, members_of
-from .objects import ClosedObject, Limits, OpenObject, UnknownContent, WireError, WireObject
+from .objects import EXTRA, ClosedObject, Limits, OpenObject, UnknownContent, WireError, WireObject
 
 _T = TypeVar("_T")
 _Read: TypeAlias = Callable[[Any], Any]
@@ -51,18 +50,25 @@ def from_wire(kind: Any, value: Any) -> Any:
 def _reader_of(kind: Any) -> _Read:
     with _LOCK:
         if kind not in _readers:
-            _readers[kind] = _compiled(arms_of(kind), globals())
+            found = _resolved(kind) if isinstance(kind, ForwardRef) else kind
+            _readers[kind] = _compiled(arms_of(found))
         return _readers[kind]
 
 
-def _compiled(arms: tuple[Any, ...], scope: _Object) -> _Read:
-    """Return what reads a value as one of `arms`, whose quoted names are in `scope`."""
+def _resolved(reference: ForwardRef) -> Any:
+    """Return what an alias that contains itself stands for."""
+    module: Any = reference.__forward_module__
+    return eval(reference.__forward_arg__, vars(modules[module]))
+
+
+def _compiled(arms: tuple[Any, ...]) -> _Read:
+    """Return what reads a value as one of `arms`."""
     if len(arms) == 1:
-        return _single(arms[0], scope)
+        return _single(arms[0])
     if float in arms:
         arms = tuple(arm for arm in arms if arm is not int)  # which every number would pass first
     classes = [arm for arm in arms if _is_class(arm)]
-    readers = [_single(arm, scope) for arm in arms if not _is_class(arm)]
+    readers = [_single(arm) for arm in arms if not _is_class(arm)]
     if classes:
         readers.insert(0, _objects(classes))
     if len(readers) == 1:
@@ -75,22 +81,22 @@ def _compiled(arms: tuple[Any, ...], scope: _Object) -> _Read:
     return read
 
 
-def _single(hint: Any, scope: _Object) -> _Read:
+def _single(hint: Any) -> _Read:
     if _is_class(hint):
         return _class(hint)
     if hint in _SCALARS:
         return _SCALARS[hint]
     match get_origin(hint), get_args(hint):
         case (origin, (item,)) if origin is list:
-            return _list(_compiled(arms_of(item), scope))
+            return _list(_compiled(arms_of(item)))
         case (origin, (_, item)) if origin is dict:
-            return _map(_compiled(arms_of(item), scope))
+            return _map(_compiled(arms_of(item)))
         case (origin, values) if origin is Literal:
             return _literal(values)
         case (origin, arms) if origin in (Union, UnionType):
-            return _compiled(arms, scope)
-        case _ if isinstance(hint, str | ForwardRef):
-            return _named(hint if isinstance(hint, str) else hint.__forward_arg__, scope)
+            return _compiled(arms)
+        case _ if isinstance(hint, ForwardRef):
+            return lambda value: _reader_of(hint)(value)
         case _:
             raise TypeError(f"{hint!r} is no type of JSON values")
 
@@ -113,8 +119,7 @@ def _class(cls: type[WireObject]) -> _Read:
 
 
 def _object(cls: type[WireObject]) -> _Read:
-    scope: _Object = vars(modules[cls.__module__])
-    members = {one.wire: _entry(one, scope) for one in members_of(cls)}
+    members = {one.wire: _entry(one) for one in members_of(cls)}
     required = frozenset(one.wire for one in members_of(cls) if one.required)
     is_open, complete = issubclass(cls, OpenObject), _complete(cls)
 
@@ -139,15 +144,15 @@ def _object(cls: type[WireObject]) -> _Read:
         if complete is not None:
             complete(given, others)
         if others and is_open:
-            found["extra_members"] = others
+            found[EXTRA] = others
         return cls(**found)
 
     return read
 
 
-def _entry(member: WireMember, scope: _Object) -> tuple[str, Any, _Read]:
+def _entry(member: WireMember) -> tuple[str, Any, _Read]:
     """Return the attribute of a member, a type whose values need no reading, and what reads it."""
-    read = _compiled(member.arms, scope)
+    read = _compiled(member.arms)
     if member.limits is not None:
         return member.name, None, _limited(read, member.limits)
     plain = _PLAIN.intersection(member.arms[:1])
@@ -176,7 +181,7 @@ def _objects(classes: Sequence[type[WireObject]]) -> _Read:
     known = [cls for cls in classes if cls is not UnknownContent]
     for tag in (one.wire for one in members_of(known[0]) if one.constant is not None):
         tags = [one.constant for cls in known for one in members_of(cls) if one.wire == tag]
-        if None not in tags and len(set(tags)) == len(known):
+        if all(isinstance(one, str) for one in tags) and len(set(tags)) == len(known):
             readers = {value: _class(cls) for value, cls in zip(tags, known, strict=True)}
             return _tagged(tag, readers, len(known) < len(classes))
     choices = [(frozenset(one.wire for one in members_of(cls)), _class(cls)) for cls in classes]
@@ -290,16 +295,6 @@ def _between(value: float, least: float | None, most: float | None, what: str) -
         raise WireError(f"{what} of at least {least} is expected")
     if most is not None and value > most:
         raise WireError(f"{what} of at most {most} is expected")
-
-
-def _named(name: str, scope: _Object) -> _Read:
-    """Return what reads a type by the text of its annotation, which may be defined later."""
-
-    @cache
-    def reader() -> _Read:
-        return _compiled(arms_of(eval(name, scope)), scope)
-
-    return lambda value: reader()(value)
 
 
 def _instance(kind: type, expected: str) -> _Read:

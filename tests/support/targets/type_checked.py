@@ -8,7 +8,13 @@ TYPEDDICT: Final = '''
 from typing import assert_never
 
 from mcp_types import v2024_11_05, v2026_07_28
-from mcp_types.v2025_11_25 import CallToolRequest, ClientRequest, ContentBlock, Tool
+from mcp_types.v2025_11_25 import (
+    CallToolRequest,
+    CallToolRequestParams,
+    ClientRequest,
+    ContentBlock,
+    Tool,
+)
 
 
 def size(block: ContentBlock) -> int:
@@ -40,8 +46,9 @@ def level(params: v2026_07_28.CallToolRequestParams) -> str | None:
 
 tool: Tool = {"name": "x", "inputSchema": {"type": "object"}, "icons": [{"src": "x"}]}
 nameless: Tool = {"inputSchema": {}}  # wrong
-call: CallToolRequest = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}
-badly: CallToolRequest = {"jsonrpc": "2.0", "id": [], "method": "x", "params": {"name": "x"}}  # wrong
+params: CallToolRequestParams = {"name": "x"}
+call: CallToolRequest = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+badly: CallToolRequest = {"jsonrpc": "2.0", "id": 1, "method": "x", "params": params}  # wrong
 asked: ClientRequest = call
 old: v2024_11_05.Tool = {"name": "x", "inputSchema": {}}
 tool["titel"]  # wrong
@@ -90,4 +97,50 @@ m.Tool(name=1, input_schema={})  # wrong
 params = new.CallToolRequestParams(name="x")
 params.meta.protocol_version.upper()
 request = m.CallToolRequest(id=1, params=m.CallToolRequestParams(name="x"))
+'''
+
+MSGSPEC: Final = '''
+"""What type checkers know of Structs."""
+
+from typing import assert_never
+
+from mcp_structs import v2025_11_25 as m
+from mcp_structs import v2026_07_28 as new
+from msgspec import UNSET
+
+
+def size(block: m.ContentBlock) -> int:
+    block.text  # wrong
+    match block:
+        case m.TextContent():
+            return len(block.text)
+        case m.ImageContent() | m.AudioContent():
+            return len(block.data)
+        case m.ResourceLink(size=size):
+            return 0 if size is UNSET else size
+        case m.EmbeddedResource():
+            return len(block.resource.uri)
+        case _:
+            assert_never(block)
+
+
+def name(message: m.Message) -> str | None:
+    match message:
+        case m.RequestMessage(params=m.CallToolRequestParams(name=name)):
+            return name
+        case m.RequestMessage(params=m.ReadResourceRequestParams(uri=uri)):
+            return uri
+        case _:
+            return None
+
+
+result = m.decode_result("tools/list", b"{}")
+first: m.Tool = result.tools[0]
+answer: new.CallToolResult | new.InputRequiredResult = new.decode_result("tools/call", b"{}")
+m.decode_result("tools/eat", b"{}")  # wrong
+made = m.Tool(name="x", input_schema={}, icons=[m.Icon(src="x")])
+made.titel = "X"  # wrong
+m.Tool(name="x")  # wrong
+m.Tool(name=1, input_schema={})  # wrong
+absent: bool = made.title is UNSET
 '''

@@ -1,0 +1,151 @@
+"""What a revision is made from: what its schema shows, and what somebody had to read on a page.
+
+What the schema shows is what the draft of facts finds in it when no other revision is known.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import Any, Final
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.decisions.facts import settled
+from mcp_protogen.decisions.methods import Shown
+from mcp_protogen.derive.revision import Derived, derive_revision, normal_form
+from mcp_protogen.inputs import rules, sources
+from mcp_protogen.inputs.facts import Facts
+from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.ir import RevisionIR
+from mcp_protogen.plans.tables import pair_tables, unsettled
+from mcp_protogen.vectors.making import make
+
+from support.report.schema_files import SCHEMA, facts_in, read, sources_in
+
+Json = dict[str, Any]
+
+REVISIONS: Final = tuple(load_pins(SCHEMA))
+
+LAYERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "method table: message, direction, params, results, phase, traits": ("methods",),
+    "capabilities": ("capabilities",),
+    "capability gates: which method needs which, and when": ("requires",),
+    "error codes": ("errors",),
+    "errors of single methods": ("method errors",),
+    "keys of `_meta`": ("meta_keys",),
+    "lifecycle and rules of messages": ("lifecycle", "rules"),
+    "order of unions and enumerations": ("unions", "enums"),
+    "open types and strings, content blocks, deprecation": (
+        "types",
+        "open_strings",
+        "content_blocks",
+    ),
+    "duties of senders, leniency of receivers": ("producer", "leniency"),
+    "HTTP headers": ("headers",),
+}
+"""The layers that facts describe, with their sections."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """How many single values the facts of a revision have in a section, and where they are from."""
+
+    values: int = 0
+    shown: int = 0
+    """Values that the schema shows as well."""
+
+
+@cache
+def derived(revision: str) -> Derived:
+    """Derive a pinned revision."""
+    return derive_revision(sources.pinned(revision, SCHEMA))
+
+
+def knowledge(revision: str) -> Mapping[str, Knowledge]:
+    """Count the values of the facts of a revision, by section."""
+    source = sources.pinned(revision, SCHEMA)
+    nothing = replace(source, facts=Facts(revision, {}, ""))
+    definitions = normal_form(nothing)[0]["$defs"]
+    drafted = dict(facts_in(settled({}, Shown(revision, definitions, source.schema))))
+    values: Counter[str] = Counter()
+    shown: Counter[str] = Counter()
+    for pointer, value in facts_in(source.facts.document):
+        section = _section(pointer)
+        values[section] += 1
+        shown[section] += pointer in drafted and drafted[pointer] == value
+    return {name: Knowledge(values=values[name], shown=shown[name]) for name in values}
+
+
+def own_values(revision: str) -> int:
+    """Count the values that a revision states itself, and does not inherit."""
+    return sum(1 for _ in facts_in(read(SCHEMA / revision / "facts.json")))
+
+
+def pages(revision: str) -> Counter[str]:
+    """Count how often each page is named as the source of what a revision states itself."""
+    found: Counter[str] = Counter()
+    for name in ("facts", "patches", "translation"):
+        file = SCHEMA / revision / f"{name}.json"
+        if file.is_file():
+            found.update(page.partition("#")[0] for page in sources_in(read(file)))
+    return found
+
+
+def _section(pointer: str) -> str:
+    path = jsonpointer.split(pointer)
+    if path[0] == "methods" and "requires" in path:
+        return "requires"
+    return "method errors" if path[0] == "methods" and "errors" in path else path[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What becomes of the differences between a revision and the one before."""
+
+    older: str
+    plans: int
+    """Types that are written anew in one direction or both."""
+    undecided: int
+    """Places where the types alone do not say what a value becomes."""
+    rules: int
+    """Entries that decide these places, with a reason and a page."""
+
+
+def steps() -> Iterator[tuple[str, Step]]:
+    """Yield each revision that has one before it, with its step."""
+    for older, newer in pairwise(REVISIONS):
+        known = rules.load(SCHEMA, newer)
+        assert known is not None
+        first, second = derived(older).ir, derived(newer).ir
+        tables = pair_tables(first, second, (known,))
+        file = read(SCHEMA / newer / "translation.json")
+        yield newer, Step(
+            older=older,
+            plans=len({*tables.up.plans, *tables.down.plans}),
+            undecided=len(unsettled(first, second, ())),
+            rules=len(file["rules"]) + len(file["errors"]),
+        )
+
+
+def vectors(revision: str) -> tuple[int, int]:
+    """Count the valid and the invalid vectors of a revision."""
+    made = make(revision).vectors
+    valid = sum(one.valid for one in made)
+    return valid, len(made) - valid
+
+
+def patches(revision: str) -> int:
+    """Count the corrections of a published file."""
+    return len(read(SCHEMA / revision / "patches.json")["patches"])
+
+
+def patched(revision: str) -> frozenset[str]:
+    """Return the definitions that are corrected."""
+    entries = read(SCHEMA / revision / "patches.json")["patches"]
+    return frozenset(jsonpointer.split(entry["pointer"])[1] for entry in entries)
+
+
+def stubs(ir: RevisionIR) -> int:
+    """Count the handlers and calls of both roles; what is embedded is handled, and not sent."""
+    return sum(len(one.senders) * (1 if one.kind == "embedded" else 2) for one in ir.methods)

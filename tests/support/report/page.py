@@ -1,0 +1,216 @@
+"""Writes docs/generated-artifacts.md from the records, `schema/` and the code.
+
+PYTHONPATH=tests:generated python -m support.report.page
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, StrictUndefined
+from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.ir import ObjectIR, RevisionIR
+
+from support.folders import ROOT
+from support.generated.oracle import WANTED, subjects
+from support.report import layers, records, unclear
+from support.report.adoption import FILES, cost
+from support.report.layers import LAYERS, REVISIONS, Knowledge
+from support.report.schema_files import SCHEMA
+
+Json = dict[str, Any]
+Row = Sequence[object]
+
+PAGE: Final = ROOT / "docs" / "generated-artifacts.md"
+_TEMPLATE: Final = Path(__file__).with_name("generated-artifacts.md.jinja")
+
+
+def page(folder: Path = records.FOLDER) -> str:
+    """Return the page; raise `SystemExit` for a record that is missing."""
+    found = {name: records.read(name, folder) for name in records.MADE_BY}
+    known = {one: layers.knowledge(one) for one in REVISIONS}
+    places = found["unclear"]["places"]
+    patches = [one for by_name in unclear.corrected().values() for one in by_name.values()]
+    values = {
+        "revisions": len(REVISIONS),
+        "newest": {"revision": REVISIONS[-1], **_all_of(known[REVISIONS[-1]])},
+        "places": len(places),
+        "patches": sum(map(len, patches)),
+        "inputs": _inputs(),
+        "generated": _generated(),
+        "steps": _steps(),
+        "known": _known(known),
+        "stated": _stated(),
+        **_suite(found["conformance"]),
+        **_differential(found["differential"]),
+        **_peers(found["peers"]),
+        "costs": _costs(),
+        **_adoption(found["adoption"]),
+        "unclear": list(unclear.grouped(places)),
+        "reasons": table(("reason", "places", "for instance"), unclear.reasons(), "---"),
+    }
+    environment = Environment(
+        undefined=StrictUndefined, autoescape=False, trim_blocks=True, keep_trailing_newline=True
+    )
+    template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
+    return template.render(values)
+
+
+def table(head: Row, rows: Iterable[Row], others: str = "---:") -> str:
+    """Return a table of Markdown, whose first column has words; `others` is how others stand."""
+    lines = (head, ("---", *(others for _ in head[1:])), *rows)
+    return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _inputs() -> str:
+    rows = (
+        (
+            one,
+            f"`{(pin.published.spec_commit or '')[:12]}`",
+            f"`{pin.published.sha256[:12]}`",
+            len(pin.history) + 1,
+        )
+        for one, pin in load_pins(SCHEMA).items()
+    )
+    return table(("revision", "commit", "sha256 of schema.json", "publications"), rows)
+
+
+def _generated() -> str:
+    irs = [layers.derived(one).ir for one in REVISIONS]
+    made = [layers.vectors(one) for one in REVISIONS]
+    rows: list[Row] = [
+        ("types", *(len(ir.types) for ir in irs)),
+        ("their members", *map(_members, irs)),
+        ("definitions with patches", *(len(layers.patched(one)) for one in REVISIONS)),
+        ("methods", *(len(ir.methods) for ir in irs)),
+        ("stubs", *map(layers.stubs, irs)),
+        ("capabilities", *(len(ir.capabilities) for ir in irs)),
+        ("capability gates", *(sum(len(one.requires) for one in ir.methods) for ir in irs)),
+        ("error codes", *(len(ir.errors) for ir in irs)),
+        ("valid vectors", *(valid for valid, _ in made)),
+        ("invalid vectors", *(invalid for _, invalid in made)),
+    ]
+    return table(("layer", *REVISIONS), rows)
+
+
+def _members(ir: RevisionIR) -> int:
+    return sum(len(one.fields) for one in ir.types if isinstance(one, ObjectIR))
+
+
+def _steps() -> str:
+    rows = (
+        (f"{step.older} to {newer}", step.plans, step.undecided, step.rules)
+        for newer, step in layers.steps()
+    )
+    head = ("step", "types that change", "places that types do not decide", "rules")
+    return table(head, rows)
+
+
+def _known(known: Mapping[str, Mapping[str, Knowledge]]) -> str:
+    everything = sorted({section for found in known.values() for section in found})
+    rows = [(name, *(_share(one, of) for one in known.values())) for name, of in LAYERS.items()]
+    rows.append(("**all**", *(_share(one, everything) for one in known.values())))
+    return table(("layer", *known), rows)
+
+
+def _share(found: Mapping[str, Knowledge], sections: Iterable[str]) -> str:
+    some = _all_of({one: found[one] for one in sections if one in found})
+    return f"{some['shown']} of {some['stated']}" if some["stated"] else "–"
+
+
+def _all_of(found: Mapping[str, Knowledge]) -> Json:
+    return {
+        "stated": sum(one.values for one in found.values()),
+        "shown": sum(one.shown for one in found.values()),
+    }
+
+
+def _stated() -> str:
+    rows: list[Row] = []
+    for one in REVISIONS:
+        pages = layers.pages(one)
+        schema = pages.pop("schema.ts", 0)
+        often = ", ".join(f"`{name}` {number}" for name, number in pages.most_common(3))
+        counted = (layers.own_values(one), layers.patches(one), schema, len(pages))
+        rows.append((one, *counted, often))
+    head = ("revision", "own values", "patches", "entries from schema.ts", "pages", "most named")
+    return table(head, rows)
+
+
+def _suite(record: Json) -> Json:
+    ((name, version),) = [one for one in record["suite"].items() if "conformance" in one[0]]
+    legs: list[Json] = record["legs"]
+    rows = (
+        (
+            leg["side"] if leg["topic"] is None else f"{leg['side']}, {leg['topic']}",
+            leg["speaks"] or ("its era" if leg["side"] == "client" else "all"),
+            leg["held_to"],
+            f"{leg['passed']} of {leg['possible']}",
+            leg["checks"],
+        )
+        for leg in legs
+    )
+    sums = {key: sum(leg[key] for leg in legs) for key in ("passed", "possible", "checks")}
+    impossible = len({one for leg in legs for one in leg["impossible"]})
+    suite = {"name": name, "version": version, "date": record["date"], "impossible": impossible}
+    head = ("what", "speaks", "held to", "scenarios", "checks")
+    return {"suite": {**suite, **sums}, "legs": table(head, rows)}
+
+
+def _differential(record: Json) -> Json:
+    verdicts: Json = record["verdicts"]
+    said = {
+        "date": record["date"],
+        "outcomes": f"Tests: {_outcomes(record['tests'])}",
+        "wanted": "; ".join(why for why, _ in WANTED),
+    }
+    rows = (
+        (name, len(subjects(name)), one["accepted"], one["refused"])
+        for name, one in verdicts.items()
+    )
+    head = ("revision, extensions", "types", "accepted by both", "refused by both")
+    return {"differential": said, "verdicts": table(head, rows)}
+
+
+def _peers(record: Json) -> Json:
+    rows = (
+        (
+            f"{one['name']}, `{one['package']}`",
+            one["version"],
+            *(_outcomes(one.get(side, {})) for side in ("client", "server")),
+        )
+        for one in record["peers"]
+    )
+    return {"peers": record, "sides": table(("peer", "version", "as client", "as server"), rows)}
+
+
+def _outcomes(outcomes: Json) -> str:
+    return ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items()) or "–"
+
+
+def _costs() -> str:
+    kinds = (name.removesuffix(".json") for name in FILES)
+    rows = (
+        (f"{older} to {newer}", *one.decisions.values(), one.drafted, one.changed, one.added)
+        for older, newer in pairwise(REVISIONS)
+        for one in [cost(newer, older)]
+    )
+    head = ("decisions by step", *kinds, "drafted", "changed", "added")
+    return table(head, rows)
+
+
+def _adoption(record: Json) -> Json:
+    left = sum(record["decisions"].values())
+    seconds = sum(step["seconds"] for step in record["steps"])
+    rows = [(step["what"], step["seconds"]) for step in record["steps"]]
+    clock = table(("step", "seconds"), [*rows, ("**all**", seconds)])
+    return {"adoption": {**record, "left": left, "seconds": seconds}, "clock": clock}
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,18 @@
+"""Types in forms that no published schema has, as targets for Python make them."""
+
+from mcp_protogen.emit.layout import target_files
+from mcp_protogen.package import GeneratedFile
+from mcp_protogen.target import TargetOptions
+from mcp_protogen.targets.registry import target_named
+
+from support.generated.made_up_forms import FORMS
+from support.unit import schemas
+
+
+def module_of_forms(target: str, path: str) -> GeneratedFile:
+    """The module with all of them."""
+    document = schemas.schema()
+    document["$defs"] |= FORMS
+    (made,) = target_named(target).files((schemas.read(document).ir,), TargetOptions(target))
+    (file,) = target_files([made._replace(path=path)], target)
+    return file

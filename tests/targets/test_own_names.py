@@ -1,0 +1,139 @@
+"""Names of a project: what they change, and what is wrong with them."""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.config import GenerationOptions, GivenFile
+from mcp_protogen.derive import recursion
+from mcp_protogen.derive.renaming import renamed
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.inputs import sources
+from mcp_protogen.inputs.own_names import names_for
+from mcp_protogen.ir import ObjectIR, RevisionIR
+from support.tables import case
+
+REVISION = "2025-11-25"
+KNOWN = (REVISION, "2026-07-28")
+
+
+@cache
+def ours() -> RevisionIR:
+    """The revision with our names."""
+    return derive_revision(sources.load(REVISION, GenerationOptions((REVISION,)))).ir
+
+
+def _own(document: Any) -> RevisionIR:
+    found = names_for(REVISION, GivenFile("names.json", json.dumps(document).encode()), KNOWN)
+    assert found is not None
+    return renamed(ours(), found)
+
+
+def _types(**names: str) -> RevisionIR:
+    return _own({"types": {REVISION: names}})
+
+
+def _object(ir: RevisionIR, name: str) -> ObjectIR:
+    found = next(one for one in ir.types if one.name == name)
+    assert isinstance(found, ObjectIR)
+    return found
+
+
+def test_everything_that_names_a_type_names_it_anew() -> None:
+    def names(ir: RevisionIR) -> set[str]:
+        methods = (name for one in ir.methods for name in (one.message, one.params, *one.results))
+        items = (recursion.names_in(one.items[1]) for one in ir.methods if one.items)
+        data = {one.data for one in ir.errors if one.data}
+        keys = {name for one in ir.meta_keys for name in (one.type, *one.of)} - {"string"}
+        types = {name for one in ir.types for name in (one.name, *recursion.uses(one))}
+        return {*map(str, (*methods, *data, *keys, *types)), *(n for one in items for n in one)}
+
+    everything = {str(one.name): f"X{one.name}" for one in ours().types}
+    assert names(ours()) == everything.keys()
+    assert names(_types(**everything)) == set(everything.values())
+
+
+def test_two_types_change_places() -> None:
+    ir = _types(Tool="Prompt", Prompt="Tool")
+    assert _object(ir, "Prompt").fields == _object(ours(), "Tool").fields
+    listed = _object(ir, "ListToolsResult").fields
+    assert "Prompt" in {name for one in listed for name in recursion.names_in(one.type)}
+
+
+def test_types_with_the_same_members_become_one() -> None:
+    ir = _types(RequestParamsMeta="Meta", ElicitRequestFormParamsMeta="Meta")
+    assert [str(one.name) for one in ir.types].count("Meta") == 1
+    assert len(ir.types) == len(ours().types) - 1
+
+
+def test_a_member_has_another_name_in_python_and_the_same_on_the_wire() -> None:
+    members = {"Tool.inputSchema": "arguments", "ListToolsResult.tools": "found"}
+    ir = _own({"members": {REVISION: members}})
+    fields = {one.wire: one.name for one in _object(ir, "Tool").fields}
+    assert fields["inputSchema"] == "arguments"
+    (listing,) = [one for one in ir.methods if one.method == "tools/list"]
+    assert listing.items is not None and listing.items[0] == "found"
+
+
+def test_a_project_says_which_types_are_open_by_its_own_names() -> None:
+    ir = _own({"types": {REVISION: {"Tool": "Utility"}}, "open": {REVISION: ["Utility"]}})
+    found = [str(one.name) for one in ir.types if isinstance(one, ObjectIR) and one.open]
+    assert found == ["Utility"]
+
+
+def test_a_file_without_names_for_a_revision_changes_nothing() -> None:
+    given = GivenFile("names.json", b'{"types": {"2026-07-28": {}}}')
+    assert names_for(REVISION, given, KNOWN) is None
+    assert names_for(REVISION, None, KNOWN) is None
+
+
+WRONG: tuple[tuple[Any, str, str, str], ...] = (
+    ([], "bad-names", "", "modules, types, members, open"),
+    ({"type": {}}, "bad-names", "/type", "did you mean types"),
+    ({"types": []}, "bad-names", "/types", ""),
+    ({"types": {"2025-11-26": {}}}, "bad-names", "/types/2025-11-26", REVISION),
+    ({"types": {REVISION: []}}, "bad-names", f"/types/{REVISION}", ""),
+    ({"types": {REVISION: {"Tool": 1}}}, "bad-names", f"/types/{REVISION}/Tool", ""),
+    ({"modules": {REVISION: 1}}, "bad-names", f"/modules/{REVISION}", ""),
+    ({"open": {REVISION: "Tool"}}, "bad-names", f"/open/{REVISION}", ""),
+    ({"types": {REVISION: {"Tol": "A"}}}, "bad-names", f"/types/{REVISION}/Tol", "mean Tool"),
+    (
+        {"members": {REVISION: {"Tool.inputSchem": "a"}}},
+        *("bad-names", f"/members/{REVISION}/Tool.inputSchem", "Tool.inputSchema"),
+    ),
+    (
+        {"members": {REVISION: {"TextContent.type": "kind"}}},
+        *("bad-names", f"/members/{REVISION}/TextContent.type", ""),
+    ),
+    ({"open": {REVISION: ["Tol"]}}, "bad-names", f"/open/{REVISION}/0", "mean Tool"),
+    ({"types": {REVISION: {"Tool": "tool"}}}, "unsafe-name", f"/types/{REVISION}/Tool", ""),
+    ({"types": {REVISION: {"Tool": "Any"}}}, "unsafe-name", f"/types/{REVISION}/Tool", ""),
+    ({"types": {REVISION: {"Tool": "A b"}}}, "unsafe-name", f"/types/{REVISION}/Tool", ""),
+    (
+        {"members": {REVISION: {"Tool.name": "class"}}},
+        *("unsafe-name", f"/members/{REVISION}/Tool.name", ""),
+    ),
+    (
+        {"members": {REVISION: {"Tool.name": "model_name"}}},
+        *("unsafe-name", f"/members/{REVISION}/Tool.name", ""),
+    ),
+    ({"modules": {REVISION: "../x"}}, "unsafe-name", f"/modules/{REVISION}", ""),
+    ({"modules": {REVISION: "__init__"}}, "unsafe-name", f"/modules/{REVISION}", ""),
+    ({"types": {REVISION: {"Tool": "Prompt"}}}, "name-collision", f"/types/{REVISION}/Tool", ""),
+    (
+        {"members": {REVISION: {"Tool.name": "title"}}},
+        *("name-collision", f"/members/{REVISION}", ""),
+    ),
+)
+
+
+def test_each_mistake_is_reported_with_its_place_in_the_file() -> None:
+    for document, code, pointer, hint in WRONG:
+        with case(document), pytest.raises(ProblemError) as raised:
+            _own(document)
+        (problem,) = raised.value.problems
+        with case(document):
+            assert (problem.code, problem.place, problem.pointer) == (code, "names.json", pointer)
+            assert hint in problem.hint
