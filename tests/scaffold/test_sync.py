@@ -516,6 +516,18 @@ def test_templates_that_were_used_have_to_be_named_again(mcp_gen: Run, templated
     assert (templated / "bridge.py").read_text() != '"""Mine."""\n'
 
 
+def test_patches_that_were_used_have_to_be_given_again(mcp_gen: Run, tmp_path: Path) -> None:
+    pointer = "/$defs/NumberSchema/properties/default/type"
+    entry = {"pointer": pointer, "was": "number", "now": "integer"}
+    (tmp_path / "mine.json").write_text(json.dumps({"patches": [entry]}))
+    one = ("--revision", "2025-11-25", "--out", "pkg")
+    assert mcp_gen(*one, "--patches", "mine.json").code == 0
+    done = mcp_gen("sync", "pkg")
+    assert done.code == 2 and done.err.startswith("error[other-patches]: pkg: ")
+    configure(tmp_path, out="pkg", patches="mine.json")
+    assert mcp_gen("sync", "pkg", "--check").code == 0
+
+
 def test_templates_in_settings_are_used(mcp_gen: Run, templated: Path, tmp_path: Path) -> None:
     configure(tmp_path, out="pkg", templates="mine")
     age(templated)

@@ -50,7 +50,8 @@ def test_everything_in_the_contract_is_documented() -> None:
         for member in members(kind):
             with tables.case(f"{kind.__name__}.{member.name}"):
                 assert member.text.endswith(".") and member.text[0].isupper()
-    for described in (*contexts(), *values(), *FILTERS.values()):
+    everything: list[Any] = [*contexts(), *values(), *FILTERS.values()]
+    for described in everything:
         with tables.case(described.__name__):
             assert templates_page.summary(described).endswith((".", ":"))
     for text in (*NAMES.values(), *(text for one in MACROS for text in one.macros.values())):

@@ -13,7 +13,7 @@ from mcp_protogen.app.commands import PackageState, package_state, write
 from mcp_protogen.app.selection import pruned
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.printable import counted, listed
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.config import Settings, load_settings
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.inputs.named_extensions import named_extensions
@@ -137,17 +137,34 @@ def _own_causes(found: PackageState) -> tuple[Cause, ...]:
     return tuple(cause for cause in found.causes if cause.kind is not DriftKind.FOREIGN)
 
 
+_UNNAMED = {
+    "names": Problem(
+        "other-names",
+        "the package was generated with names of your own, and none are given now",
+        hint='set names = "FILE" in [tool.mcp-gen] of pyproject.toml; or use --force',
+    ),
+    "patches": Problem(
+        "other-patches",
+        "the package was generated with patches of your own, and none are given now",
+        hint="set patches in [tool.mcp-gen] of pyproject.toml; or use --force",
+    ),
+    "templates": Problem(
+        "other-templates",
+        "the package was generated with your own templates, and none are named now",
+        hint='name their folder with --templates, or set templates = "FOLDER"; or use --force',
+    ),
+}
+"""What is wrong if an option that a package was generated with is not given any more."""
+
+
 def _refuse_unnamed(out: Path, lock: Lock, state: PackageState) -> None:
-    """Raise `ProblemError` if the package had templates or names that nobody says now."""
+    """Raise `ProblemError` for what the package was made with and nobody gives now."""
     was, now = lock.inputs.options, state.inputs.options
-    if "names" in was and "names" not in now:
-        message = "the package was generated with names of your own, and none are given now"
-        hint = 'set names = "FILE" in [tool.mcp-gen] of pyproject.toml; or use --force'
-        raise ProblemError(Problem("other-names", message, str(out), hint=hint))
-    if "templates" in was and "templates" not in now:
-        message = "the package was generated with your own templates, and none are named now"
-        hint = 'name their folder with --templates, or set templates = "FOLDER"; or use --force'
-        raise ProblemError(Problem("other-templates", message, str(out), hint=hint))
+    raise_errors(
+        problem._replace(place=str(out))
+        for option, problem in _UNNAMED.items()
+        if option in was and option not in now
+    )
 
 
 def _in_step(out: Path, state: PackageState) -> Report:

@@ -178,5 +178,8 @@ MACROS = (
 )
 """Every template of macros."""
 
-NAMES: Mapping[str, str] = {one.name: one.prints for one in (*TEMPLATES, *MACROS)}
+NAMES: Mapping[str, str] = {
+    **{template.name: template.prints for template in TEMPLATES},
+    **{macros.name: macros.prints for macros in MACROS},
+}
 """What each built-in template prints, by its name."""

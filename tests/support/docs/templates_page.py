@@ -17,7 +17,7 @@ from typing import Any, get_args, get_type_hints, is_typeddict
 
 from mcp_protogen.emit import template_contexts
 from mcp_protogen.emit.render import FILTERS
-from mcp_protogen.emit.template_contract import MACROS, TEMPLATES
+from mcp_protogen.emit.template_contract import MACROS, NAMES, TEMPLATES
 from mcp_protogen.inputs.own_templates import TEMPLATE_CONTRACT
 
 from support.docs.pages import DOCS, page
@@ -164,7 +164,7 @@ def _macros() -> Iterator[tuple[str, ...]]:
 def promises() -> list[str]:
     """What a template may rely on, a line for each kind: its name, and its members."""
     kinds: dict[str, list[str]] = {
-        "templates": [one.name for one in (*TEMPLATES, *MACROS)],
+        "templates": [*NAMES],
         "filters": [f"{name}({parameters(name)})" for name in FILTERS],
         **{f"macros of {one.name}": [*one.macros] for one in MACROS},
         **{one.__name__: _promised(one) for one in (*contexts(), *values())},
