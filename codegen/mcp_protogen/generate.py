@@ -102,6 +102,10 @@ def _named(ir: RevisionIR, options: GenerationOptions) -> RevisionIR:
     from mcp_protogen.inputs.own_names import names_for
 
     own = names_for(ir.id, options.names, {*options.revisions, *load_pins()})
+    if own and own.module and options.target is None:
+        message = "a module can have a name of yours only where a target makes it"
+        pointer = own.pointer("modules")
+        raise ProblemError(Problem("conflicting-options", message, own.place, pointer))
     return renamed(ir, own) if own else ir
 
 

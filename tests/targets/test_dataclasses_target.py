@@ -1,14 +1,17 @@
 """The target `dataclasses`: what its functions accept, and that they write what they read."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import pytest
-from mcp_protogen.base.names import type_name
+from mcp_protogen.base.names import ModuleName, type_name
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.package import GenerationInputs, Package
 from mcp_protogen.target import TargetOptions
+from mcp_protogen.targets.dataclasses import TARGET
 from support import tables
 from support.generated import made_up_forms, oracle, spec_examples
 from support.generated.differential import same
@@ -147,3 +150,15 @@ def test_an_error_says_where_and_never_what() -> None:
             made.from_wire(getattr(made, name), value)
         assert (raised.value.pointer, raised.value.message) == (pointer, message)
         assert "secret" not in repr(raised.value)
+
+
+def test_names_that_the_code_beside_the_classes_needs_are_refused() -> None:
+    document = schemas.schema()
+    document["$defs"]["Result"]["properties"]["extraMembers"] = schemas.STRING
+    ir = schemas.read(document).ir
+    for changed, options, message in (
+        (ir, OPTIONS, "called extra_members"),
+        (replace(ir, module=ModuleName("wire")), OPTIONS._replace(layout="package"), "module wire"),
+    ):
+        with pytest.raises(ProblemError, match=message):
+            list(TARGET.files((changed,), options))

@@ -157,6 +157,9 @@ def test_a_whole_package_has_names_of_one_s_own_if_it_has_one_revision(mcp_gen: 
     assert "class Utility(" in models and "class Tool(" not in models
     ran = mcp_gen("--revision", "all", "--out", "all", "--names", "names.json")
     assert (ran.code, "error[conflicting-options]" in ran.err) == (2, True)
+    Path("modules.json").write_text('{"modules": {"2025-06-18": "_old"}}')
+    ran = mcp_gen(*ONE, "--names", "modules.json")
+    assert "error[conflicting-options]: modules.json#/modules/2025-06-18" in ran.err
     Path("pyproject.toml").write_text('[tool.mcp-gen]\nout = "pkg"\n')
     ran = mcp_gen("sync", "pkg", "--check")
     assert "names was" in ran.out

@@ -52,6 +52,7 @@ def test_what_the_validator_says() -> None:
         "objects": [" is not an object"] * 3,
         "items": [" maxItems is 1"],
         "bounds": [[" minimum is 0"], [" maximum is 1"]],
+        "very many faults": 200_000,
         "at least one": [" has none of a, b"],
     }
 

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.config import Format, Settings, load_settings
+from mcp_protogen.config import (
+    Docstrings,
+    FileOf,
+    Format,
+    Settings,
+    load_settings,
+    revision_and_file,
+)
 
 
 def settings(folder: Path, text: str) -> Settings:
@@ -32,6 +39,9 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
         own = "extra.py"
         with = ["stdio", "http-client"]
         extensions = ["tasks", "apps=apps.json"]
+        schemas = { "2025-11-25" = "published.json" }
+        docstrings = "schema"
+        patches = "mine.json"
     """
     assert settings(tmp_path, text) == Settings(
         revisions=("2025-11-25", "2026-07-28"),
@@ -45,7 +55,29 @@ def test_every_setting_is_read_and_paths_are_relative_to_the_file(tmp_path: Path
         listed_parts=("stdio", "http-client"),
         extensions=("tasks", f"apps={tmp_path / 'apps.json'}"),
         listed_extensions=("tasks", f"apps={tmp_path / 'apps.json'}"),
+        schemas={"2025-11-25": str(tmp_path / "published.json")},
+        docstrings=Docstrings.SCHEMA,
+        patches=(FileOf("", str(tmp_path / "mine.json")),),
     )
+
+
+def test_a_schema_on_the_command_line_replaces_that_of_its_revision_alone() -> None:
+    configured = Settings(schemas={"a": "a.json", "b": "b.json"})
+    merged = Settings(schemas={"b": "new.json"}).over(configured)
+    assert merged.schemas == {"a": "a.json", "b": "new.json"}
+    assert Settings(revisions=("b",)).over(configured).schemas == {"b": "b.json"}
+    assert Settings(revisions=("all",)).over(configured).schemas == configured.schemas
+
+
+def test_a_file_may_be_named_with_its_revision() -> None:
+    for text, expected in (
+        ("2025-11-25=a.json", FileOf("2025-11-25", "a.json")),
+        ("a.json", FileOf("", "a.json")),
+        ("./a=b.json", FileOf("", "./a=b.json")),
+        ("https://host/x?a=b", FileOf("", "https://host/x?a=b")),
+        ("draft=https://host/x?a=b", FileOf("draft", "https://host/x?a=b")),
+    ):
+        assert revision_and_file(text) == expected
 
 
 def test_a_list_of_revisions_is_all_of_its_folder_until_flags_say_otherwise(tmp_path: Path) -> None:
@@ -76,6 +108,7 @@ OUTSIDE = (
     *('out = "../pkg"', 'out = "/pkg"', 'out = "beyond/pkg"', 'out = "a/../../pkg"'),
     *('out = "one"', 'templates = ".."', 'templates = "beyond"', 'rules = "../rules.json"'),
     *('schema = "https://example.com/a.json"', 'rules = "http://example.com/a.json"'),
+    *('schemas = { a = "../a.json" }', 'patches = { a = "../a.json" }'),
     *('schema = "file:///etc/hosts"', 'schema = "./file:/etc/hosts"', 'schema = "https:/host/a"'),
 )
 
@@ -96,7 +129,8 @@ def test_a_setting_leads_nowhere_outside_the_folder_of_its_file(
         (problem,) = caught.value.problems
         assert problem.code == "outside-project"
         assert problem.message.startswith(line.split()[0])
-        assert f"--{line.split()[0]}" in problem.hint
+        # One of several `schemas` is a `--schema`.
+        assert f"--{line.split()[0].removesuffix('s')}" in problem.hint
     assert settings(project, '[tool.mcp-gen]\nout = "inside/pkg"').out == Path("inside/pkg")
     assert settings(project, '[tool.mcp-gen]\nout = "."').out == Path()
     # In a subfolder of a project on Windows every path begins with a drive.

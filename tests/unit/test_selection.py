@@ -1,9 +1,15 @@
 """Which revisions a run makes, and which it keeps."""
 
 import pytest
-from mcp_protogen.app.selection import parts_of, refuse_unmakeable, revision_names, select
+from mcp_protogen.app.selection import (
+    parts_of,
+    refuse_unmakeable,
+    refuse_unused,
+    revision_names,
+    select,
+)
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.config import GivenFile
+from mcp_protogen.config import GivenFile, GivenPatches
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.output.lock import Lock, lock_of
 from mcp_protogen.package import GenerationInputs
@@ -147,3 +153,25 @@ def test_a_revision_whose_pin_is_gone_stops_generating() -> None:
     assert options.revisions == ("2025-11-25",)
     with pytest.raises(ProblemError, match=r"unknown-revision.*2019-01-01"):
         refuse_unmakeable(options, lock, INPUTS)
+
+
+def test_schemas_are_for_the_revisions_that_name_them() -> None:
+    file, other = GivenFile("a.json", b"{}"), GivenFile("b.json", b"{}")
+    asked = ("2024-11-05", "2025-11-25", "draft")
+    options = select(asked, PINS, None, DRAFT, named={"2024-11-05": file, "2025-11-25": other})
+    assert options.schemas == {"2024-11-05": file, "2025-11-25": other, "draft": DRAFT}
+    assert select(("draft",), PINS, None, named={"draft": file}).revisions == ("draft",)
+    # One that the package has is made anew, whatever it was made from.
+    lock = locked(with_revisions(["draft"], source="draft.json"))
+    found = select(("2025-11-25",), PINS, lock, named={"draft": file})
+    assert found.revisions == ("2025-11-25", "draft") and found.kept == {}
+
+
+def test_a_file_for_a_revision_that_is_not_made_is_refused() -> None:
+    options = select(("2025-11-25",), PINS, None)
+    patches = [GivenPatches("", (), "all.json", ""), GivenPatches("x", (), "x.json", "")]
+    with pytest.raises(ProblemError) as caught:
+        refuse_unused(options, {"2025-11-26": DRAFT}, patches)
+    found = [(problem.code, problem.place) for problem in caught.value.problems]
+    assert found == [("unused-file", "draft.json"), ("unused-file", "x.json")]
+    refuse_unused(options, {"2025-11-25": DRAFT}, patches[:1])

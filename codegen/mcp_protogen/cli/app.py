@@ -163,12 +163,9 @@ def generate(
     A second run with another revision, part or extension adds it; --prune removes the others.
     Options may also be set in [tool.mcp-gen] of pyproject.toml; the command line wins.
     """
-    file, files = _schemas(schema or ())
-    flags = Settings(
+    flags = _schemas(schema or ())._replace(
         revisions=tuple(revision) if revision else None,
         out=out,
-        schema=file,
-        schemas=files or None,
         docstrings=docstrings,
         patches=tuple(map(revision_and_file, patches)) if patches else None,
         rules=rules,
@@ -190,14 +187,10 @@ def generate(
     if context.invoked_subcommand is not None:
         if flags != Settings() or modes or regenerate or force or no_cache or quiet:
             raise _conflict(f"{context.invoked_subcommand} does not take the options before it")
-    elif len(modes) > 1:
-        raise _conflict(f"--{' and --'.join(modes)} exclude each other")
-    elif regenerate and not check:
-        raise _conflict("--regenerate needs --check")
     else:
+        mode = _mode(modes, regenerate=regenerate)
         if len(sys.argv) == 1 and load_settings(Path.cwd()) == Settings():
             raise HelpWanted(context.get_help())
-        mode = "regenerate" if regenerate else modes[0] if modes else "generate"
         run(mode, flags, force=force, cached=not no_cache, quiet=quiet)
 
 
@@ -235,14 +228,23 @@ def explain(
     say(f"{overview() if code is None else text_for(code)}\n")
 
 
-def _schemas(given: Iterable[str]) -> tuple[str | None, dict[str, str]]:
-    """Return the schema that is given without a revision, and the others by theirs."""
+def _mode(modes: list[str], *, regenerate: bool) -> str:
+    """Return what a command line does, by the options that say it."""
+    if len(modes) > 1:
+        raise _conflict(f"--{' and --'.join(modes)} exclude each other")
+    if regenerate and modes != ["check"]:
+        raise _conflict("--regenerate needs --check")
+    return "regenerate" if regenerate else modes[0] if modes else "generate"
+
+
+def _schemas(given: Iterable[str]) -> Settings:
+    """Return settings with the schema that is given without a revision, and the others."""
     said = [revision_and_file(one) for one in given]
     unnamed = [one.source for one in said if not one.revision]
     named = dict(one for one in said if one.revision)
     if len(unnamed) > 1 or len(unnamed) + len(named) < len(said):
         raise _conflict("--schema is given twice for one revision; write --schema REVISION=FILE")
-    return next(iter(unnamed), None), named
+    return Settings(schema=next(iter(unnamed), None), schemas=named or None)
 
 
 def _conflict(message: str) -> ProblemError:

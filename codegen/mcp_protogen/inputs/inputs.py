@@ -200,8 +200,10 @@ def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
 
 
 def _code_digest() -> str:
-    parts = (file for part in GENERATING for file in (_CODE / part).rglob("*.py"))
-    return digest_files(_CODE, (*_CODE.glob("*.py"), *parts))
+    files = [*_CODE.glob("*.py")]
+    for part in GENERATING:
+        files += (_CODE / part).rglob("*.py")
+    return digest_files(_CODE, files)
 
 
 def _templates_digest(override: Path | None) -> str:

@@ -43,10 +43,7 @@ def names_for(revision: str, given: GivenFile | None, known: Iterable[str]) -> O
     if given is None:
         return None
     document = parse_json(given.content, given.name)
-    raise_errors(
-        Problem("bad-names", message, given.name, pointer, hint)
-        for message, pointer, hint in _wrong(document, set(known))
-    )
+    raise_errors(one._replace(place=given.name) for one in _wrong(document, set(known)))
     found = {kind: document.get(kind, {}).get(revision) for kind in KINDS}
     if all(one is None for one in found.values()):
         return None
@@ -60,38 +57,42 @@ def names_for(revision: str, given: GivenFile | None, known: Iterable[str]) -> O
     )
 
 
-_Wrong = tuple[str, str, str]
-
-
-def _wrong(document: Any, known: set[str]) -> Iterator[_Wrong]:
-    """Yield what is wrong with the form of a file, its place, and what to do about it."""
+def _wrong(document: Any, known: set[str]) -> Iterator[Problem]:
+    """Yield what is wrong with the form of a file, with its place in it."""
     if not is_object(document):
-        yield "names are an object", "", f"with the members {', '.join(KINDS)}"
+        yield _problem("names are an object", "", f"with the members {', '.join(KINDS)}")
         return
     for kind, entries in document.items():
+        pointer = jsonpointer.join(kind)
         if kind not in KINDS:
-            yield f"there is no {kind!r:.80} in such a file", f"/{kind}", did_you_mean(kind, KINDS)
+            hint = did_you_mean(kind, KINDS)
+            yield _problem(f"there is no {kind!r:.80} in such a file", pointer, hint)
         elif not is_object(entries):
-            yield "this is an object, by revision", f"/{kind}", ""
+            yield _problem("this is an object, by revision", pointer)
         else:
             for revision, value in entries.items():
                 pointer = jsonpointer.join(kind, revision)
                 if revision not in known:
                     hint = did_you_mean(revision, known)
-                    yield f"{revision!r:.80} is no revision that is generated", pointer, hint
+                    message = f"{revision!r:.80} is no revision that is generated"
+                    yield _problem(message, pointer, hint)
                 yield from _wrong_value(kind, value, pointer)
 
 
-def _wrong_value(kind: str, value: Any, pointer: str) -> Iterator[_Wrong]:
+def _wrong_value(kind: str, value: Any, pointer: str) -> Iterator[Problem]:
     if kind == "modules":
         if not isinstance(value, str):
-            yield "the name of a module is a text", pointer, ""
+            yield _problem("the name of a module is a text", pointer)
     elif kind == "open":
         if not is_array(value) or not all(isinstance(one, str) for one in value):
-            yield "open types are an array of names", pointer, ""
+            yield _problem("open types are an array of names", pointer)
     elif not is_object(value):
-        yield "this is an object, from our names to yours", pointer, ""
+        yield _problem("this is an object, from our names to yours", pointer)
     else:
         for name, one in value.items():
             if not isinstance(one, str):
-                yield "a name is a text", pointer + jsonpointer.join(name), ""
+                yield _problem("a name is a text", pointer + jsonpointer.join(name))
+
+
+def _problem(message: str, pointer: str, hint: str = "") -> Problem:
+    return Problem("bad-names", message, pointer=pointer, hint=hint)

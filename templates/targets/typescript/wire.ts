@@ -112,18 +112,19 @@ function judge(table: Table, shape: Shape, value: unknown): readonly Fault[] {
 }
 
 function judgeMembers(table: Table, shape: Members, value: JsonObject): readonly Fault[] {
-  const found: Fault[] = [];
+  const found: (readonly Fault[])[] = [];
   for (const name of shape.required) {
-    if (!has(value, name)) found.push(...inside(name, fault("is required")));
+    if (!has(value, name)) found.push(inside(name, fault("is required")));
   }
   for (const [name, member] of Object.entries(shape.members)) {
-    found.push(...judgeMember(table, member, value, name));
+    const faults = judgeMember(table, member, value, name);
+    if (faults.length > 0) found.push(faults);
   }
   const any = shape.anyOfRequired;
   if (any !== undefined && !any.some((name) => has(value, name))) {
-    found.push(...fault(`has none of ${any.join(", ")}`));
+    found.push(fault(`has none of ${any.join(", ")}`));
   }
-  return found;
+  return found.length === 0 ? NONE : found.flat();
 }
 
 function judgeMember(

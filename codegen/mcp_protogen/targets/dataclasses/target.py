@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.emit.text import literal, tuple_of
 from mcp_protogen.ir import Anything, FieldIR, Filled, ObjectIR, RevisionIR, UnionIR
 from mcp_protogen.target import CONTRACT, Extra, Setting, TargetFile, TargetOptions
@@ -12,6 +13,7 @@ from mcp_protogen.targets.python.docstrings import class_text, member_docstring,
 from mcp_protogen.targets.python.modules import Definitions, Imports, python_files
 from mcp_protogen.targets.python.order import endless, ordered
 
+from .wire.objects import EXTRA
 from .wire_source import PUBLIC, wire_source
 
 _BASES: Final[Mapping[Extra, str]] = {
@@ -43,12 +45,24 @@ class DataclassesTarget:
         self, revisions: Sequence[RevisionIR], options: TargetOptions
     ) -> Iterator[TargetFile]:
         """Yield the modules of all revisions; a package has `wire.py` for all of them."""
+        raise_errors(problem for ir in revisions for problem in _taken(ir, options))
         yield from python_files(revisions, options, _definitions)
         if options.layout == "package" and "models" in options.layers:
             yield TargetFile("wire.py", wire_source().module())
 
 
 TARGET = DataclassesTarget()
+
+
+def _taken(ir: RevisionIR, options: TargetOptions) -> Iterator[Problem]:
+    """Yield a problem for each name that the code beside the classes needs for itself."""
+    hint = "give it another name with --names"
+    if options.layout == "package" and ir.module == "wire":
+        yield Problem("name-collision", "a revision is called like the module wire", hint=hint)
+    for type_ in ir.types:
+        if isinstance(type_, ObjectIR) and any(one.name == EXTRA for one in type_.fields):
+            message = f"a member of {type_.name} is called {EXTRA}, as its undeclared members are"
+            yield Problem("name-collision", message, ir.id, type_.origin, hint)
 
 
 def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:

@@ -42,6 +42,9 @@ console.log(
     "objects": [[], null, "x"].map(of({ values: "any" })).map(String),
     "items": of({ of: { items: "any" }, maxItems: 1, minItems: 1 })([1, 2]),
     "bounds": [of({ of: "integer", minimum: 0 })(-1), of({ of: "number", maximum: 1 })(1.5)],
+    "very many faults": named("CompleteResult")({
+      completion: { values: Array(200_000).fill(0) },
+    }).length,
     "at least one": of({ members: { a: "any", b: "any" }, required: [], anyOfRequired: ["a", "b"] })({}),
   }),
 );

@@ -5,7 +5,7 @@ from dataclasses import MISSING, Field, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from .objects import ABSENT, Absent, Limits, Wire, WireObject
+from .objects import ABSENT, EXTRA, Absent, Limits, Wire, WireObject
 
 
 class WireMember(NamedTuple):
@@ -35,7 +35,7 @@ def members_of(cls: type[WireObject]) -> Iterator[WireMember]:
     hints = get_type_hints(cls, include_extras=True)
     declared: tuple[Field[Any], ...] = fields(cls)
     for one in declared:
-        if one.name == "extra_members":
+        if one.name == EXTRA:
             continue
         hint = hints[one.name]
         marks: tuple[object, ...] = getattr(hint, "__metadata__", ())

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final, NamedTuple
 
+EXTRA: Final = "extra_members"
+"""The attribute with undeclared members."""
+
 
 class Absent(Enum):
     """Stands for a member that is absent, where None means null."""

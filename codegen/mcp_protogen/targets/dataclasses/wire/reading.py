@@ -22,7 +22,7 @@ from typing import (
 )
 
 from .members import WireMember, arms_of, members_of
-from .objects import ClosedObject, Limits, OpenObject, UnknownContent, WireError, WireObject
+from .objects import EXTRA, ClosedObject, Limits, OpenObject, UnknownContent, WireError, WireObject
 
 _T = TypeVar("_T")
 _Read: TypeAlias = Callable[[Any], Any]
@@ -144,7 +144,7 @@ def _object(cls: type[WireObject]) -> _Read:
         if complete is not None:
             complete(given, others)
         if others and is_open:
-            found["extra_members"] = others
+            found[EXTRA] = others
         return cls(**found)
 
     return read

@@ -13,6 +13,7 @@ from .database import Database, Row, is_open
 # Seconds in which calls do not try again to connect.
 _PAUSE: Final = 0.2
 _LATE: Final = "PostgreSQL did not answer within {:g} seconds"
+_CLOSED: Final = "this connection is closed"
 
 
 class _Call(NamedTuple):
@@ -44,7 +45,7 @@ class Calls:
         Raise `EngineUnavailable`, or `ValueError` for values that no database can have.
         """
         if self._database.away is not None or not self._most:
-            raise EngineUnavailable(self._database.away or "this connection is closed")
+            raise EngineUnavailable(self._database.away or _CLOSED)
         rows: Future[list[Row]] = get_running_loop().create_future()
         self._start(_Call(statement, values, rows))
         try:
@@ -86,6 +87,9 @@ class Calls:
             rows = await self._database.ask(connection, call.statement, call.values)
         except (ValueError, self._database.errors.DataError) as error:
             _set_error(call.rows, ValueError(self._database.harmless(error)))
+        except asyncio.CancelledError:
+            _set_error(call.rows, EngineUnavailable(_CLOSED))
+            raise
         except Exception as error:
             _set_error(call.rows, EngineUnavailable(self._database.harmless(error)))
             await self._database.close(connection)
@@ -105,11 +109,16 @@ class Calls:
             raise
 
     async def close(self) -> None:
-        """Make no more calls, and end the tasks; their connections stay open."""
+        """Make no more calls, and end the tasks; their connections stay open.
+
+        Calls that have not been answered fail.
+        """
         self._most = 0
         while self._idle:
             self._idle.pop().set_result(None)
         await end_tasks(self._tasks)
+        while self._calls:
+            _set_error(self._calls.popleft().rows, EngineUnavailable(_CLOSED))
 
 
 _Item = TypeVar("_Item")
@@ -143,18 +152,24 @@ class BatchSender(Generic[_Item, _Outcome]):
             raise EngineUnavailable(_LATE.format(self._timeout)) from None
 
     async def _send_all(self) -> None:
-        while added := [(items, outcome) for items, outcome in self._added if not outcome.done()]:
-            self._added = []
-            try:
-                sent = await self._send([item for items, _ in added for item in items])
-            except (EngineUnavailable, ValueError) as error:
-                for _, outcome in added:
-                    _set_error(outcome, type(error)(*error.args))
-            else:
-                for _, outcome in added:
-                    if not outcome.done():
-                        outcome.set_result(sent)
-        self._added, self.sending = [], None
+        added = self._added
+        try:
+            while added := [one for one in self._added if not one[1].done()]:
+                self._added = []
+                try:
+                    sent = await self._send([item for items, _ in added for item in items])
+                except (EngineUnavailable, ValueError) as error:
+                    for _, outcome in added:
+                        _set_error(outcome, type(error)(*error.args))
+                else:
+                    for _, outcome in added:
+                        if not outcome.done():
+                            outcome.set_result(sent)
+        finally:
+            # Whoever ends this task leaves nobody waiting.
+            left, self._added, self.sending = [*added, *self._added], [], None
+            for _, outcome in left:
+                _set_error(outcome, EngineUnavailable(_CLOSED))
 
 
 def _set_error(outcome: "Future[_Outcome]", error: Exception) -> None:
