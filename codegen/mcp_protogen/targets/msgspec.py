@@ -51,7 +51,7 @@ _IMPORTS = {
     ),
     "msgspec.json": frozenset({"Decoder"}),
     "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"})
-    | {"get_origin", "overload"},
+    | {"cast", "get_origin", "overload"},
 }
 _OWN_NAMES = (
     *("ErrorMessage", "ErrorObject", "InvalidMessage", "Message", "NotificationMessage"),
