@@ -103,7 +103,7 @@ def test_open_types_are_said_by_the_facts() -> None:
 
 
 def test_an_object_is_open_if_the_schema_says_so_at_its_place() -> None:
-    inline = {**record(x=STRING), "additionalProperties": {}}
+    inline: Json = {**record(x=STRING), "additionalProperties": {}}
     found = types(A=record(open=inline, closed=record(y=STRING)))
     for name, wanted in {"AOpen": True, "AClosed": False}.items():
         one = found[name]
@@ -112,7 +112,7 @@ def test_an_object_is_open_if_the_schema_says_so_at_its_place() -> None:
 
 def test_metadata_that_several_types_share_is_open_if_it_is_open_in_one_of_them() -> None:
     inline = record(token=STRING)
-    opened = {**inline, "additionalProperties": {}}
+    opened: Json = {**inline, "additionalProperties": {}}
     found = types(Base=record(_meta=inline), SomeBase=record(_meta=opened))
     shared = found["BaseMeta"]
     assert isinstance(shared, ObjectIR) and shared.open
