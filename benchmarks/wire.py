@@ -50,6 +50,9 @@ def rows(rounds: int) -> Iterator[Row]:
     for name, what in _NAMES.items():
         read, sdk = taken[f"read {name} structs"], taken[f"read {name} sdk"]
         yield Row(TOPIC, f"read {what}, msgspec", read, _SDK, sdk, _STRUCTS_TARGET, "µs")
+    read, sdk = taken["read result method"], taken["read result sdk"]
+    what = "read 1 KB result, msgspec, method known"
+    yield Row(TOPIC, what, read, _SDK, sdk, _STRUCTS_TARGET, "µs")
     for verb, part in (("read", "parser and validator"), ("write", "serializer")):
         for name in ("call", "result", "tools"):
             alone, sdk = taken[f"{verb} {name} pydantic"], taken[f"{verb} {name} sdk"]

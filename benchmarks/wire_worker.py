@@ -32,16 +32,20 @@ def calls() -> dict[str, Action]:
             found[f"write {name} {side}"] = write(data)
         found[f"read {name} exact"] = partial(exact[kind], data)
         found[f"read {name} structs"] = partial(getattr(wire_structs, f"read_{kind}"), data)
+    found["read result method"] = partial(wire_structs.read_answer, messages.RESULT)
     found |= {f"{what} pydantic": action for what, action in wire_ours.pydantic_alone().items()}
     return found
 
 
 def check(found: Mapping[str, Action]) -> None:
     """Raise `SystemExit` unless both sides write what they read: only then is it the same work."""
-    for name, data, kind in _MESSAGES:
+    answer = wire_structs.written(found["read result method"])
+    if json.loads(answer) != json.loads(messages.RESULT)["result"]:
+        raise SystemExit("structs: the answer to a known method does not come back as it was")
+    for name, data, _ in _MESSAGES:
         found[f"read {name} exact"]()  # the first time builds the class
         message = json.loads(data)
-        structs = wire_structs.written(getattr(wire_structs, f"read_{kind}"), data)
+        structs = wire_structs.written(found[f"read {name} structs"])
         if json.loads(structs) != message.get("result", message):
             raise SystemExit(f"structs: the message {name} does not come back as it was")
         for side in ("ours", "sdk"):

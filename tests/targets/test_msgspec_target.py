@@ -229,6 +229,46 @@ def test_a_result_is_read_as_another_type_if_the_usual_one_does_not_fit() -> Non
         newest.decode_result("tools/list", b'{"tools": []}')
 
 
+def test_the_answer_to_a_known_method_is_read_as_in_two_steps() -> None:
+    for example in examples("response", "error"):
+        made, answer = module(OPTIONS, example.revision), _encoded(example.whole())
+        method = example.entry.get("method", "tools/call")
+        if method in made.METHODS:
+            with tables.case(example.name):
+                wanted = made.decode(answer)
+                if isinstance(wanted, made.ResultMessage):
+                    wanted.result = made.decode_result(method, wanted.result)
+                assert made.decode_answer(method, answer) == wanted
+    made = module(OPTIONS, "2026-07-28")
+    asking = {"resultType": "input_required", "requestState": "x"}
+    answer = _encoded({"jsonrpc": "2.0", "id": 1, "result": asking})
+    found = made.decode_answer("tools/call", answer)
+    assert isinstance(found.result, made.InputRequiredResult)
+
+
+# What is read as an answer, the id that the error has, and what it says.
+NO_ANSWERS: tuple[tuple[bytes, object, str], ...] = (
+    (b"{", None, "truncated"),
+    (b'{"id": 1, "result": {"content": []}}', None, "`jsonrpc`"),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', None, "neither"),
+    (b'{"jsonrpc": "2.0", "method": "notifications/initialized"}', None, "neither"),
+    (b'{"jsonrpc": "2.0", "id": 1}', None, "neither"),
+    (b'{"jsonrpc": "2.0", "id": null, "result": {"content": []}}', None, "neither"),
+    (b'{"jsonrpc": "2.0", "id": 1, "result": {}}', 1, r"`content` - at `\$\.result`"),
+    (b'{"jsonrpc": "2.0", "id": 1, "error": {}}', None, "`code`"),
+)
+
+
+def test_what_is_no_answer_to_a_known_method_is_refused() -> None:
+    made = module(OPTIONS, "2025-11-25")
+    for data, id, text in NO_ANSWERS:
+        with tables.case(data), pytest.raises(made.InvalidMessage, match=text) as raised:
+            made.decode_answer("tools/call", data)
+        assert raised.value.id == id, data
+    with pytest.raises(KeyError, match="tools/eat"):
+        made.decode_answer("tools/eat", b"{}")
+
+
 def test_of_the_arms_that_fit_the_one_that_keeps_most_is_taken() -> None:
     made = module(OPTIONS, "2025-11-25")
     decoder = msgspec.json.Decoder(made.PrimitiveSchemaDefinition, dec_hook=made.dec_hook)

@@ -105,7 +105,8 @@ def test_programs_of_the_page_run(place: Path) -> None:
 
 
 def test_the_program_of_the_page_about_structs_runs(place: Path) -> None:
-    answer, result, refusal = _run(place, "page_of_structs").splitlines()
+    answer, result, read, refusal = _run(place, "page_of_structs").splitlines()
     assert json.loads(answer)["result"]["content"] == [{"type": "text", "text": "Hello from greet"}]
     assert result.startswith("CallToolResult(content=[TextContent(text='Hello from greet'")
+    assert read == f"ResultMessage(id=7, result={result})"
     assert refusal == "-32602 8 Object missing required field `name`"

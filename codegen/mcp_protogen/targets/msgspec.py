@@ -50,13 +50,13 @@ _IMPORTS = {
         }
     ),
     "msgspec.json": frozenset({"Decoder"}),
-    "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"})
-    | {"cast", "get_origin", "overload"},
+    "typing": frozenset({"Annotated", "Any", "ClassVar", "Generic", "Literal", "TypeAlias"})
+    | {"TYPE_CHECKING", "TypeVar", "cast", "get_origin", "overload"},
 }
 _OWN_NAMES = (
     *("ErrorMessage", "ErrorObject", "InvalidMessage", "Message", "NotificationMessage"),
     *("NotificationMessageParams", "RequestMessage", "RequestMessageParams", "ResultMessage"),
-    *("WireStruct", "dec_hook", "decode", "decode_result"),
+    *("WireStruct", "dec_hook", "decode", "decode_answer", "decode_result"),
 )
 _OBJECT = "dict[str, Any]"
 # Names that msgspec turns into those of the wire as everybody does.
@@ -211,7 +211,7 @@ def _any_of(type_: ObjectIR) -> list[str]:
 
 
 def _methods(ir: RevisionIR, unions: Unions) -> Mapping[str, Any]:
-    """Return the tables that `decode` and `decode_result` read."""
+    """Return the tables that `decode`, `decode_answer` and `decode_result` read."""
     requests = [one for one in ir.methods if one.kind == "request"]
     notifications = [one for one in ir.methods if one.kind == "notification"]
     results = [(one, _results(one, unions)) for one in requests if one.results]

@@ -138,6 +138,10 @@ result = m.decode_result("tools/list", b"{}")
 first: m.Tool = result.tools[0]
 answer: new.CallToolResult | new.InputRequiredResult = new.decode_result("tools/call", b"{}")
 m.decode_result("tools/eat", b"{}")  # wrong
+known = m.decode_answer("tools/list", b"{}")
+if isinstance(known, m.ResultMessage):
+    tools: list[m.Tool] = known.result.tools
+    tool: m.Tool = known.result.tools  # wrong
 made = m.Tool(name="x", input_schema={}, icons=[m.Icon(src="x")])
 made.titel = "X"  # wrong
 m.Tool(name="x")  # wrong
