@@ -21,6 +21,7 @@ from mcp_protogen.emit.layout import Module
 from mcp_protogen.emit.parallel import ahead
 from mcp_protogen.emit.render import Renderer
 from mcp_protogen.emit.template_contexts import ListedRevision
+from mcp_protogen.emit.template_contract import idle
 from mcp_protogen.inputs.inputs import read_inputs
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.ir import ExtensionIR, RevisionIR
@@ -253,9 +254,11 @@ def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> It
 
 
 def _renderer(options: GenerationOptions) -> Renderer:
+    if options.templates is None:
+        return _cached_renderer(templates_folder(), None, options.runtime)
+    raise_errors(idle(options.templates))
     # Templates of the user may change from one run to the next.
-    renderer = Renderer if options.templates else _cached_renderer
-    return renderer(templates_folder(), options.templates, options.runtime)
+    return Renderer(templates_folder(), options.templates, options.runtime)
 
 
 _cached_renderer = cache(Renderer)

@@ -9,7 +9,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.cli import completion
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.emit.template_contract import NAMES
+from mcp_protogen.emit.template_contract import NAMES, idle
 from mcp_protogen.generate import generate
 from mcp_protogen.inputs import own_templates
 from mcp_protogen.inputs.own_templates import STATEMENT, TEMPLATE_CONTRACT, read_statement
@@ -104,6 +104,20 @@ def test_a_folder_that_cannot_be_written_is_named(mcp_gen: Run) -> None:
     Path("file").touch()
     ran = mcp_gen("templates", "export", "--out", "file/mine")
     assert ran.code == 2 and "error[cannot-write]: file" in ran.err
+
+
+@pytest.mark.long
+def test_a_template_that_would_do_nothing_is_refused(mcp_gen: Run) -> None:
+    one = ("--revision", "2025-11-25", "--out", "pkg", "--templates", "mine")
+    Path("mine").mkdir()
+    Path("mine", "clinet.py.jinja").write_text("x = 1")
+    ran = mcp_gen(*one)
+    assert ran.code == 2 and not Path("pkg").exists()
+    assert f"error[unknown-template]: {Path('mine', 'clinet.py.jinja')}: " in ran.err
+    assert "did you mean client.py.jinja" in ran.err
+    own = '{% include "clinet.py.jinja" %}\n' + (FOLDER / "package.py.jinja").read_text()
+    Path("mine", "package.py.jinja").write_text(own)
+    assert [*idle(Path("mine"))] == [], "another template includes it"
 
 
 @pytest.mark.usefixtures("little")

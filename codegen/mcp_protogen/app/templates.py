@@ -8,8 +8,7 @@ from mcp_protogen.base.files import replace_files, writing
 from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.emit.template_contract import NAMES
+from mcp_protogen.emit.template_contract import NAMES, unknown
 from mcp_protogen.findings.report import Action, FileChange, Report, Status
 from mcp_protogen.inputs.own_templates import (
     STATEMENT,
@@ -37,7 +36,7 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> Report:
     `ProblemError`: `unknown-template`, `template-contract`, `edited-file`, `foreign-file`,
     `cannot-write`.
     """
-    raise_errors(_unknown(name) for name in names if name not in NAMES)
+    raise_errors(unknown(name) for name in names if name not in NAMES)
     if out.exists() and not out.is_dir():
         message = "this is not a folder"
         raise ProblemError(Problem("not-a-folder", message, str(out), hint="name another one"))
@@ -69,11 +68,6 @@ def _built_in(name: str) -> bytes:
 
 def _there(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() and not path.is_symlink() else None
-
-
-def _unknown(name: str) -> Problem:
-    hint = did_you_mean(name, NAMES, "mcp-gen templates lists them")
-    return Problem("unknown-template", f"there is no template {name!r:.80}", hint=hint)
 
 
 def _in_the_way(

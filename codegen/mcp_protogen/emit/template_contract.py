@@ -4,10 +4,13 @@ The contract has a version, `inputs.own_templates.TEMPLATE_CONTRACT`. docs/templ
 from what is here, and tests hold the templates to it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.emit.template_contexts import (
     AppsContext,
     ExtensionContext,
@@ -183,3 +186,21 @@ NAMES: Mapping[str, str] = {
     **{macros.name: macros.prints for macros in MACROS},
 }
 """What each built-in template prints, by its name."""
+
+
+def unknown(name: str, place: str = "") -> Problem:
+    """Return the problem of a name that no built-in template has."""
+    hint = did_you_mean(name, NAMES, "mcp-gen templates lists them")
+    return Problem("unknown-template", f"there is no template {name!r:.80}", place, hint=hint)
+
+
+def idle(folder: Path) -> Iterator[Problem]:
+    """Yield a problem for each template of the user that replaces none, and that none names."""
+    texts = {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
+        for path in sorted(folder.rglob("*.jinja"))
+        if path.is_file() and not path.is_symlink()
+    }
+    for name in texts.keys() - NAMES.keys():
+        if not any(name in text for other, text in texts.items() if other != name):
+            yield unknown(name, str(folder / name))

@@ -115,6 +115,8 @@ def _same(left: object, right: object) -> bool:
 def _stale(place: str, pointer: str, found: object, entry: Mapping[str, Any]) -> Problem:
     if _same(found, entry.get("now", _ABSENT)):
         hint = "the schema already says so: drop this entry"
+        if found is _ABSENT:
+            hint = f"either the pointer is wrong, or {hint}"
     else:
         hint = "compare it with the schema, and write the entry again or drop it"
     seen = "nothing is there" if found is _ABSENT else f"found {found!r:.120}"

@@ -40,6 +40,7 @@ _UNCHECKED = frozenset(
         "additionalItems",
     }
 )
+_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _REFUSED = frozenset({"$dynamicRef", "$recursiveRef"})
 _OBJECT: Json = {"type": "object", "additionalProperties": {}}
 
@@ -73,8 +74,10 @@ class _PlainSchemas:
     def schema(self, value: Any, pointer: str, name: str, *, member: bool = False) -> Json:
         """Return one schema in plain form; only that of a `member` may have bounds."""
         if not is_object(value):
-            if value is not True:
+            if value is False:
                 self._refuse("no value is valid here", pointer, "remove the definition or member")
+            elif value is not True:
+                self._refuse("this is no schema", pointer, "a schema is an object or a boolean")
             return {}
         done: Json = {key: value[key] for key in value if key in _PLAIN}
         self._report_unread(value, pointer)
@@ -144,6 +147,8 @@ class _PlainSchemas:
         """Read types, constants and enumerations; `Literal` takes strings and whole numbers."""
         kinds = value.get("type")
         if kinds is not None:
+            if any(one not in _TYPES for one in (kinds if is_array(kinds) else (kinds,))):
+                self._refuse("this is no type", f"{pointer}/type", f"types are {', '.join(_TYPES)}")
             done["type"] = kinds[0] if is_array(kinds) and len(kinds) == 1 else kinds
         keyword = "const" if "const" in value else "enum"
         if keyword not in value:
