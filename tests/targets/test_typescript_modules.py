@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mcp_protogen.base.names import ClassName
+from mcp_protogen.base.names import ClassName, ModuleName
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.revision import derive_revision
@@ -19,6 +19,7 @@ from mcp_protogen.targets.typescript.types import definition, hint
 from support.targets.typescript import complaints, project, run
 
 REVISION = "2026-07-28"
+PACKAGE = TargetOptions("typescript", layout="package")
 
 
 def test_what_the_validator_says() -> None:
@@ -48,7 +49,10 @@ def test_what_the_validator_says() -> None:
         "no prototype": [["/__proto__ is required"], []],
         "characters": [[" minLength is 2"], [], [" maxLength is 2"]],
         "integers": ["", "", "", "", *[" is not an integer"] * 4],
-        "numbers": ["", *[" is not a number"] * 2],
+        "numbers": ["", *[" is not a number"] * 3],
+        "no JSON": [" is not a JSON value"] * 5,
+        "holes": [["/0 is not a string"], ["/1 is not a JSON value"]],
+        "very deep": ["", *[f"{'/0' * 200} is nested too deeply"] * 2],
         "objects": [" is not an object"] * 3,
         "items": [" maxItems is 1"],
         "bounds": [[" minimum is 0"], [" maximum is 1"]],
@@ -112,9 +116,15 @@ def test_types_are_written_as_typescript_has_them() -> None:
     assert definition(alias).splitlines()[:2] == ["export type A =", f'  | "{"v" * 20}0"']
 
 
-def test_a_type_with_the_name_of_a_table_is_refused() -> None:
+def test_a_name_that_modules_themselves_need_is_refused() -> None:
     ir = derive_revision(sources.load(REVISION, GenerationOptions((REVISION,)))).ir
-    first = replace(ir.types[0], name=ClassName("Methods"))
-    with pytest.raises(ProblemError) as raised:
-        tuple(TARGET.files((replace(ir, types=(first, *ir.types[1:])),), TargetOptions()))
-    assert [problem.code for problem in raised.value.problems] == ["name-collision"]
+    renamed = (replace(ir.types[0], name=ClassName(name)) for name in ("Methods", "METHODS"))
+    for changed in (
+        *(replace(ir, types=(first, *ir.types[1:])) for first in renamed),
+        replace(ir, module=ModuleName("wire")),
+    ):
+        with pytest.raises(ProblemError) as raised:
+            tuple(TARGET.files((changed,), TargetOptions("typescript")))
+        assert [problem.code for problem in raised.value.problems] == ["name-collision"]
+    inside = TARGET.files((replace(ir, module=ModuleName("wire")),), PACKAGE)
+    assert {"wire.ts", "wire/models.ts"} <= {str(file.path) for file in inside}

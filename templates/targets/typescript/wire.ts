@@ -65,7 +65,7 @@ export interface Reader<Types> {
 export function reader<Types>(table: Table<keyof Types & string>): Reader<Types> {
   const faultsOf = (type: string, value: unknown) => {
     if (!Object.hasOwn(table, type)) throw new RangeError(`there is no type ${type}`);
-    return judge(table, { ref: type }, value);
+    return judge(table, { ref: type }, value, 0);
   };
   return {
     parse<Name extends keyof Types & string>(type: Name, value: unknown): Parsed<Types[Name]> {
@@ -81,6 +81,9 @@ export function reader<Types>(table: Table<keyof Types & string>): Reader<Types>
 
 const NONE: readonly Fault[] = [];
 
+/** How many types may be inside of each other, which ends before the stack of calls does. */
+const DEEPEST = 200;
+
 function fault(message: string): readonly Fault[] {
   return [{ pointer: "", message }];
 }
@@ -89,35 +92,48 @@ function refusal(shape: Shape): readonly Fault[] {
   return fault(`is not ${named(shape)}`);
 }
 
-function judge(table: Table, shape: Shape, value: unknown): readonly Fault[] {
+function judge(table: Table, shape: Shape, value: unknown, depth: number): readonly Fault[] {
   if (typeof shape === "string") return isOfKind(shape, value) ? NONE : refusal(shape);
-  if ("ref" in shape) return judge(table, table[shape.ref] as Shape, value);
+  if ("ref" in shape) {
+    if (depth === DEEPEST) return fault("is nested too deeply");
+    return judge(table, table[shape.ref] as Shape, value, depth + 1);
+  }
   if ("constants" in shape) {
     return shape.constants.some((one) => one === value) ? NONE : refusal(shape);
   }
   if ("of" in shape) {
-    const found = judge(table, shape.of, value);
+    const found = judge(table, shape.of, value, depth);
     return found.length === 0 ? beyond(shape, value) : found;
   }
-  if ("anyOf" in shape) return judgeArms(table, shape.anyOf, value);
+  if ("anyOf" in shape) return judgeArms(table, shape.anyOf, value, depth);
   if ("items" in shape) {
     if (!Array.isArray(value)) return refusal(shape);
-    return value.flatMap((item, index) => inside(index, judge(table, shape.items, item)));
+    // A copy has undefined in the place of holes, by which `flatMap` would pass.
+    return [...value].flatMap((item, index) =>
+      inside(index, judge(table, shape.items, item, depth)),
+    );
   }
   if (!isObject(value)) return refusal(shape);
   if ("values" in shape) {
-    return Object.keys(value).flatMap((name) => judgeMember(table, shape.values, value, name));
+    const names = Object.keys(value);
+    return names.flatMap((name) => judgeMember(table, shape.values, value, name, depth));
   }
-  return "tag" in shape ? judgeTagged(table, shape, value) : judgeMembers(table, shape, value);
+  if ("tag" in shape) return judgeTagged(table, shape, value, depth);
+  return judgeMembers(table, shape, value, depth);
 }
 
-function judgeMembers(table: Table, shape: Members, value: JsonObject): readonly Fault[] {
+function judgeMembers(
+  table: Table,
+  shape: Members,
+  value: JsonObject,
+  depth: number,
+): readonly Fault[] {
   const found: (readonly Fault[])[] = [];
   for (const name of shape.required) {
     if (!has(value, name)) found.push(inside(name, fault("is required")));
   }
   for (const [name, member] of Object.entries(shape.members)) {
-    const faults = judgeMember(table, member, value, name);
+    const faults = judgeMember(table, member, value, name, depth);
     if (faults.length > 0) found.push(faults);
   }
   const any = shape.anyOfRequired;
@@ -132,8 +148,9 @@ function judgeMember(
   shape: Shape,
   value: JsonObject,
   name: string,
+  depth: number,
 ): readonly Fault[] {
-  return has(value, name) ? inside(name, judge(table, shape, value[name])) : NONE;
+  return has(value, name) ? inside(name, judge(table, shape, value[name], depth)) : NONE;
 }
 
 /** At most one arm has the constant that the value has, so only its faults count. */
@@ -141,20 +158,26 @@ function judgeTagged(
   table: Table,
   { tag, arms }: { readonly tag: string; readonly arms: { readonly [constant: string]: string } },
   value: JsonObject,
+  depth: number,
 ): readonly Fault[] {
   if (!has(value, tag)) return inside(tag, fault("is required"));
   const constant = value[tag];
   if (typeof constant === "string" && Object.hasOwn(arms, constant)) {
-    return judge(table, { ref: arms[constant] as string }, value);
+    return judge(table, { ref: arms[constant] as string }, value, depth);
   }
   return inside(tag, refusal({ constants: Object.keys(arms) }));
 }
 
 /** If no arm fits, the arm with the fewest faults is the one that was probably meant. */
-function judgeArms(table: Table, arms: readonly Shape[], value: unknown): readonly Fault[] {
+function judgeArms(
+  table: Table,
+  arms: readonly Shape[],
+  value: unknown,
+  depth: number,
+): readonly Fault[] {
   let closest: readonly Fault[] | undefined;
   for (const arm of arms) {
-    const found = judge(table, arm, value);
+    const found = judge(table, arm, value, depth);
     if (found.length === 0) return NONE;
     if (closest === undefined || found.length < closest.length) closest = found;
   }
@@ -173,27 +196,36 @@ function has(value: JsonObject, name: string): boolean {
   return Object.hasOwn(value, name) && value[name] !== undefined;
 }
 
+/** What `typeof` says of JSON values, which excludes undefined, functions, symbols and bigint. */
+const JSON_TYPES: ReadonlySet<string> = new Set(["string", "boolean", "number", "object"]);
+
 function isOfKind(kind: Kind, value: unknown): boolean {
   switch (kind) {
     case "any":
-      return value !== undefined;
+      return typeof value === "number" ? Number.isFinite(value) : JSON_TYPES.has(typeof value);
     case "null":
       return value === null;
     case "integer":
       return Number.isInteger(value);
     case "number":
-      return typeof value === "number" && !Number.isNaN(value);
+      return Number.isFinite(value);
     default:
       return typeof value === kind;
   }
 }
 
+/** A character is a code point, not a unit of UTF-16. */
+function characters(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
 const WITHIN: { readonly [bound in keyof Bounds]-?: (value: unknown, bound: number) => boolean } = {
   minimum: (value, bound) => typeof value !== "number" || value >= bound,
   maximum: (value, bound) => typeof value !== "number" || value <= bound,
-  // A character is a code point, not a unit of UTF-16.
-  minLength: (value, bound) => typeof value !== "string" || [...value].length >= bound,
-  maxLength: (value, bound) => typeof value !== "string" || [...value].length <= bound,
+  minLength: (value, bound) => typeof value !== "string" || characters(value) >= bound,
+  maxLength: (value, bound) => typeof value !== "string" || characters(value) <= bound,
   minItems: (value, bound) => !Array.isArray(value) || value.length >= bound,
   maxItems: (value, bound) => !Array.isArray(value) || value.length <= bound,
 };

@@ -18,8 +18,9 @@ from mcp_protogen.targets.typescript.types import definition
 _OWN_NAMES = frozenset(
     {"EmbeddedRequests", "Methods", "ParamsOf", "ResultOf", "Types"}
     | {f"{role}{kind}" for role in ("Client", "Server") for kind in ("Requests", "Notifications")}
+    | {"CAPABILITIES", "ERA", "ERRORS", "META_KEYS", "METHODS", "REQUIREMENTS", "REVISION", "TYPES"}
 )
-"""The types that a module defines beside those of the schema."""
+"""What modules define beside the types of the schema; one index may export all of them."""
 
 
 class TypeScriptTarget:
@@ -33,7 +34,7 @@ class TypeScriptTarget:
     ) -> Iterator[TargetFile]:
         """Yield the modules of all revisions, and the validator that they share."""
         revisions = [with_result_unions(ir) for ir in revisions]
-        raise_errors(tuple(problem for ir in revisions for problem in _collisions(ir)))
+        raise_errors(tuple(problem for ir in revisions for problem in _collisions(ir, options)))
         yield TargetFile("wire.ts", _render("wire.ts", {}))
         for ir in revisions:
             yield from _revision_files(ir, options)
@@ -48,7 +49,10 @@ class TypeScriptTarget:
 TARGET = TypeScriptTarget()
 
 
-def _collisions(ir: RevisionIR) -> Iterator[Problem]:
+def _collisions(ir: RevisionIR, options: TargetOptions) -> Iterator[Problem]:
+    if options.layout == "single" and ir.module == "wire":
+        message = f"the module {ir.module} of {ir.id} has the name of the one with the validator"
+        yield Problem("name-collision", message, hint="name it differently, with --names")
     for name in sorted({str(one.name) for one in ir.types} & _OWN_NAMES):
         message = f"the type {name} of {ir.id} has the name of one that its module defines"
         yield Problem("name-collision", message, hint="name it differently, with --names")

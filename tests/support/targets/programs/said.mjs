@@ -17,6 +17,7 @@ const thrown = (run) => {
     return `${error.name}: ${error.message}`;
   }
 };
+const nested = (levels) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
 const tricky = { members: { ["__proto__"]: "string" }, required: ["__proto__"] };
 const value = { name: "x" };
 const long = { of: "string", minLength: 2, maxLength: 2 };
@@ -38,7 +39,10 @@ console.log(
     "no prototype": [of(tricky)({}), of(tricky)(JSON.parse('{"__proto__": "x"}'))],
     "characters": ["😀", "😀😀", "😀😀😀"].map(of(long)),
     "integers": [1, -0, 1.0, 1e300, 1.5, "1", true, Infinity].map(of("integer")).map(String),
-    "numbers": [1.5, NaN, null].map(of("number")).map(String),
+    "numbers": [1.5, NaN, Infinity, null].map(of("number")).map(String),
+    "no JSON": [NaN, 1n, undefined, Symbol(), () => 1].map(of("any")).map(String),
+    "holes": [of({ items: "string" })([, "a"]), of({ items: "any" })([1, , 2])],
+    "very deep": [200, 201, 100_000].map((levels) => of({ items: { ref: "Value" } })(nested(levels))).map(String),
     "objects": [[], null, "x"].map(of({ values: "any" })).map(String),
     "items": of({ of: { items: "any" }, maxItems: 1, minItems: 1 })([1, 2]),
     "bounds": [of({ of: "integer", minimum: 0 })(-1), of({ of: "number", maximum: 1 })(1.5)],
