@@ -13,7 +13,7 @@ from support.conformance.legs import LEGS
 from support.folders import TESTS
 from support.report import records
 from support.report.adoption import as_before
-from support.report.page import PAGE, page
+from support.report.page import PAGE, TARGETS, page
 from support.report.peers import PEERS, peer_of, side_of, version
 from support.report.schema_files import SCHEMA, read
 from support.report.unclear import KINDS
@@ -48,6 +48,7 @@ def test_the_records_are_of_the_suite_and_the_peers_that_are_pinned() -> None:
     assert ran == [(leg.side, leg.held_to, leg.only, leg.topic) for leg in LEGS]
     talked = {(one["name"], one["version"]) for one in records.read("peers")["peers"]}
     assert talked == {(peer.name, version(peer)) for peer in PEERS}, "run make records"
+    assert records.read("targets")["targets"].keys() == TARGETS.keys(), "run make records"
     assert set(REVISIONS) <= records.read("differential")["verdicts"].keys(), "run make records"
 
 
@@ -99,9 +100,7 @@ def test_each_unclear_place_says_what_settles_it_and_what_shows_what_was_chosen(
 
 def test_what_would_help_most_names_places_of_the_list() -> None:
     text = PAGE.read_text(encoding="utf-8").partition("What would help most")[2].partition("##")[0]
-    named = {
-        one for some in re.findall(r"\(([a-z, \n-]+)\)", text) for one in re.split(r",\s+", some)
-    }
+    named = {*re.findall(r"\(#([a-z-]+)\)", text)}
     assert len(named) > 5
     assert named <= {place["id"] for place in PLACES}
 

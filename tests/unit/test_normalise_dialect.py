@@ -93,7 +93,7 @@ def test_the_type_of_undeclared_members_counts_where_there_are_no_others() -> No
 
 
 def test_everything_refused_is_shown_with_its_place() -> None:
-    members = {"x": False, "y/z": {"enum": []}, "n": 5, "t": {"type": ["string", "strang"]}}
+    members: Json = {"x": False, "y/z": {"enum": []}, "n": 5, "t": {"type": ["string", "strang"]}}
     with pytest.raises(ProblemError) as caught:
         plain({"properties": members, "pattern": "x"})
     refused = [p.pointer for p in caught.value.problems if p.level is Level.ERROR]

@@ -23,6 +23,15 @@ Json = dict[str, Any]
 Row = Sequence[object]
 
 PAGE: Final = ROOT / "docs" / "generated-artifacts.md"
+TARGETS: Final = {
+    "pydantic": "[Pydantic](targets.md#pydantic)",
+    "msgspec": "[msgspec](targets-msgspec.md#where-structs-differ-from-the-schema)",
+    "typeddict": "[TypedDict](targets-dependency-free.md#typeddict)",
+    "dataclasses": "[dataclasses](targets-dependency-free.md#dataclasses)",
+    "typescript": "[TypeScript](targets-typescript.md#where-the-validator-differs-from-the-schema)",
+}
+"""The page about each target."""
+
 _TEMPLATE: Final = Path(__file__).with_name("generated-artifacts.md.jinja")
 
 
@@ -44,6 +53,8 @@ def page(folder: Path = records.FOLDER) -> str:
         "stated": _stated(),
         **_suite(found["conformance"]),
         **_differential(found["differential"]),
+        **_targets(found["targets"]),
+        "sdk": _sdk(found["python-sdk"]),
         **_peers(found["peers"]),
         "costs": _costs(),
         **_adoption(found["adoption"]),
@@ -175,6 +186,15 @@ def _differential(record: Json) -> Json:
     )
     head = ("revision, extensions", "types", "accepted by both", "refused by both")
     return {"differential": said, "verdicts": table(head, rows)}
+
+
+def _targets(record: Json) -> Json:
+    rows = ((f"`{name}`", _outcomes(record["targets"][name]), at) for name, at in TARGETS.items())
+    return {"targets": record, "forms": table(("target", "tests", "differences"), rows, "---")}
+
+
+def _sdk(record: Json) -> Json:
+    return {**record, **{when: _outcomes(record[when]) for when in ("before", "after")}}
 
 
 def _peers(record: Json) -> Json:

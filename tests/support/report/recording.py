@@ -1,6 +1,6 @@
 """Runs what the report is about, all of every table, and records what came of it.
 
-PYTHONPATH=tests:generated python -m support.report.recording [differential] [peers]
+PYTHONPATH=tests:generated python -m support.report.recording [differential] [peers] [targets]
 """
 
 import sys
@@ -60,7 +60,17 @@ def peers() -> Json:
     return {"tests": dict(Counter(done.outcomes.values())), "peers": [*by_peer(done.outcomes)]}
 
 
-RUNS: Final = {"differential": differential, "peers": peers}
+def targets() -> Json:
+    """Hold each target to the schema; what came of its tests."""
+    done = recorded(map(str, sorted((TESTS / "targets").glob("test_*_target.py"))))
+    found: dict[str, Counter[str]] = {}
+    for test, outcome in sorted(done.outcomes.items()):
+        name = test.partition("::")[0].removeprefix("test_").removesuffix("_target")
+        found.setdefault(name, Counter())[outcome] += 1
+    return {"targets": found}
+
+
+RUNS: Final = {"differential": differential, "peers": peers, "targets": targets}
 
 
 def main(names: Iterable[str]) -> None:

@@ -20,6 +20,8 @@ MADE_BY: Final = {
     "conformance": "make conformance",
     "differential": "make records",
     "peers": "make records",
+    "targets": "make records",
+    "python-sdk": "hand, from what examples/python-sdk/prove.py reports",
     "adoption": "hand, with a clock, while a revision is adopted",
     "unclear": "hand, as the list of unclear places",
 }
