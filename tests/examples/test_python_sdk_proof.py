@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ def test_a_tool_has_a_name():
 def test_that_never_passes():
     assert not v2025
 """
+OF_A_TOOL: Final = "class Tool:\n    model_fields = ['name']\n"
 OF_A_PACKAGE: Final = """
 def test_the_types_are_a_package():
     assert hasattr(v2025, "__path__")
@@ -44,7 +46,7 @@ def checkout(folder: Path, tests: str = TESTS) -> Path:
         "tests/test_types.py": tests,
         str(TYPES / "__init__.py"): "",
         str(TYPES / "_wire_base.py"): WIRE_BASE,
-        str(TYPES / "_v2025_11_25/__init__.py"): "class Tool:\n    model_fields = ['name']\n",
+        str(TYPES / "_v2025_11_25/__init__.py"): OF_A_TOOL,
         str(TYPES / "_v2026_07_28/__init__.py"): "",
         **{f"schema/{revision}.json": json.dumps(older(revision)) for revision in configured()},
         **{f".venv/bin/{name}": program(name) for name in ("python", "pyright", "ruff")},
@@ -107,8 +109,22 @@ def test_a_proof_reports_what_stays_and_finds_a_changed_schema(tmp_path: Path) -
 
 
 @pytest.mark.long
-def test_a_proof_fails_with_a_test_that_ends_differently(tmp_path: Path) -> None:
-    code, report = prove(checkout(tmp_path / "sdk", TESTS + OF_A_PACKAGE), tmp_path)
+def test_a_proof_fails_with_a_test_that_ends_differently(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLE))  # pyright: ignore[reportUnknownMemberType]
+    proof: Any = import_module("prove")
+
+    def mcp_gen(copy: Path, *options: str) -> Any:
+        """What the other test sees it do, at once."""
+        (copy / TYPES / "_v2025_11_25.py").write_text(OF_A_TOOL)
+        changed = "shelfLife" in (copy / "schema/2025-11-25.json").read_text()
+        return proof.Run(int(changed), "shelfLife", 0.0)
+
+    monkeypatch.setattr(proof, "mcp_gen", mcp_gen)
+    sdk = checkout(tmp_path / "sdk", TESTS + OF_A_PACKAGE)
+    report = proof.proved(proof.copied(sdk, tmp_path / "copy"), ())
+    assert (sdk / "scripts/gen_surface_types.py").exists()
     assert report["differing"] == [
         {
             "test": "tests.test_types::test_the_types_are_a_package",
@@ -116,4 +132,4 @@ def test_a_proof_fails_with_a_test_that_ends_differently(tmp_path: Path) -> None
             "after": "failure",
         }
     ]
-    assert (code, report["proved"]) == (1, False)
+    assert not report["proved"]
