@@ -108,20 +108,23 @@ def test_a_proof_reports_what_stays_and_finds_a_changed_schema(tmp_path: Path) -
     assert (code, report["proved"]) == (0, True)
 
 
-@pytest.mark.long
-def test_a_proof_fails_with_a_test_that_ends_differently(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def proof(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The program as a module, with a generator that does at once what the other test sees."""
     monkeypatch.syspath_prepend(str(EXAMPLE))  # pyright: ignore[reportUnknownMemberType]
     proof: Any = import_module("prove")
 
     def mcp_gen(copy: Path, *options: str) -> Any:
-        """What the other test sees it do, at once."""
         (copy / TYPES / "_v2025_11_25.py").write_text(OF_A_TOOL)
         changed = "shelfLife" in (copy / "schema/2025-11-25.json").read_text()
         return proof.Run(int(changed), "shelfLife", 0.0)
 
     monkeypatch.setattr(proof, "mcp_gen", mcp_gen)
+    return proof
+
+
+@pytest.mark.long
+def test_a_proof_fails_with_a_test_that_ends_differently(tmp_path: Path, proof: Any) -> None:
     sdk = checkout(tmp_path / "sdk", TESTS + OF_A_PACKAGE)
     report = proof.proved(proof.copied(sdk, tmp_path / "copy"), ())
     assert (sdk / "scripts/gen_surface_types.py").exists()
@@ -133,3 +136,22 @@ def test_a_proof_fails_with_a_test_that_ends_differently(
         }
     ]
     assert not report["proved"]
+
+
+@pytest.mark.long
+def test_a_proof_does_not_take_the_results_from_before_for_those_from_after(
+    tmp_path: Path, proof: Any
+) -> None:
+    sdk = checkout(tmp_path / "sdk")
+    (sdk / "conftest.py").write_text("from mcp_types import _v2025_11_25 as v\n\nv.__path__\n")
+    with pytest.raises(SystemExit, match=r"(?s)pytest ended with 4 .*__path__"):
+        proof.proved(sdk, ())
+
+
+def test_what_is_no_checkout_is_one_clear_error(
+    tmp_path: Path, proof: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["prove.py", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        proof.main()
+    assert "has no scripts/gen_surface_types.py" in capsys.readouterr().err
