@@ -67,6 +67,11 @@ def main() -> int:
     parser.add_argument("tests", nargs="*")
     parser.add_argument("--report", type=Path, help="a folder for report.json and report.md")
     wanted = parser.parse_args()
+    for needed in (SCRIPT, TYPES, Path(".venv/bin/python")):
+        if not (wanted.checkout / needed).exists():
+            parser.error(
+                f"{wanted.checkout} has no {needed}; it is to be a clone with its environment"
+            )
     with tempfile.TemporaryDirectory() as folder:
         copy = copied(wanted.checkout.resolve(), Path(folder) / "python-sdk")
         report = proved(copy, wanted.tests)
@@ -154,8 +159,11 @@ def change_a_schema(copy: Path) -> None:
 def state(copy: Path, tests: Sequence[str]) -> State:
     """Run tests and linters of a checkout."""
     programs, results = copy / ".venv/bin", copy.parent / "results.xml"
+    results.unlink(missing_ok=True)
     options = ("-q", "-n", "2", "-o", "log_cli=false", f"--junitxml={results}")
     ran = run(copy, str(programs / "python"), "-m", "pytest", *options, *tests)
+    if not results.exists():
+        sys.exit(f"pytest ended with {ran.code} before it had run any test:\n{ran.text[-2000:]}")
     linters = {
         " ".join(linter): run(copy, str(programs / linter[0]), *linter[1:]).code
         for linter in LINTERS

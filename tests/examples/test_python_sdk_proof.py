@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +31,7 @@ def test_a_tool_has_a_name():
 def test_that_never_passes():
     assert not v2025
 """
+OF_A_TOOL: Final = "class Tool:\n    model_fields = ['name']\n"
 OF_A_PACKAGE: Final = """
 def test_the_types_are_a_package():
     assert hasattr(v2025, "__path__")
@@ -44,7 +46,7 @@ def checkout(folder: Path, tests: str = TESTS) -> Path:
         "tests/test_types.py": tests,
         str(TYPES / "__init__.py"): "",
         str(TYPES / "_wire_base.py"): WIRE_BASE,
-        str(TYPES / "_v2025_11_25/__init__.py"): "class Tool:\n    model_fields = ['name']\n",
+        str(TYPES / "_v2025_11_25/__init__.py"): OF_A_TOOL,
         str(TYPES / "_v2026_07_28/__init__.py"): "",
         **{f"schema/{revision}.json": json.dumps(older(revision)) for revision in configured()},
         **{f".venv/bin/{name}": program(name) for name in ("python", "pyright", "ruff")},
@@ -106,9 +108,26 @@ def test_a_proof_reports_what_stays_and_finds_a_changed_schema(tmp_path: Path) -
     assert (code, report["proved"]) == (0, True)
 
 
+@pytest.fixture
+def proof(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The program as a module, with a generator that does at once what the other test sees."""
+    monkeypatch.syspath_prepend(str(EXAMPLE))  # pyright: ignore[reportUnknownMemberType]
+    proof: Any = import_module("prove")
+
+    def mcp_gen(copy: Path, *options: str) -> Any:
+        (copy / TYPES / "_v2025_11_25.py").write_text(OF_A_TOOL)
+        changed = "shelfLife" in (copy / "schema/2025-11-25.json").read_text()
+        return proof.Run(int(changed), "shelfLife", 0.0)
+
+    monkeypatch.setattr(proof, "mcp_gen", mcp_gen)
+    return proof
+
+
 @pytest.mark.long
-def test_a_proof_fails_with_a_test_that_ends_differently(tmp_path: Path) -> None:
-    code, report = prove(checkout(tmp_path / "sdk", TESTS + OF_A_PACKAGE), tmp_path)
+def test_a_proof_fails_with_a_test_that_ends_differently(tmp_path: Path, proof: Any) -> None:
+    sdk = checkout(tmp_path / "sdk", TESTS + OF_A_PACKAGE)
+    report = proof.proved(proof.copied(sdk, tmp_path / "copy"), ())
+    assert (sdk / "scripts/gen_surface_types.py").exists()
     assert report["differing"] == [
         {
             "test": "tests.test_types::test_the_types_are_a_package",
@@ -116,4 +135,23 @@ def test_a_proof_fails_with_a_test_that_ends_differently(tmp_path: Path) -> None
             "after": "failure",
         }
     ]
-    assert (code, report["proved"]) == (1, False)
+    assert not report["proved"]
+
+
+@pytest.mark.long
+def test_a_proof_does_not_take_the_results_from_before_for_those_from_after(
+    tmp_path: Path, proof: Any
+) -> None:
+    sdk = checkout(tmp_path / "sdk")
+    (sdk / "conftest.py").write_text("from mcp_types import _v2025_11_25 as v\n\nv.__path__\n")
+    with pytest.raises(SystemExit, match=r"(?s)pytest ended with 4 .*__path__"):
+        proof.proved(sdk, ())
+
+
+def test_what_is_no_checkout_is_one_clear_error(
+    tmp_path: Path, proof: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["prove.py", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        proof.main()
+    assert "has no scripts/gen_surface_types.py" in capsys.readouterr().err

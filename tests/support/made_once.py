@@ -33,7 +33,7 @@ _names: Final[dict[int, str]] = {}
 def generated_once(options: GenerationOptions, tell: object = None) -> Package:
     """The package for options, and for what the files they name hold now."""
     inputs = _inputs(options)
-    package: Package = _once(f"package {inputs}", lambda: generate(options))
+    package: Package = once(f"package {inputs}", lambda: generate(options))
     _names[id(package)] = inputs
     return package
 
@@ -43,7 +43,7 @@ class _Once(Trial):
 
     def require(self, package: Package) -> None:
         if id(package) in _names:
-            _once(f"import {_names[id(package)]}", lambda: require_importable(package))
+            once(f"import {_names[id(package)]}", lambda: require_importable(package))
         else:
             require_importable(package)
 
@@ -60,7 +60,7 @@ def vectors_once(
     """The vectors of a revision or an extension, likewise."""
     extensions = {extension: None} if extension else {}
     inputs = _inputs(options or GenerationOptions((revision,), extensions=extensions))
-    vectors: VectorSet = _once(
+    vectors: VectorSet = once(
         f"vectors {title(revision, extension)} {inputs}", lambda: make(revision, options, extension)
     )
     return vectors
@@ -78,7 +78,8 @@ def _inputs(options: GenerationOptions) -> str:
     return f"{options} {read_inputs(options)}"
 
 
-def _once(name: str, make: Callable[[], Any]) -> Any:
+def once(name: str, make: Callable[[], Any]) -> Any:
+    """What is made under a name, in whichever process of a run asks first."""
     if name not in _made:
         file = Path(os.environ["MADE_ONCE"]) / sha256(name.encode()).hexdigest()
         with file.with_suffix(".lock").open("w") as lock:

@@ -121,7 +121,8 @@ def test_what_is_no_json_is_not_written() -> None:
 
 def test_a_package_has_one_reader_for_all_revisions() -> None:
     options = TargetOptions("dataclasses", layout="package")
-    old, new = (module(options, one) for one in ("2024-11-05", "2026-07-28"))
+    both = ("2024-11-05", "2026-07-28")
+    old, new = (module(options, one, both) for one in both)
     wire = import_module(f"{old.__name__.split('.')[0]}.wire")
     for made in (old, new):
         assert type(wire.from_wire(made.Root, {"uri": "file:///"})) is made.Root

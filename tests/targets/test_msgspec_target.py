@@ -18,7 +18,6 @@ from mcp_protogen.target import LAYERS, TargetOptions
 from support import tables
 from support.generated import made_up_forms, oracle
 from support.generated.differential import same
-from support.generated.golden_package import REVISIONS
 from support.generated.instances import Instances
 from support.generated.json_values import is_array, is_object
 from support.generated.spec_examples import examples
@@ -90,7 +89,7 @@ def test_types_accept_what_the_schema_accepts_but_for_known_differences() -> Non
     )
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", differential.COMPARED)
 def test_declared_members_come_back_as_they_were(revision: str) -> None:
     document = deepcopy(oracle.patched(revision))
     for schema in differential.objects(document):
@@ -108,12 +107,11 @@ def test_declared_members_come_back_as_they_were(revision: str) -> None:
         SETTINGS(given(st.just(subject), values)(comes_back))()
 
 
-@pytest.mark.parametrize("revision", REVISIONS)
+@pytest.mark.parametrize("revision", differential.COMPARED)
 def test_of_what_the_schema_accepts_only_undeclared_members_are_lost(revision: str) -> None:
     lost = 0
     for sample in differential.samples(revision):
-        valid = oracle.accepts(revision, sample.pointer)(sample.value)
-        if valid and _accepts(f"{revision} {sample.name}", sample.value):
+        if sample.valid and _accepts(f"{revision} {sample.name}", sample.value):
             typed = _decoder(revision, sample.name).decode(json.dumps(sample.value))
             found = json.loads(msgspec.json.encode(typed))
             assert _is_part(found, sample.value), sample.name

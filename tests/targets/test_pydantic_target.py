@@ -15,11 +15,12 @@ from support.targets.made import folder, module
 pytestmark = pytest.mark.long
 
 REVISION = "2025-11-25"
+OPTIONS = TargetOptions("pydantic", LAYERS)
 
 
 @cache
 def _adapter(revision: str, name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(getattr(module(TargetOptions("pydantic"), revision), name))
+    return TypeAdapter(getattr(module(OPTIONS, revision), name))
 
 
 def _accepts(subject: str, value: Any) -> bool:
@@ -47,7 +48,7 @@ def _text(**form: Any) -> str:
 
 
 def test_what_the_wire_requires_has_no_default_and_what_may_be_absent_is_none() -> None:
-    models = module(TargetOptions("pydantic"), REVISION)
+    models = module(OPTIONS, REVISION)
     with pytest.raises(ValidationError):
         models.TextContent(text="no type")
     read = models.TextContent.model_validate({"type": "text", "text": "a", "own": 1})
@@ -57,14 +58,14 @@ def test_what_the_wire_requires_has_no_default_and_what_may_be_absent_is_none() 
 
 
 def test_members_are_given_by_either_name_and_written_by_that_of_the_wire() -> None:
-    models = module(TargetOptions("pydantic"), REVISION)
+    models = module(OPTIONS, REVISION)
     tool = models.Tool(name="a", input_schema={"type": "object"})
     assert tool == models.Tool(name="a", inputSchema={"type": "object"})
     assert tool.model_dump(by_alias=True, exclude_none=True)["inputSchema"] == {"type": "object"}
 
 
 def test_numbers_that_json_does_not_have_are_refused() -> None:
-    models = module(TargetOptions("pydantic"), REVISION)
+    models = module(OPTIONS, REVISION)
     for value in (inf, nan, "1"):
         with tables.case(value), pytest.raises(ValidationError):
             models.Annotations(priority=value)
@@ -97,7 +98,7 @@ def test_an_alias_is_a_class_around_a_value_but_a_union_of_results_is_not() -> N
 
 
 def test_tables_have_what_each_role_sends_and_gets() -> None:
-    made = module(TargetOptions("pydantic", LAYERS), REVISION)
+    made = module(OPTIONS, REVISION)
     assert made.CLIENT_REQUESTS["tools/call"] is made.CallToolRequest
     assert made.SERVER_RESULTS["tools/call"] == made.AnyCallToolResult
     assert "tools/call" not in made.SERVER_REQUESTS
@@ -115,7 +116,7 @@ def test_tables_have_what_each_role_sends_and_gets() -> None:
 
 def test_tables_without_models_have_the_names_of_types() -> None:
     made = module(TargetOptions("pydantic", ("methods",)), REVISION)
-    whole = module(TargetOptions("pydantic", LAYERS), REVISION)
+    whole = module(OPTIONS, REVISION)
     for method, info in whole.METHODS.items():
         named = made.METHODS[method]
         assert named.message == info.message.__name__

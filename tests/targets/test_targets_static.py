@@ -14,22 +14,24 @@ from mcp_protogen.target import LAYERS, TargetOptions
 from support.docs.pages import programs
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
+from support.targets.differential import COMPARED
 from support.targets.forms import module_of_forms
 from support.targets.made import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
 
 pytestmark = pytest.mark.long
 
+OLDEST: Final = REVISIONS[:1]
 LATEST: Final = REVISIONS[-1:]
 PACKAGES: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
-    "mcp_types": (TargetOptions("typeddict", LAYERS), REVISIONS),
-    "mcp_classes": (TargetOptions("dataclasses"), REVISIONS),
-    "mcp_structs": (TargetOptions("msgspec", LAYERS), REVISIONS),
-    "mcp_models": (TargetOptions("pydantic", LAYERS), REVISIONS),
-    "mcp_package": (TargetOptions("dataclasses", LAYERS, "package"), LATEST),
-    "mcp_package_of_structs": (TargetOptions("msgspec", LAYERS, "package"), LATEST),
-    "mcp_package_of_models": (TargetOptions("pydantic", LAYERS, "package"), LATEST),
-    "mcp_package_of_types": (TargetOptions("typeddict", LAYERS, "package"), LATEST),
+    "mcp_types": (TargetOptions("typeddict", LAYERS), COMPARED),
+    "mcp_classes": (TargetOptions("dataclasses"), COMPARED),
+    "mcp_structs": (TargetOptions("msgspec", LAYERS), COMPARED),
+    "mcp_models": (TargetOptions("pydantic", LAYERS), COMPARED),
+    "mcp_package": (TargetOptions("dataclasses", LAYERS, "package"), OLDEST),
+    "mcp_package_of_structs": (TargetOptions("msgspec", LAYERS, "package"), OLDEST),
+    "mcp_package_of_models": (TargetOptions("pydantic", LAYERS, "package"), OLDEST),
+    "mcp_package_of_types": (TargetOptions("typeddict", LAYERS, "package"), OLDEST),
     "mcp_sieve": (TargetOptions("pydantic", extra="ignore", root_models=True), LATEST),
     "mcp_tables": (TargetOptions("pydantic", ("methods", "capabilities")), LATEST),
 }

@@ -5,7 +5,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from mcp_protogen.target import TargetOptions
+from mcp_protogen.target import LAYERS, TargetOptions
 from pydantic import TypeAdapter, ValidationError
 from support.targets import differential
 from support.targets.made import module
@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 pytestmark = pytest.mark.long
 
+OPTIONS = TargetOptions("typeddict", LAYERS)
 LIMITS = {"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"}
 Json = dict[str, Any]
 
@@ -42,7 +43,7 @@ DIFFERENCES = (
 def _adapter(revision: str, name: str) -> TypeAdapter[Any]:
     # Before Python 3.12, Pydantic reads only the TypedDict of typing_extensions.
     with patch("typing.TypedDict", TypedDict):
-        made = module(TargetOptions("typeddict"), revision)
+        made = module(OPTIONS, revision)
     return TypeAdapter(getattr(made, name))
 
 
@@ -60,6 +61,6 @@ def test_types_say_what_the_schema_says_but_for_known_differences() -> None:
 
 def test_required_keys_are_known_when_a_program_runs() -> None:
     with patch("typing.TypedDict", TypedDict):
-        made = module(TargetOptions("typeddict"), "2026-07-28")
+        made = module(OPTIONS, "2026-07-28")
     assert made.Tool.__required_keys__ == {"name", "inputSchema"}
     assert "io.modelcontextprotocol/logLevel" in made.RequestMetaObject.__optional_keys__

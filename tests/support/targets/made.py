@@ -1,7 +1,8 @@
-"""Modules that targets make, generated once and imported."""
+"""Modules that targets make, generated once in a run and imported."""
 
 import sys
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from tempfile import mkdtemp
@@ -9,27 +10,30 @@ from typing import Any
 
 from mcp_protogen.base.names import module_name
 from mcp_protogen.config import GenerationOptions
-from mcp_protogen.generate import generate
 from mcp_protogen.target import TargetOptions
 
 from support.generated.golden_package import REVISIONS
+from support.made_once import generated_once
 
 
 @cache
 def folder(options: TargetOptions, revisions: tuple[str, ...] = REVISIONS) -> Path:
     """A package with what a target makes of revisions; its name is good in any process."""
-    package = generate(GenerationOptions(revisions, target=options))
-    found = Path(mkdtemp(prefix="target_")) / f"made_by_{options.target}_{abs(hash(options))}"
-    for file in package.files:
-        path = found / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(file.content)
+    name = sha256(f"{options} {revisions}".encode()).hexdigest()[:8]
+    found = Path(mkdtemp(prefix="target_")) / f"made_by_{options.target}_{name}"
+    # A single module knows nothing of other revisions, so it is the same for all who want it.
+    asked = [(one,) for one in revisions] if options.layout == "single" else [revisions]
+    for some in asked:
+        for file in generated_once(GenerationOptions(some, target=options)).files:
+            path = found / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.content)
     return found
 
 
-def module(options: TargetOptions, revision: str) -> Any:
-    """The module with the types that a target makes of a revision."""
-    found = folder(options)
+def module(options: TargetOptions, revision: str, among: tuple[str, ...] = ()) -> Any:
+    """The module with the types of a revision, by itself or in a package with others."""
+    found = folder(options, among or (revision,))
     if str(found.parent) not in sys.path:
         sys.path.append(str(found.parent))
     name = f"{found.name}.{module_name(revision)}"
