@@ -4,14 +4,14 @@ Nothing outside `schema/` and `templates/` is read, nothing is written, and the 
 neither clock nor environment nor platform. Writing, checking and diffing consume it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from typing import TypeVar
 
-from mcp_protogen.base.names import REVISION_HINT, duplicates, is_revision, module_name
+from mcp_protogen.base.names import REVISION_HINT, is_revision, module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError, raise_errors
 from mcp_protogen.base.resources import runtime_files, runtime_folder, templates_folder
 from mcp_protogen.config import GenerationOptions
@@ -23,11 +23,9 @@ from mcp_protogen.emit.render import Renderer
 from mcp_protogen.emit.template_contexts import ListedRevision
 from mcp_protogen.emit.template_contract import idle
 from mcp_protogen.inputs.inputs import read_inputs
-from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.ir import ExtensionIR, RevisionIR
 from mcp_protogen.package import GeneratedFile, GenerationInputs, Package
 from mcp_protogen.plans.tables import all_tables
-from mcp_protogen.target import FLAGS, Setting, TargetOptions
 
 _Made = TypeVar("_Made")
 _Tell = Callable[[Iterable[GeneratedFile]], object]
@@ -41,7 +39,9 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
     """
     raise_errors((*_unsafe_names(options), *_unnameable(options)))
     if options.target is not None:
-        return _for_target(options, options.target)
+        from mcp_protogen.targets.generation import target_package
+
+        return target_package(options, options.target)
     with ExitStack() as stack:
         # Only models need the tool, which is slow to import; all else is made meanwhile.
         prepared = stack.enter_context(ahead(_prepared(options)))
@@ -64,50 +64,6 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
     copied = runtime_files() if options.runtime is None else []
     files += layout.fixed_files(runtime_folder(), copied, options.selection)
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
-
-
-def _for_target(options: GenerationOptions, target: TargetOptions) -> Package:
-    """Return the types and tables of `options.revisions` alone, in the form of a target."""
-    from mcp_protogen.derive.revision import derive_revision
-    from mcp_protogen.inputs import sources
-    from mcp_protogen.targets.registry import made_by, target_named
-
-    chosen = target_named(target.target)
-    raise_errors(_not_understood(chosen.settings, target))
-    loaded = [sources.load(one, options) for one in options.revisions]
-    derived = [derive_revision(one, keep_aliases=True) for one in loaded]
-    irs = tuple(_named(one.ir, options) for one in derived)
-    raise_errors(_shared_modules(irs))
-    files = layout.target_files(made_by(chosen, irs, target), target.target)
-    notices = chain.from_iterable(map(sources.inherited_notice, loaded))
-    warnings = _once((*notices, *chain.from_iterable(one.warnings for one in derived)))
-    return Package(files, read_inputs(options), warnings)
-
-
-def _not_understood(known: Collection[Setting], target: TargetOptions) -> Iterator[Problem]:
-    for setting in sorted(target.said - {*known}):
-        message = f"target {target.target!r} does not know {FLAGS[setting]}"
-        hint = f"it knows {', '.join(FLAGS[one] for one in sorted(known)) or 'no such settings'}"
-        yield Problem("conflicting-options", message, hint=hint)
-
-
-def _shared_modules(irs: Iterable[RevisionIR]) -> Iterator[Problem]:
-    for name in duplicates(ir.module for ir in irs):
-        message = f"two revisions would share the module {name}"
-        yield Problem("name-collision", message, hint="name one of them differently with --names")
-
-
-def _named(ir: RevisionIR, options: GenerationOptions) -> RevisionIR:
-    """Return a revision with the names that the user gives to its types."""
-    from mcp_protogen.derive.renaming import renamed
-    from mcp_protogen.inputs.own_names import names_for
-
-    own = names_for(ir.id, options.names, {*options.revisions, *load_pins()})
-    if own and own.module and options.target is None:
-        message = "a module can have a name of yours only where a target makes it"
-        pointer = own.pointer("modules")
-        raise ProblemError(Problem("conflicting-options", message, own.place, pointer))
-    return renamed(ir, own) if own else ir
 
 
 def _unnameable(options: GenerationOptions) -> Iterator[Problem]:
@@ -161,6 +117,7 @@ def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
     """Yield each revision without its models, and what all share if all can be derived."""
     # The process that imports the tool does without them.
     from mcp_protogen.derive.extension import derive_extension
+    from mcp_protogen.derive.renaming import with_own_names
     from mcp_protogen.derive.revision import derive_revision
     from mcp_protogen.inputs import extensions, sources
 
@@ -174,7 +131,7 @@ def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
         try:
             source = sources.load(revision, options)
             derived = derive_revision(source)
-            derived = replace(derived, ir=_named(derived.ir, options))
+            derived = replace(derived, ir=with_own_names(derived.ir, options))
             extended = tuple(
                 derive_extension(one, source, derived.ir)
                 for one in wanted

@@ -70,9 +70,11 @@ def unrecorded(said: Mapping[str, Any]) -> TargetOptions | None:
         return None
     settings = {name: value for name in FLAGS if (value := said.get(FLAGS[name].strip("-")))}
     layers, layout, extra = tuple(said["only"]), said["layout"], settings.get("extra")
-    if not {*LAYERS}.issuperset(layers) or layout not in LAYOUTS or extra not in (None, *EXTRAS):
+    texts = said["target"], settings.get("base_class", "")
+    known = {*LAYERS}.issuperset(layers) and layout in LAYOUTS and extra in (None, *EXTRAS)
+    if not known or not all(isinstance(one, str) for one in texts):
         raise TypeError(f"its target is {said!r:.200}")
-    return TargetOptions(str(said["target"]), layers, layout, **settings)
+    return TargetOptions(said["target"], layers, layout, **settings)
 
 
 class TargetFile(NamedTuple):

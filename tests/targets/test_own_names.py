@@ -16,7 +16,6 @@ from mcp_protogen.ir import ObjectIR, RevisionIR
 from support.tables import case
 
 REVISION = "2025-11-25"
-KNOWN = (REVISION, "2026-07-28")
 
 
 @cache
@@ -25,8 +24,12 @@ def ours() -> RevisionIR:
     return derive_revision(sources.load(REVISION, GenerationOptions((REVISION,)))).ir
 
 
+def _given(content: bytes) -> GenerationOptions:
+    return GenerationOptions((REVISION,), names=GivenFile("names.json", content))
+
+
 def _own(document: Any) -> RevisionIR:
-    found = names_for(REVISION, GivenFile("names.json", json.dumps(document).encode()), KNOWN)
+    found = names_for(REVISION, _given(json.dumps(document).encode()))
     assert found is not None
     return renamed(ours(), found)
 
@@ -84,9 +87,8 @@ def test_a_project_says_which_types_are_open_by_its_own_names() -> None:
 
 
 def test_a_file_without_names_for_a_revision_changes_nothing() -> None:
-    given = GivenFile("names.json", b'{"types": {"2026-07-28": {}}}')
-    assert names_for(REVISION, given, KNOWN) is None
-    assert names_for(REVISION, None, KNOWN) is None
+    assert names_for(REVISION, _given(b'{"types": {"2026-07-28": {}}}')) is None
+    assert names_for(REVISION, GenerationOptions((REVISION,))) is None
 
 
 WRONG: tuple[tuple[Any, str, str, str], ...] = (

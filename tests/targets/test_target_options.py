@@ -27,7 +27,8 @@ def test_a_module_is_put_beside_files_of_somebody_s_package(mcp_gen: Run) -> Non
     assert mcp_gen(*ALONE).code == 0
     assert _paths() == ["__init__.py", "mcp-gen.lock", "v2025_06_18.py"]
     assert Path("pkg/__init__.py").read_text() == "OWN = 1\n"
-    assert mcp_gen("--out", "pkg", "--check").code == 0
+    # The user's own file is neither judged nor counted.
+    assert "1 revision, 2 files" in mcp_gen("--out", "pkg", "--check").out
     assert mcp_gen("--out", "pkg", "--check", "--regenerate").code == 0
     assert mcp_gen("sync", "pkg").code == 0
 
@@ -95,13 +96,17 @@ def test_settings_say_the_form(mcp_gen: Run) -> None:
     assert ran.err.count("bad-config") == 2
 
 
-REFUSED = {
-    "unknown-target": ("--target", "pydantc"),
-    "unknown-layer": ("--only", "model"),
-    "unsafe-name": ("--target", "pydantic", "--base-class", "models.Base"),
-    "wrong-usage": ("--only", "models", "--layout", "flat"),
-    "conflicting-options": ("--layout", "single"),
-}
+REFUSED = (
+    ("unknown-target", ("--target", "pydantc")),
+    ("unknown-target", ("--target", "rust")),
+    ("unknown-layer", ("--only", "model")),
+    ("unknown-layer", ("--only", ",")),
+    ("unsafe-name", ("--target", "pydantic", "--base-class", "models.Base")),
+    ("unsafe-name", ("--target", "pydantic", "--base-class", "class.models:Base")),
+    ("unsafe-name", ("--target", "pydantic", "--base-class", "models:None")),
+    ("wrong-usage", ("--only", "models", "--layout", "flat")),
+    ("conflicting-options", ("--layout", "single")),
+)
 BESIDE = {
     "--with": "stdio",
     "--runtime": "mcp_protogen_runtime",
@@ -113,8 +118,8 @@ BESIDE = {
 
 
 def test_what_cannot_be_is_one_clear_error(mcp_gen: Run) -> None:
-    for code, options in REFUSED.items():
-        with case(code):
+    for code, options in REFUSED:
+        with case(options):
             ran = mcp_gen(*ONE, *options)
             assert (ran.code, ran.err.count("error[")) == (2, 1)
             assert f"error[{code}]" in ran.err
@@ -178,8 +183,12 @@ def test_a_lock_says_the_form_as_its_published_format_does(mcp_gen: Run) -> None
     lock = Path("pkg/mcp-gen.lock")
     text = lock.read_text()
     assert forms.faults("lock", text) == []
-    for old, new in (('"capabilities"', '"model"'), ('"single"', '"flat"'), ('"allow"', '"own"')):
+    faults = ('"capabilities"', '"model"'), ('"single"', '"flat"'), ('"allow"', '"own"')
+    for old, new in (*faults, ('"pydantic"', '["pydantic"]')):
         with case(new):
             lock.write_text(text.replace(old, new))
             ran = mcp_gen("--out", "pkg", "--check")
             assert (ran.code, "error[bad-lock]" in ran.err) == (2, True)
+    # A lock may come from others, and what it names goes into code.
+    lock.write_text(text.replace('"extra": "allow"', '"base-class": "a:B\\nimport os"'))
+    assert "error[unsafe-name]" in mcp_gen("--out", "pkg").err

@@ -96,6 +96,18 @@ def test_mypy_strict_objects_to_wrong_lines_only(place: Path) -> None:
     assert found.keys() == EXPECTED, {at: found.get(at) for at in found.keys() ^ EXPECTED}
 
 
+def test_modules_import_what_they_use_in_the_usual_order(place: Path) -> None:
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F,I"]
+    for name in PACKAGES:
+        done = subprocess.run(
+            [*command, "--config", "line-length = 100", place / name],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+
+
 def test_programs_of_the_page_run(place: Path) -> None:
     outputs = [_run(place, f"page_{number}") for number in range(2)]
     assert outputs[0] == "Hello, Ada greet\n"

@@ -6,6 +6,7 @@ may change the rest of it.
 
 import re
 from collections.abc import Iterable, Iterator
+from keyword import iskeyword
 from typing import Any
 
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
@@ -28,14 +29,15 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
     form: dict[str, Any] = {
         name: value for name in _FORM if (value := getattr(settings, name)) is not None
     }
-    raise_errors(_unsafe(settings.base_class))
+    base_class = settings.base_class or (was.base_class if was else None)
+    raise_errors(_unsafe(base_class))
     if settings.target is not None or settings.layers is not None:
         if lock is not None and was is None:
             message = "the folder has a whole package, and keeps it"
             hint = "generate types and tables alone into another folder: --out FOLDER"
             raise ProblemError(Problem("conflicting-options", message, hint=hint))
         raise_errors(_only_of_packages(settings))
-        layers = _layers(settings.layers or ("models",))
+        layers = ("models",) if settings.layers is None else _layers(settings.layers)
         return TargetOptions(settings.target or "pydantic", layers, **form)
     if was is None and form:
         flag = "--" + next(iter(form)).replace("_", "-")
@@ -93,11 +95,16 @@ def _layers(said: Iterable[str]) -> tuple[Layer, ...]:
         Problem("unknown-layer", f"there is no layer {name!r:.80}", hint=did_you_mean(name, LAYERS))
         for name in sorted(named - {*LAYERS})
     )
+    if not named:
+        hint = f"known: {', '.join(LAYERS)}"
+        raise ProblemError(Problem("unknown-layer", "no layer is named", hint=hint))
     return tuple(layer for layer in LAYERS if layer in named)
 
 
 def _unsafe(base_class: str | None) -> Iterator[Problem]:
-    if base_class is not None and not _CLASS.fullmatch(base_class):
+    if base_class is None:
+        return
+    if not _CLASS.fullmatch(base_class) or any(map(iskeyword, re.split("[.:]", base_class))):
         message = f"{base_class!r:.80} cannot be the base class of models"
         hint = "name it as package.module:Class"
         yield Problem("unsafe-name", message, hint=hint)

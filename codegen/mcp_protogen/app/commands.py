@@ -73,7 +73,9 @@ def check(settings: Settings, *, regenerate: bool = False) -> Report:
     if found.causes:
         summary = f"{out} is not up to date: {counted(len(found.causes), 'cause')}"
         return Report("check", Status.DIFFERS, summary, str(out), drift=found.causes)
-    revisions, files = len(found.inputs.revisions), len(found.tree.files)
+    # Other files in the folder are those of the user.
+    ours = found.task.lock.files.keys() | {LOCK_NAME} if found.task.lock else set[str]()
+    revisions, files = len(found.inputs.revisions), len(ours & found.tree.files.keys())
     how = f"generated anew and compared{found.unproven}" if regenerate else "compared with the lock"
     summary = (
         f"{out} is up to date: {counted(revisions, 'revision')}, {counted(files, 'file')}, {how}"

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from mcp_protogen.base import names
 from mcp_protogen.base.names import ClassName, FieldName, ModuleName, UnsafeName
-from mcp_protogen.base.problems import Problem, raise_errors
+from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.inputs.own_names import OwnNames
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.inputs.own_names import OwnNames, names_for
 from mcp_protogen.ir import (
     ListOf,
     MapOf,
@@ -20,6 +21,19 @@ from mcp_protogen.ir import (
     TypeIR,
     UnionIR,
 )
+
+
+def with_own_names(ir: RevisionIR, options: GenerationOptions) -> RevisionIR:
+    """Return a revision with the names of the user, if there are any; raise as `renamed` does.
+
+    Raise `ProblemError` (`conflicting-options`), too, for a module that has to keep its name.
+    """
+    own = names_for(ir.id, options)
+    if own and own.module and options.target is None:
+        message = "a module can have a name of yours only where a target makes it"
+        pointer = own.pointer("modules")
+        raise ProblemError(Problem("conflicting-options", message, own.place, pointer))
+    return renamed(ir, own) if own else ir
 
 
 def renamed(ir: RevisionIR, own: OwnNames) -> RevisionIR:

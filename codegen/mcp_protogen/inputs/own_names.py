@@ -1,6 +1,6 @@
 """The names that a project gives to generated types: a file, read and checked for its form."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base import jsonpointer
@@ -8,7 +8,8 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.base.suggest import did_you_mean
-from mcp_protogen.config import GivenFile
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.inputs.pins import load_pins
 
 KINDS: Final = ("modules", "types", "members", "open")
 """What a file may have: the first by revision, the others by revision and by our names."""
@@ -34,16 +35,17 @@ class OwnNames(NamedTuple):
         return jsonpointer.join(kind, self.revision, *more)
 
 
-def names_for(revision: str, given: GivenFile | None, known: Iterable[str]) -> OwnNames | None:
-    """Return the names of a revision; None if a file has none for it, or there is no file.
+def names_for(revision: str, options: GenerationOptions) -> OwnNames | None:
+    """Return the names of a revision; None if the file has none for it, or there is no file.
 
-    `known` are the revisions that a file may have names for. Raise `ProblemError` (`bad-names`,
-    `bad-json`) for what is wrong anywhere in it.
+    It may have names for all pinned revisions, too. Raise `ProblemError` (`bad-names`, `not-json`)
+    for what is wrong anywhere in it.
     """
+    given, known = options.names, {*options.revisions, *load_pins()}
     if given is None:
         return None
     document = parse_json(given.content, given.name)
-    raise_errors(one._replace(place=given.name) for one in _wrong(document, set(known)))
+    raise_errors(one._replace(place=given.name) for one in _wrong(document, known))
     found = {kind: document.get(kind, {}).get(revision) for kind in KINDS}
     if all(one is None for one in found.values()):
         return None
@@ -76,7 +78,8 @@ def _wrong(document: Any, known: set[str]) -> Iterator[Problem]:
                     hint = did_you_mean(revision, known)
                     message = f"{revision!r:.80} is no revision that is generated"
                     yield _problem(message, pointer, hint)
-                yield from _wrong_value(kind, value, pointer)
+                else:
+                    yield from _wrong_value(kind, value, pointer)
 
 
 def _wrong_value(kind: str, value: Any, pointer: str) -> Iterator[Problem]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from mcp_protogen.base.graph import reached
 from mcp_protogen.base.names import field_name
 from mcp_protogen.derive import recursion
+from mcp_protogen.emit.annotations import CONSTRAINTS
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, Ref, RevisionIR, TypeIR, UnionIR
 from mcp_protogen.target import CONTRACT, Setting, TargetFile, TargetOptions
@@ -17,14 +18,6 @@ _IMPORTS = {
     "pydantic": frozenset({"BaseModel", "ConfigDict", "Field", "RootModel", "model_validator"}),
     "typing": frozenset({"Annotated", "Any", "Literal", "TypeAlias"}),
     "typing_extensions": frozenset({"Self", "TypeAliasType"}),
-}
-_CONSTRAINTS = {
-    "minimum": "ge",
-    "maximum": "le",
-    "minLength": "min_length",
-    "maxLength": "max_length",
-    "minItems": "min_length",
-    "maxItems": "max_length",
 }
 _BASE = '''class WireModel(BaseModel):
     """The base of all models here: nothing is converted, and undeclared members are kept.
@@ -102,7 +95,7 @@ def _model(type_: ObjectIR, options: TargetOptions) -> str:
 def _member(field: FieldIR) -> list[str]:
     annotation = hint(field.type) if field.required else optional(hint(field.type))
     arguments = [] if field.wire == field.name else [f"alias={literal(field.wire)}"]
-    arguments += [f"{_CONSTRAINTS[key]}={literal(value)}" for key, value in field.constraints]
+    arguments += [f"{CONSTRAINTS[key]}={literal(value)}" for key, value in field.constraints]
     if arguments:
         annotation = f"Annotated[{annotation}, Field({', '.join(arguments)})]"
     default = "" if field.required else " = None"

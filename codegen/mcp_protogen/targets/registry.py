@@ -25,7 +25,9 @@ def target_named(name: str) -> Target:
 def _entry(name: str) -> EntryPoint:
     found = tuple(entry_points(group=GROUP, name=name))
     if not found:
-        hint = f"{did_you_mean(name, target_names())} installed: {', '.join(target_names())}"
+        known = target_names()
+        installed = f"installed: {', '.join(known)}; another one comes with a package of its own"
+        hint = did_you_mean(name, known, installed)
         raise ProblemError(Problem("unknown-target", f"there is no target {name!r}", hint=hint))
     if len(found) > 1:
         places = " and ".join(sorted(entry.value for entry in found))

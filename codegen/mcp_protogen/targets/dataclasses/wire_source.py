@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mcp_protogen.emit.text import literal
-from mcp_protogen.targets.python.modules import Imports
+from mcp_protogen.targets.python.modules import Imports, import_line
 
 _FOLDER: Final = Path(__file__).parent / "wire"
 _FUNCTIONS: Final = ("members", "reading", "writing")
@@ -29,10 +29,7 @@ class WireSource(NamedTuple):
 
     def module(self) -> str:
         """Return a module of its own."""
-        imports = (
-            f"from {module} import {', '.join(sorted(names))}"
-            for module, names in self.imports.items()
-        )
+        imports = (import_line(module, names) for module, names in self.imports.items())
         return "\n\n".join(
             (
                 '"""Reading and writing of the dataclasses in this package.\n\n'

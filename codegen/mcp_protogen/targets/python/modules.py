@@ -106,14 +106,16 @@ def _import_lines(offered: Iterable[Imports], body: str, *, beside: bool) -> lis
     for imports in offered:
         for module, names in imports.items():
             found.setdefault(module, set()).update(names & used)
-    lines = {
-        module: f"from {module} import {', '.join(sorted(names))}"
-        for module, names in sorted(found.items())
-        if names
-    }
+    lines = {module: import_line(module, names) for module, names in sorted(found.items()) if names}
     ours = ["from . import models"] if beside and "models" in used else []
     standard = [lines.pop(name) for name in list(lines) if _top(name) in sys.stdlib_module_names]
     return [group for group in (standard, list(lines.values()), ours) if group]
+
+
+def import_line(module: str, names: Iterable[str]) -> str:
+    """Return a line of imports, with constants, classes and functions in the order of isort."""
+    ordered = sorted(names, key=lambda name: (name != name.upper(), name[0].islower(), name))
+    return f"from {module} import {', '.join(ordered)}"
 
 
 def _top(module: str) -> str:
