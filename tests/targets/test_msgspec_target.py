@@ -53,11 +53,15 @@ def _reads(decoder: msgspec.json.Decoder[Any], text: str) -> bool:
 
 
 def _any_metadata(document: Json) -> None:
-    for schema in differential.objects(document):
+    for schema in list(differential.objects(document)):
         members: Any = schema.get("properties")
         if is_object(members) and "_meta" in members:
             # An object that declares nothing else is a dictionary, too.
-            members["_meta"] = {"type": "object"} if len(members) > 1 else {}
+            metadata = {"type": "object"} if len(members) > 1 else {}
+            # What is declared stays where it is, because a type may be there.
+            del schema["properties"]
+            loose = {"properties": {**members, "_meta": metadata}}
+            schema["anyOf"] = [{"properties": members}, loose]
 
 
 def _tag_for_unions_only(document: Json) -> None:
@@ -85,7 +89,7 @@ TAGS = Difference("msgspec needs a tag only to choose from a union", _tag_for_un
 
 def test_types_accept_what_the_schema_accepts_but_for_known_differences() -> None:
     differential.require_agreement(
-        _accepts, (differential.ANY_JSON_SCHEMA, differential.EXACT_INTEGERS, METADATA, TAGS)
+        _accepts, (differential.ANY_JSON_SCHEMA, differential.EXACT_INTEGERS, TAGS, METADATA)
     )
 
 
