@@ -34,8 +34,7 @@ def _install(folder: Path, program: str, version: str = "1.0") -> None:
     metadata.mkdir(parents=True)
     about = ("Metadata-Version: 2.1", "Name: mcp-outline", f"Version: {version}\n")
     (metadata / "METADATA").write_text("\n".join(about))
-    (points,) = re.findall(r"```toml\n(.*?)```", page("targets.md"), re.DOTALL)
-    group, point = re.findall(r'entry-points\."(.*)"\]\n(.*)', points)[0]
+    ((group, point),) = re.findall(r'entry-points\."(.*)"\]\n(.*)', page("targets.md"))
     (metadata / "entry_points.txt").write_text(f"[{group}]\n{point.replace(chr(34), '')}\n")
     sys.modules.pop("mcp_outline", None)
 
