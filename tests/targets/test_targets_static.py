@@ -14,7 +14,6 @@ from mcp_protogen.target import LAYERS, TargetOptions
 from support.docs.pages import programs
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
-from support.targets.differential import COMPARED
 from support.targets.forms import module_of_forms
 from support.targets.made import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
@@ -23,11 +22,12 @@ pytestmark = pytest.mark.long
 
 OLDEST: Final = REVISIONS[:1]
 LATEST: Final = REVISIONS[-1:]
+CHECKED: Final = (REVISIONS[0], *REVISIONS[-2:])
 PACKAGES: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
-    "mcp_types": (TargetOptions("typeddict", LAYERS), COMPARED),
-    "mcp_classes": (TargetOptions("dataclasses"), COMPARED),
-    "mcp_structs": (TargetOptions("msgspec", LAYERS), COMPARED),
-    "mcp_models": (TargetOptions("pydantic", LAYERS), COMPARED),
+    "mcp_types": (TargetOptions("typeddict", LAYERS), CHECKED),
+    "mcp_classes": (TargetOptions("dataclasses"), REVISIONS[-2:]),
+    "mcp_structs": (TargetOptions("msgspec", LAYERS), REVISIONS[-2:]),
+    "mcp_models": (TargetOptions("pydantic", LAYERS), REVISIONS[-2:]),
     "mcp_package": (TargetOptions("dataclasses", LAYERS, "package"), OLDEST),
     "mcp_package_of_structs": (TargetOptions("msgspec", LAYERS, "package"), OLDEST),
     "mcp_package_of_models": (TargetOptions("pydantic", LAYERS, "package"), OLDEST),

@@ -28,8 +28,8 @@ Json = dict[str, Any]
 Accepts = Callable[[str, Any], bool]
 """Whether a type accepts a value; it is named after its revision: "2025-11-25 Tool"."""
 
-COMPARED: Final = REVISIONS if tables.count(0, 1) else (REVISIONS[0], *REVISIONS[-2:])
-"""The revisions whose types are compared: the first, the last ones, or all with `--all`."""
+COMPARED: Final = REVISIONS if tables.count(0, 1) else (REVISIONS[0], REVISIONS[-1])
+"""The revisions whose types are compared: the first and the last, or all with `--all`."""
 
 SETTINGS = settings(
     max_examples=tables.count(3, 30),
