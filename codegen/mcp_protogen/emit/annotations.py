@@ -1,4 +1,4 @@
-"""From IR to Python annotations, in a models module and in other modules."""
+"""From IR to Python annotations and texts, in a models module and in other modules."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -180,6 +180,12 @@ def default_text(field: FieldIR) -> str | None:
     if field.default is not None:
         return literal(field.default)
     return None if field.required else "None"
+
+
+def member_text(field: FieldIR) -> str:
+    """Return the text about a member, with the known values of a string that may have others."""
+    known = ", ".join(f"`{value}`" for value in field.known_values)
+    return f"{field.doc}\n\nKnown values: {known}.".strip() if known else field.doc
 
 
 def same(left: str, right: str) -> bool:

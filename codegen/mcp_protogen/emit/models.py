@@ -26,8 +26,9 @@ from mcp_protogen.emit.annotations import (
     base_class,
     default_text,
     field_annotation,
+    member_text,
 )
-from mcp_protogen.ir import AliasIR, FieldIR, ObjectIR, RevisionIR, TypeIR, UnionIR
+from mcp_protogen.ir import AliasIR, ObjectIR, RevisionIR, TypeIR, UnionIR
 from mcp_protogen.normalise.references import to
 
 Json = dict[str, Any]
@@ -250,7 +251,7 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
                 "doc": text.docstring(doc, 4, of_member=True) if doc else None,
             }
             for field in type_.own_fields
-            for doc in [_field_doc(field)]
+            for doc in [member_text(field)]
         }
     return data
 
@@ -262,12 +263,6 @@ def _endless(ir: RevisionIR) -> Mapping[str, UnionIR | AliasIR]:
     """
     aliases = {str(one.name): one for one in ir.types if not isinstance(one, ObjectIR)}
     return {name: aliases[name] for name in sorted(recursion.circular(aliases.values()))}
-
-
-def _field_doc(field: FieldIR) -> str:
-    """Return the text about a member, with the known values of a string that may have others."""
-    known = ", ".join(f"`{value}`" for value in field.known_values)
-    return f"{field.doc}\n\nKnown values: {known}." if known else field.doc
 
 
 def _definitions(source: str) -> list[ast.stmt]:

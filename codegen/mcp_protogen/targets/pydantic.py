@@ -121,8 +121,8 @@ def _root_model(type_: UnionIR | AliasIR, options: TargetOptions) -> str:
     if options.base_class is None:
         config = "model_config = ConfigDict(strict=True, allow_inf_nan=False)"
         lines = [config, "", *lines]
-    names = {*recursion.uses(type_)}
-    parameter = literal(annotation) if names & {str(type_.name)} else annotation
+    # Its own name is not defined yet.
+    parameter = literal(annotation) if type_.name in recursion.uses(type_) else annotation
     return class_text(f"class {type_.name}(RootModel[{parameter}]):", type_docstring(type_), lines)
 
 

@@ -4,17 +4,13 @@ from collections.abc import Iterator, Sequence, Set
 from keyword import iskeyword
 
 from mcp_protogen.derive import recursion
+from mcp_protogen.emit.annotations import member_text
 from mcp_protogen.emit.text import literal
 from mcp_protogen.ir import FieldIR, ObjectIR, RevisionIR
 from mcp_protogen.target import CONTRACT, Setting, TargetFile, TargetOptions
 from mcp_protogen.targets.python import aliases
 from mcp_protogen.targets.python.annotations import hint
-from mcp_protogen.targets.python.docstrings import (
-    class_text,
-    member_docstring,
-    member_text,
-    type_docstring,
-)
+from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
 from mcp_protogen.targets.python.modules import Definitions, python_files
 from mcp_protogen.targets.python.order import endless, ordered
 

@@ -1,13 +1,8 @@
 """Docstrings of types and their members."""
 
+from mcp_protogen.emit.annotations import member_text
 from mcp_protogen.emit.text import docstring
 from mcp_protogen.ir import FieldIR, ObjectIR, TypeIR
-
-
-def member_text(field: FieldIR) -> str:
-    """Return the text about a member, with the known values of a string that may have others."""
-    known = ", ".join(f"`{value}`" for value in field.known_values)
-    return f"{field.doc}\n\nKnown values: {known}.".strip() if known else field.doc
 
 
 def type_docstring(type_: TypeIR) -> str:
