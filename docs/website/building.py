@@ -10,9 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from website import llms
 from website.libraries import NotInstalledError
 from website.links import DeadLinkError
-from website.staging import stage
+from website.staging import PAGES, stage
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -31,6 +32,7 @@ def build(out: Path) -> None:
             raise BuildError(str(error)) from error
         _zensical(folder)
         built = folder / "built"
+        llms.write(built, folder / PAGES)
         if find_spec("website.explorer") is not None:
             import_module("website.explorer").write(built)
         shutil.rmtree(out, ignore_errors=True)

@@ -134,6 +134,23 @@ SECTIONS: Final = (
         ),
     ),
     Section(
+        "Reference",
+        (
+            Page("reference", "Names", "all public names of a package", made=True),
+            Page("reference-servers", "Servers", "names for servers", made=True),
+            Page("reference-clients", "Clients", "names for clients", made=True),
+            Page("reference-running", "Transports", "names for stdio, HTTP, workers", made=True),
+            Page("reference-authorization", "Authorization", "names for tokens", made=True),
+            Page("reference-tasks", "Tasks", "names for tasks", made=True),
+            Page("reference-revisions", "Between revisions", "names for bridges", made=True),
+            Page("reference-errors", "Errors", "errors that are raised, and when", made=True),
+            Page("reference-generator", "The generator", "names for targets", made=True),
+            Page("reference-commands", "Commands", "all commands and options", made=True),
+            Page("reference-settings", "Settings", "settings in `pyproject.toml`", made=True),
+            Page("reference-codes", "Codes", "what each code means, what to do", made=True),
+        ),
+    ),
+    Section(
         "Evidence",
         (
             Page("generated-artifacts", "What schemas say", "what follows from schemas"),
@@ -167,6 +184,11 @@ def pages() -> Iterator[Page]:
     yield START
     for section in sections():
         yield from section.pages
+
+
+def title_of(name: str) -> str:
+    """Return the title of the page with a name."""
+    return next(page.title for page in pages() if page.name == name)
 
 
 def unlisted() -> set[str]:

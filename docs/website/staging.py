@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from website.dialect import for_zensical
 from website.libraries import installed
 from website.links import FILES_PAGE, Links
 from website.made import MADE, files
@@ -22,7 +23,8 @@ def stage(folder: Path) -> None:
     staged = folder / PAGES
     staged.mkdir(parents=True)
     for page in pages():
-        (staged / f"{page.name}.md").write_text(_text(page, links), encoding="utf-8")
+        text = for_zensical(_text(page, links))
+        (staged / f"{page.name}.md").write_text(text, encoding="utf-8")
     for file in sorted(links.files):
         copied = staged / "files" / file
         copied.parent.mkdir(parents=True, exist_ok=True)
