@@ -11,9 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from website import llms
+from website.drawings.svg import UndrawnError
+from website.finishing import finished
 from website.libraries import NotInstalledError
 from website.links import DeadLinkError
-from website.staging import PAGES, stage
+from website.staging import stage
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -27,12 +29,15 @@ def build(out: Path) -> None:
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         try:
-            stage(folder)
-        except (DeadLinkError, NotInstalledError) as error:
+            pages = stage(folder)
+        except (DeadLinkError, NotInstalledError, UndrawnError) as error:
             raise BuildError(str(error)) from error
         _zensical(folder)
         built = folder / "built"
-        llms.write(built, folder / PAGES)
+        for name in pages:
+            file = built / f"{name}.html"
+            file.write_text(finished(file.name, file.read_text(encoding="utf-8")), encoding="utf-8")
+        llms.write(built, pages)
         if find_spec("website.explorer") is not None:
             import_module("website.explorer").write(built)
         shutil.rmtree(out, ignore_errors=True)

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from website.dialect import plain
 from website.links import outside_code
-from website.navigation import START, Page, pages, sections
+from website.navigation import START, Page, sections
 
 _SUMMARY: Final = (
     "mcp-gen writes a typed Python package from the published schemas of the Model Context"
@@ -19,18 +18,17 @@ _SUMMARY: Final = (
 _PAGE: Final = re.compile(r"(?<=\]\()(?P<name>[\w-]+)\.md(?=[#)])")
 
 
-def write(folder: Path, staged: Path) -> None:
-    """Write all of them into the folder of the site, from the staged pages."""
-    texts = {page.name: _text(staged / f"{page.name}.md") for page in pages()}
+def write(folder: Path, pages: Mapping[str, str]) -> None:
+    """Write all of them into the folder of the site, from the pages by name."""
+    texts = {name: _linked(text) for name, text in pages.items()}
     for name, text in texts.items():
         (folder / f"{name}.html.md").write_text(text, encoding="utf-8")
     (folder / "llms.txt").write_text(_overview(), encoding="utf-8")
     (folder / "llms-full.txt").write_text(_everything(texts), encoding="utf-8")
 
 
-def _text(file: Path) -> str:
+def _linked(text: str) -> str:
     """A page with links to the Markdown of others."""
-    text = plain(file.read_text(encoding="utf-8"))
     return outside_code(text, lambda prose: _PAGE.sub(r"\g<name>.html.md", prose))
 
 

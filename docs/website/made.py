@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from website import protocol
 from website.links import Links, heading_id
 from website.places import ROOT
 from website.reference import commands, names
 from website.reference.topics import TOPICS
 
 MADE: Final[Mapping[str, Callable[[], str]]] = {
+    "protocol": protocol.page,
     "reference": names.index,
     "reference-generator": names.generator,
     "reference-commands": commands.commands,

@@ -103,6 +103,7 @@ SECTIONS: Final = (
             Page("translation", "Between revisions", "one server class for all revisions; bridges"),
             Page("bridge", "The bridge", "the bridge as a process; recording and replaying"),
             Page("negotiation", "Negotiation", "how two sides agree on a revision"),
+            Page("protocol", "States and tables", "drawings and matrices", made=True),
             Page("models", "Models", "null and absent, unions, differences from the schema"),
             Page("extensions", "Extensions", "extensions of the protocol"),
             Page("drafts", "Drafts", "generating from a schema that is not pinned"),

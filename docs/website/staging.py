@@ -2,37 +2,43 @@
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from website.dialect import for_zensical
+from website.dialect import for_zensical, plain
+from website.drawings.svg import with_drawings
 from website.libraries import installed
 from website.links import FILES_PAGE, Links
 from website.made import MADE, files
 from website.navigation import START, Page, pages, sections
-from website.places import HERE, ROOT
+from website.places import ASSETS, HERE, ROOT
 
-PAGES: Final = "pages"
-"""The folder of pages in a staging folder, beside the settings."""
+_PAGES: Final = "pages"
 
 
-def stage(folder: Path) -> None:
-    """Fill a new folder; raise `DeadLinkError` if a page links to what is not there."""
+def stage(folder: Path) -> Mapping[str, str]:
+    """Fill a new folder, and return the pages by name, as they are for readers of Markdown.
+
+    Raise `DeadLinkError` if a page links to what is not there, `UndrawnError` if it has a drawing
+    that is not made from tables, and `NotInstalledError` without the libraries.
+    """
     links = Links()
-    staged = folder / PAGES
+    staged = folder / _PAGES
     staged.mkdir(parents=True)
-    for page in pages():
-        text = for_zensical(_text(page, links))
-        (staged / f"{page.name}.md").write_text(text, encoding="utf-8")
+    texts = {page.name: _text(page, links) for page in pages()}
+    for name, text in texts.items():
+        (staged / f"{name}.md").write_text(for_zensical(with_drawings(text)), encoding="utf-8")
     for file in sorted(links.files):
         copied = staged / "files" / file
         copied.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, copied)
     scripts = staged / "assets" / "libraries"
     scripts.mkdir(parents=True)
+    shutil.copy(ASSETS / "site.css", staged / "assets")
     shutil.copy(installed() / "iframe-worker/shim/index.js", scripts / "iframe-worker.js")
     (folder / "zensical.toml").write_text(_settings(), encoding="utf-8")
+    return {name: plain(text) for name, text in texts.items()}
 
 
 def _text(page: Page, links: Links) -> str:
