@@ -39,7 +39,7 @@ golden: $(READY) ## Rewrite generated/ from schema/ and templates/
 	$(BIN)/mcp-gen --revision all --with all --extension all --out generated/mcp_revisions --force
 
 conformance: $(READY) ## Run the official suite, and write what it found into the README
-	PYTHONPATH=tests $(BIN)/python -m support.conformance.suite --write README.md --record
+	PYTHONPATH=tests:docs $(BIN)/python -m support.conformance.suite --write README.md --record
 
 records: $(READY) ## Compare all types with the schemas, talk to all peers, and record what came of it
 	PYTHONPATH=tests:generated $(BIN)/python -m support.report.recording
@@ -47,8 +47,8 @@ records: $(READY) ## Compare all types with the schemas, talk to all peers, and 
 report: $(READY) ## Write docs/generated-artifacts.md from schema/ and what has been recorded
 	PYTHONPATH=tests:generated $(BIN)/python -m support.report.page
 
-bench: $(READY) ## Measure against other tools, side by side
-	$(BIN)/python -m benchmarks
+bench: $(READY) ## Measure against other tools, side by side, and write it into the README
+	PYTHONPATH=docs $(BIN)/python -m benchmarks --record
 
 site: $(READY) ## Build the site into build/site
 	PYTHONPATH=docs:codegen:generated $(BIN)/python -m website

@@ -4,15 +4,17 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
-from website import protocol
+from website import protocol, speed
 from website.links import Links, heading_id
 from website.places import ROOT
 from website.reference import commands, names
 from website.reference.topics import TOPICS
 
 MADE: Final[Mapping[str, Callable[[], str]]] = {
+    "speed": speed.page,
     "protocol": protocol.page,
     "reference": names.index,
+    "reference-messages": names.messages,
     "reference-generator": names.generator,
     "reference-commands": commands.commands,
     "reference-codes": commands.codes,

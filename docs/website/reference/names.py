@@ -7,7 +7,9 @@ from mcp_protogen.parts import INSTANCES
 
 from website.navigation import title_of
 from website.reference.reading import (
+    PACKAGE,
     REVISIONS,
+    base_of_models,
     brought_by,
     declared_in,
     is_of_revisions,
@@ -21,6 +23,7 @@ from website.reference.topics import TOPICS, Topic
 GENERATOR: Final = ("mcp_protogen.target", "mcp_protogen.ir")
 """The modules of the generator that others import."""
 
+_MODEL: Final = "WireModel"
 _TARGETS: Final = "targets"
 
 
@@ -72,6 +75,24 @@ def generator() -> str:
         lines.append(f"## `{module}` {{ #{module} }}\n\n{described}\n")
         for one in found:
             lines += [heading(3, one.name, one.name), rendered(one.name, one, {})]
+    return "\n".join(lines)
+
+
+def messages() -> str:
+    """Return the page of what each revision has for messages: functions, and the base of models."""
+    lines = [
+        "# Reference: messages\n",
+        "What each revision of a package has to read, check and write messages, here that of"
+        f" `pkg.{REVISIONS[-1]}`. [Models](models.md) explains its types.\n",
+    ]
+    for module in ("methods", "capabilities"):
+        described, found = declared_in(f"{PACKAGE}.{REVISIONS[-1]}.{module}")
+        lines.append(f"## `{module}` {{ #{module} }}\n\n{described.splitlines()[0]}\n")
+        for one in found:
+            if one.is_function:
+                lines += [heading(3, one.name, one.name), rendered(one.name, one, {})]
+    lines.append("## Models\n\nEvery model of `pkg.….models` has what its base has.\n")
+    lines += [heading(3, _MODEL, _MODEL), rendered(_MODEL, base_of_models(), {})]
     return "\n".join(lines)
 
 

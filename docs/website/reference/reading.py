@@ -31,7 +31,13 @@ REVISIONS: Final = tuple(
 EVERYTHING: Final = Selection(tuple(PARTS), True, ("apps", "skills", "tasks"))
 
 _FOLDERS: Final = {PACKAGE: ROOT / "generated", "mcp_protogen": ROOT / "codegen"}
-_GENERATED: Final = {"Bridge": "bridge", "translate": "translate"}
+_GENERATED: Final = {
+    "Bridge": "bridge.Bridge",
+    "REVISIONS": "REVISIONS",
+    "load": "load",
+    "translate": "translate.translate",
+}
+"""Where names are that the package does not have of the runtime."""
 _OF_A_REVISION: Final = {"App": "app", "Client": "client", "Server": "server", "Session": "server"}
 
 
@@ -44,7 +50,7 @@ def places() -> dict[str, str]:
         for name in names
     }
     found |= {name: found[of] for name, of in INSTANCES.items()}
-    found |= {name: f"{PACKAGE}.{module}.{name}" for name, module in _GENERATED.items()}
+    found |= {name: f"{PACKAGE}.{place}" for name, place in _GENERATED.items()}
     last = f"{PACKAGE}.{REVISIONS[-1]}"
     return found | {name: f"{last}.{module}.{name}" for name, module in _OF_A_REVISION.items()}
 
@@ -72,6 +78,11 @@ def stubs(name: str) -> dict[str, set[str]]:
         of = _at(f"{PACKAGE}.{revision}.{_OF_A_REVISION[name]}.{name}")
         found[revision] = {one.name for one in of.members.values() if is_public(one)}
     return found
+
+
+def base_of_models() -> Object:
+    """Return the base of all models."""
+    return _at(f"{PACKAGE}._runtime.core.models.base.WireModel")
 
 
 def declared_in(module: str) -> tuple[str, list[Object]]:

@@ -28,7 +28,7 @@ def rendered(name: str, of: Object, options: Options, *, called: bool = False) -
         case Function():
             return _function(name, of, options)
         case Attribute():
-            return f"{_code([f'{name} = {of.value}'])}\n{text(of)}"
+            return f"{_code([_value(name, of)])}\n{text(of)}"
         case _:
             raise TypeError(f"{name} is {of.kind}")
 
@@ -51,6 +51,13 @@ def cell(text: str) -> str:
 def code(text: str) -> str:
     """Return code for a cell of a table, whose bars do not end the cell."""
     return f"`{cell(text)}`"
+
+
+def _value(name: str, of: Attribute) -> str:
+    """The type of a value, or the value of an alias or a constant."""
+    if of.annotation is None or str(of.annotation).partition("[")[0] in ("Final", "TypeAlias"):
+        return f"{name} = {of.value}"
+    return f"{name}: {of.annotation}"
 
 
 def _function(name: str, of: Function, options: Options, described: str = "") -> str:

@@ -106,6 +106,7 @@ TOPICS: Final = (
         "Reference: between revisions",
         ("translation", "negotiation"),
         (
+            _heading("The revisions of a package", "REVISIONS load"),
             _heading("Bridges", "Bridge"),
             _heading("Translating messages", "translate Translated Loss Untranslatable"),
         ),
