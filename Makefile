@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test test-all check golden conformance records report bench wheel clean
+.PHONY: help setup demo test test-all check golden conformance records report bench site wheel clean
 
 help: ## Show what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -30,8 +30,8 @@ test-all: $(READY) ## Run the suite, all of every table
 	$(BIN)/python -m pytest -n $(WORKERS) --all
 
 check: $(READY) ## Lint, format check and strict types of our own code
-	$(BIN)/ruff check codegen tests benchmarks examples
-	$(BIN)/black --check --quiet codegen tests benchmarks examples
+	$(BIN)/ruff check codegen tests benchmarks examples docs/website
+	$(BIN)/black --check --quiet codegen tests benchmarks examples docs/website
 	$(BIN)/pyright
 	$(BIN)/mypy
 
@@ -49,6 +49,9 @@ report: $(READY) ## Write docs/generated-artifacts.md from schema/ and what has 
 
 bench: $(READY) ## Measure against other tools, side by side
 	$(BIN)/python -m benchmarks
+
+site: $(READY) ## Build the site into build/site
+	PYTHONPATH=docs:codegen:generated $(BIN)/python -m website
 
 wheel: $(READY) ## Build sdists and wheels into dist/: the generator, and the runtime alone
 	$(BIN)/python -m build --outdir dist .

@@ -1,0 +1,85 @@
+"""Links of a page, made right for the site.
+
+In the checkout, pages link to files beside them. In the site, each page is in one flat folder, and
+other files are copied to `files/`. Folders have a heading in the page that lists what is there.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Final
+
+from website.navigation import pages
+from website.places import ROOT
+
+FILES_PAGE: Final = "files"
+_CODE: Final = re.compile(r"^ *(?P<fence>```+|~~~+).*?^ *(?P=fence) *$|`+[^`]+`+", re.M | re.S)
+_LINK: Final = re.compile(r"(?<=\]\()(?P<target>[^)\s]+)(?=[)\s])")
+_ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|#")
+
+
+class DeadLinkError(Exception):
+    """A page links to what is not in the checkout."""
+
+
+@dataclass(slots=True)
+class Links:
+    """Changes links, and notes which files and folders they lead to."""
+
+    files: set[str] = field(default_factory=set[str])
+    folders: set[str] = field(default_factory=set[str])
+
+    def changed(self, text: str, file: str) -> str:
+        """Return the text of a file, whose links are those of the site."""
+        base = PurePosixPath(file).parent
+        return outside_code(
+            text, lambda prose: _LINK.sub(lambda m: self._target(m[0], base), prose)
+        )
+
+    def _target(self, target: str, base: PurePosixPath) -> str:
+        if _ELSEWHERE.match(target):
+            return target
+        path, mark, anchor = target.partition("#")
+        place = _normal(base / path)
+        if place in _NAMES:
+            return f"{_NAMES[place]}.md{mark}{anchor}"
+        if (ROOT / place).is_dir():
+            self.folders.add(place)
+            return f"{FILES_PAGE}.md#{heading_id(place)}"
+        if not (ROOT / place).is_file() or place.endswith(".md"):
+            raise DeadLinkError(f"{base}: no page of the site shows {target}")
+        self.files.add(place)
+        return f"files/{place}"
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Return a text of Markdown with all of it changed that is no code."""
+    return "".join(part if code else change(part) for code, part in _parts(text))
+
+
+def heading_id(heading: str) -> str:
+    """Return how links name a heading, on git hosts and in the site."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _parts(text: str) -> Iterator[tuple[bool, str]]:
+    end = 0
+    for code in _CODE.finditer(text):
+        yield False, text[end : code.start()]
+        yield True, code[0]
+        end = code.end()
+    yield False, text[end:]
+
+
+def _normal(path: PurePosixPath) -> str:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return "/".join(parts)
+
+
+_NAMES: Final = {page.file: page.name for page in pages() if not page.made}

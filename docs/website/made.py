@@ -1,0 +1,21 @@
+"""Pages that are made from code, tables and records when the site is built."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from website.links import Links, heading_id
+from website.places import ROOT
+
+MADE: Final[Mapping[str, Callable[[], str]]] = {}
+"""The text of each, by the name of its page, as Markdown with the links of the site."""
+
+
+def files(links: Links) -> str:
+    """Return the page of folders that other pages link to, and note the files in them."""
+    lines = ["# Files", "", "Files of the project that pages name as a folder."]
+    for folder in sorted(links.folders):
+        found = sorted(one.name for one in (ROOT / folder).iterdir() if one.is_file())
+        links.files.update(f"{folder}/{name}" for name in found)
+        lines += ["", f'## {folder} {{ id="{heading_id(folder)}" }}', ""]
+        lines += [f"- [{name}](files/{folder}/{name})" for name in found]
+    return "\n".join(lines) + "\n"

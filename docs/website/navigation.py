@@ -1,0 +1,175 @@
+"""The pages of the site in their order, as one table; also what `llms.txt` says of each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from website.places import DOCS, ROOT
+
+FILES: Final = {
+    "overview": "README.md",
+    "contributing": "CONTRIBUTING.md",
+    "changelog": "CHANGELOG.md",
+    "security-policy": "SECURITY.md",
+    "measuring": "benchmarks/README.md",
+    "python-sdk": "examples/python-sdk/README.md",
+    "severities-of-changes": "codegen/mcp_protogen/findings/severities.md",
+}
+"""Pages whose text is elsewhere than in `docs/`: the file of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: the stem of its address, its title in the navigation, and what it is about."""
+
+    name: str
+    title: str
+    about: str
+    made: bool = False
+    """Whether its text is made when the site is built."""
+
+    @property
+    def file(self) -> str:
+        """The file of its text, from the root of the checkout, unless it is made."""
+        return FILES.get(self.name, f"docs/{self.name}.md")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Pages that belong together."""
+
+    title: str
+    pages: Sequence[Page]
+
+
+START: Final = Page("index", "mcp-gen", "what it is, and where to begin")
+
+SECTIONS: Final = (
+    Section(
+        "Begin",
+        (
+            Page("overview", "Overview", "what the package and the command do"),
+            Page("install", "Install", "ways to install it"),
+            Page("first-server", "First server", "a server in five minutes, and in hosts"),
+            Page("first-client", "First client", "a client, step by step"),
+            Page("new", "New projects", "new projects, and which part of them is generated"),
+            Page("from-fastmcp", "From fastmcp", "what changes when you come from fastmcp"),
+            Page("from-mcp-sdk", "From the mcp SDK", "what changes when you come from the mcp SDK"),
+            Page("examples", "Examples", "six known servers, written with this package"),
+        ),
+    ),
+    Section(
+        "Servers",
+        (
+            Page("app", "Servers", "the shortest form, and mistakes that are found early"),
+            Page("toolkit", "Tools, resources, prompts", "writing tools, resources and prompts"),
+            Page("asking", "Asking the user", "asking the user for values of types"),
+            Page("state", "State and dependencies", "state and dependencies of handlers"),
+            Page("middleware", "Middleware", "middleware, rate limits, telemetry"),
+            Page("mounting", "Mounting", "servers in servers, and what is there for whom"),
+            Page("sessions", "Sessions", "handlers, requests, changes, limits, shutdown"),
+            Page("tasks", "Tasks", "tools whose calls become tasks, and clients of tasks"),
+            Page("skills", "Skills", "folders of instructions that a server publishes"),
+            Page("user-interfaces", "User interfaces", "pages that hosts show with results"),
+            Page("testing", "Testing", "testing servers"),
+        ),
+    ),
+    Section(
+        "Clients",
+        (
+            Page("connecting", "Connecting", "what `connect` takes, and several servers"),
+            Page("calling", "Calling", "params, results, time limits, changes, questions"),
+            Page("call", "Calling from a terminal", "tools, resources and prompts of any server"),
+            Page("typed-clients", "Typed clients", "typed functions for the tools of a server"),
+        ),
+    ),
+    Section(
+        "Running",
+        (
+            Page("transports", "Transports", "stdio, in memory, and your own transports"),
+            Page("http", "HTTP", "options, routes, workers, and the client"),
+            Page("deployment", "Deployment", "containers, systemd, proxies, TLS, workers"),
+            Page("many-machines", "Many machines", "what workers on many machines share"),
+            Page("security", "Security", "what is protected, and what you have to do"),
+            Page("authorization-servers", "Requiring tokens", "who calls, scopes, challenges"),
+            Page("authorization-verifiers", "Verifying tokens", "JWTs, introspection, keys"),
+            Page("authorization-clients", "Logging in", "tokens, where they are kept, grants"),
+            Page("identity-providers", "Identity providers", "who issues the tokens"),
+        ),
+    ),
+    Section(
+        "Revisions",
+        (
+            Page("translation", "Between revisions", "one server class for all revisions; bridges"),
+            Page("bridge", "The bridge", "the bridge as a process; recording and replaying"),
+            Page("negotiation", "Negotiation", "how two sides agree on a revision"),
+            Page("models", "Models", "null and absent, unions, differences from the schema"),
+            Page("extensions", "Extensions", "extensions of the protocol"),
+            Page("drafts", "Drafts", "generating from a schema that is not pinned"),
+        ),
+    ),
+    Section(
+        "Commands",
+        (
+            Page("command", "The command", "problems, output, and other people's projects"),
+            Page("inspect", "Inspecting servers", "what of the specification a server breaks"),
+            Page("inspect-examples", "Inspected servers", "what was found in servers people use"),
+            Page("diff", "Comparing revisions", "what differs, and whom it breaks"),
+            Page("severities-of-changes", "Severities", "how severe each change is, and why"),
+            Page("audit", "Auditing SDKs", "how an SDK differs from a revision"),
+            Page("audit-examples", "Audited SDKs", "three real SDKs, confirmed by hand"),
+            Page("vectors", "Test vectors", "valid and invalid messages, for any language"),
+            Page("update", "Updating", "has the specification changed, and what follows"),
+        ),
+    ),
+    Section(
+        "For SDKs",
+        (
+            Page("targets", "Targets", "types and tables alone, and targets of your own"),
+            Page("targets-msgspec", "msgspec", "Structs of msgspec"),
+            Page("targets-dependency-free", "Without dependencies", "`TypedDict`s, dataclasses"),
+            Page("targets-typescript", "TypeScript", "types and tables in TypeScript"),
+            Page("python-sdk", "The official Python SDK", "its types, made from settings"),
+            Page("templates", "Templates", "templates of your own, and their contract"),
+        ),
+    ),
+    Section(
+        "Evidence",
+        (
+            Page("generated-artifacts", "What schemas say", "what follows from schemas"),
+            Page("requirements", "Requirements", "what the protocol requires, and its tests"),
+            Page("requirements-authorization", "Of authorization", "the same of authorization"),
+            Page("requirements-tasks", "Of tasks", "the same of tasks"),
+            Page("measuring", "How speed is measured", "what the benchmarks compare, and how"),
+        ),
+    ),
+    Section(
+        "The project",
+        (
+            Page("contributing", "Contributing", "how it works inside, how to add a revision"),
+            Page("changelog", "Changes", "changes of the public interface"),
+            Page("security-policy", "Reporting", "how to report, and which versions get fixes"),
+            Page("files", "Files", "records and workflows that pages name", made=True),
+        ),
+    ),
+)
+
+
+def sections() -> Iterator[Section]:
+    """Yield the sections with the pages that there are."""
+    for section in SECTIONS:
+        there = [one for one in section.pages if one.made or (ROOT / one.file).is_file()]
+        yield Section(section.title, there)
+
+
+def pages() -> Iterator[Page]:
+    """Yield every page, the first one first."""
+    yield START
+    for section in sections():
+        yield from section.pages
+
+
+def unlisted() -> set[str]:
+    """Return the files of `docs/` that no page shows."""
+    listed = {page.file for page in pages()}
+    return {f"docs/{file.name}" for file in DOCS.glob("*.md")} - listed
