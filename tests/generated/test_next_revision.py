@@ -11,10 +11,11 @@ from support.folders import GENERATED
 from support.generated.golden_package import PACKAGE
 from support.generated.next_revision import METHOD, NEXT, Checkout, add_next, copied
 from support.revisions import NEWEST, REVISIONS
+from support.tables import some
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("next revision")]
 
-FOLDERS = ("generated", "sessions", "toolkit", "http")
+FOLDERS = ("generated", *some(("sessions", "toolkit", "http"), 1, "next revision"))
 
 PROGRAM = """
 '''A server that measures resources, and a client that asks it, in a process of its own.'''

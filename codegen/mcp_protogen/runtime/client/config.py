@@ -191,6 +191,25 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         make = client or self.newest().Client
         return self._connected(entries, make, **settings)
 
+    def opener(
+        self,
+        config: Config,
+        name: str,
+        /,
+        *,
+        inputs: Mapping[str, str] = _NOTHING,
+        auth: Any = None,
+    ) -> Opener:
+        """Return what opens connections to one server of a file, or of what was read from one.
+
+        Raises `ConfigError` and `OSError` as above, also where there is no server of that name.
+        """
+        source = _Source(config, inputs)
+        found = dict(source.servers())
+        if name not in found:
+            raise ConfigError(f"{source.name}: no server {name}; there are {', '.join(found)}")
+        return self._opener(found[name].entry, auth)
+
     @asynccontextmanager
     async def _connected(
         self,

@@ -1,0 +1,120 @@
+"""The generated package with which the commands speak: all revisions, parts and extensions.
+
+It is made by the generator like any other, imports the runtime that is installed with it, and is
+kept in the user's folder of caches, so that it is made once for each version of mcp-gen.
+"""
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from mcp_protogen.base.canonical import digest, digest_files
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.base.resources import runtime_files, runtime_folder
+from mcp_protogen.cache.entries import user_cache
+from mcp_protogen.cache.packages import made
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.inputs.pinned_extensions import extension_names
+from mcp_protogen.inputs.pins import load_pins
+from mcp_protogen.parts import PARTS
+
+NAME: Final = "mcp_gen_protocol"
+"""What the package is called among the imported modules."""
+
+_RUNTIME: Final = "mcp_protogen.runtime"
+_KEPT: Final = 2
+"""How many of these packages stay in the cache; those of other versions go first."""
+
+
+@cache
+def protocol() -> ModuleType:
+    """Return the package; raise `ProblemError` (`cannot-write`) if there is no room for it."""
+    options = GenerationOptions(
+        tuple(sorted(load_pins())),
+        runtime=_RUNTIME,
+        parts=tuple(sorted(PARTS)),
+        extensions=dict.fromkeys(extension_names()),
+    )
+    folder = _kept(options) or _temporary(options)
+    spec = spec_from_file_location(
+        NAME, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[NAME] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _kept(options: GenerationOptions) -> Path | None:
+    """Return the folder of the package in the cache, made if need be; None without a cache."""
+    cached = user_cache()
+    if cached is None:
+        return None
+    made_from = {
+        "inputs": read_inputs(options).as_json(),
+        "python": sys.version,
+        "runtime": digest_files(runtime_folder(), runtime_files()),
+    }
+    folder = cached / f"protocol-{digest(made_from)[:32]}"
+    if not _is_own(folder):
+        try:
+            cached.mkdir(parents=True, exist_ok=True, mode=0o700)
+            staged = Path(tempfile.mkdtemp(prefix=".protocol-", dir=cached))
+        except OSError:  # as everywhere, what cannot be kept is made anew
+            return None
+        try:
+            _write(options, staged)
+            with suppress(OSError):  # another run was faster
+                os.replace(staged, folder)
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+        _forget_others(cached)
+    with suppress(OSError):
+        os.utime(folder)
+    return folder if _is_own(folder) else None
+
+
+def _is_own(folder: Path) -> bool:
+    """Return whether a folder is there and nobody but this user can have written into it."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    if sys.platform == "win32":
+        return folder.is_dir()
+    return folder.is_dir() and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+
+
+def _forget_others(cached: Path) -> None:
+    folders = sorted(cached.glob("protocol-*"), key=lambda folder: folder.lstat().st_mtime)
+    for folder in folders[:-_KEPT]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _temporary(options: GenerationOptions) -> Path:
+    """Return a folder with the package, which goes when this process ends."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="mcp-gen-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        _write(options, folder)
+    except OSError as error:
+        message = f"the package of the protocol cannot be written: {error.strerror}"
+        raise ProblemError(Problem("cannot-write", message, tempfile.gettempdir())) from error
+    return folder
+
+
+def _write(options: GenerationOptions, folder: Path) -> None:
+    for file in made(options, cached=False).files:
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)

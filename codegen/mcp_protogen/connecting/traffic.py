@@ -1,0 +1,146 @@
+"""Messages that pass on a connection, shown to whoever wants to see them, and their recording.
+
+A recording is a file of JSON Lines. Its first line says what it is, and each other one has a
+message with its sender and the seconds since the beginning.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final, NamedTuple
+
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.runtime.core.spec import Role
+from mcp_protogen.runtime.transports.base import (
+    ExchangingTransport,
+    NamingTransport,
+    Opener,
+    Received,
+    Transport,
+)
+from mcp_protogen.runtime.transports.memory import Tap
+
+FORMAT: Final = 1
+_HEAD: Final = "traffic"
+_ROLES: Final = ("client", "server")
+
+
+class Message(NamedTuple):
+    """A message as it passed: when, in seconds since the beginning, from whom, and its bytes."""
+
+    at: float
+    sender: Role
+    data: bytes
+
+
+class Recording(list[Message]):
+    """The messages of a connection so far; calling it adds one, as a `Tap`."""
+
+    def __init__(self, messages: Iterable[Message] = (), clock: Callable[[], float] = monotonic):
+        super().__init__(messages)
+        self._clock = clock
+        self._start = clock()
+
+    def __call__(self, sender: Role, data: bytes) -> None:
+        self.append(Message(round(self._clock() - self._start, 6), sender, data))
+
+
+def tapped(opener: Opener, tap: Tap) -> Opener:
+    """Return an opener of the same connections, of which `tap` is shown each message."""
+
+    async def open() -> Transport:
+        return _Tapped(await opener(), tap)
+
+    return open
+
+
+class _Tapped:
+    """A client's end of a connection that shows what passes."""
+
+    def __init__(self, transport: Transport, tap: Tap) -> None:
+        self._transport = transport
+        self._tap = tap
+        self.close = transport.close
+        self.network = getattr(transport, "network", None)
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        for message in messages:
+            self._tap("client", message)
+        await self._transport.send(messages)
+
+    async def receive(self) -> Sequence[Received]:
+        received = await self._transport.receive()
+        for message in received:
+            if isinstance(message, bytes):
+                self._tap("server", message)
+        return received
+
+    def repeat(self, names: Mapping[str, str]) -> None:
+        if isinstance(self._transport, NamingTransport):
+            self._transport.repeat(names)
+
+    @property
+    def over_http(self) -> bool:
+        return isinstance(self._transport, ExchangingTransport) and self._transport.over_http
+
+
+def written(messages: Iterable[Message], about: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a recording; `about` says what was recorded."""
+    yield json.dumps({_HEAD: FORMAT, **about}, ensure_ascii=False) + "\n"
+    for message in messages:
+        yield line(message)
+
+
+def line(message: Message) -> str:
+    """Return the line of a message; one that is no JSON is kept as text."""
+    entry: dict[str, Any] = {"at": message.at, "sender": message.sender}
+    try:
+        entry["message"] = json.loads(message.data)
+    except ValueError:
+        entry["text"] = message.data.decode("utf-8", "backslashreplace")
+    return json.dumps(entry, ensure_ascii=False) + "\n"
+
+
+def read_recording(path: Path) -> tuple[Mapping[str, Any], list[Message]]:
+    """Return what a recording says about itself, and its messages.
+
+    Raise `ProblemError` (`bad-recording`) with the line at fault.
+    """
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise _bad(path, 0, str(error)) from error
+    about: Any = _decoded(path, 1, lines[0] if lines else "")
+    if about.get(_HEAD) != FORMAT:
+        raise _bad(path, 1, f'the first line has no "{_HEAD}": {FORMAT}')
+    return about, [_message(path, number, text) for number, text in enumerate(lines[1:], 2)]
+
+
+def _message(path: Path, number: int, text: str) -> Message:
+    entry = _decoded(path, number, text)
+    at, sender = entry.get("at"), entry.get("sender")
+    if not isinstance(at, int | float) or sender not in _ROLES:
+        raise _bad(path, number, 'it needs "at", a number, and "sender": client or server')
+    if isinstance(entry.get("text"), str):
+        return Message(at, sender, entry["text"].encode())
+    if "message" not in entry:
+        raise _bad(path, number, 'it has neither "message" nor "text"')
+    return Message(at, sender, json.dumps(entry["message"], ensure_ascii=False).encode())
+
+
+def _decoded(path: Path, number: int, text: str) -> dict[str, Any]:
+    try:
+        entry = json.loads(text)
+    except ValueError as error:
+        raise _bad(path, number, f"it is not JSON: {error}") from error
+    if not is_object(entry):
+        raise _bad(path, number, "it is no object")
+    return entry
+
+
+def _bad(path: Path, number: int, message: str) -> ProblemError:
+    place = f"{path}:{number}" if number else str(path)
+    hint = "give a file that mcp-gen bridge --record has written"
+    return ProblemError(Problem("bad-recording", message, place, hint=hint))
