@@ -30,8 +30,8 @@ test-all: $(READY) ## Run the suite, all of every table
 	$(BIN)/python -m pytest -n $(WORKERS) --all
 
 check: $(READY) ## Lint, format check and strict types of our own code
-	$(BIN)/ruff check codegen tests benchmarks examples
-	$(BIN)/black --check --quiet codegen tests benchmarks examples
+	$(BIN)/ruff check codegen tests benchmarks examples docs/website
+	$(BIN)/black --check --quiet codegen tests benchmarks examples docs/website
 	$(BIN)/pyright
 	$(BIN)/mypy
 

@@ -1,0 +1,1 @@
+"""The site: pages of `docs`, and pages made from our data, as static files."""
