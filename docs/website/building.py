@@ -4,16 +4,13 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from website import llms
+from website import explorer, llms
 from website.drawings.svg import UndrawnError
 from website.finishing import finished
-from website.libraries import NotInstalledError
 from website.links import DeadLinkError
 from website.staging import stage
 
@@ -27,22 +24,26 @@ class BuildError(Exception):
 def build(out: Path) -> None:
     """Build the site into a folder, whose former content goes; raise `BuildError`."""
     with TemporaryDirectory() as temporary:
-        folder = Path(temporary)
         try:
-            pages = stage(folder)
-        except (DeadLinkError, NotInstalledError, UndrawnError) as error:
+            built = _built(Path(temporary))
+        except (DeadLinkError, RuntimeError, UndrawnError) as error:
             raise BuildError(str(error)) from error
-        _zensical(folder)
-        built = folder / "built"
-        for name in pages:
-            file = built / f"{name}.html"
-            file.write_text(finished(file.name, file.read_text(encoding="utf-8")), encoding="utf-8")
-        llms.write(built, pages)
-        if find_spec("website.explorer") is not None:
-            import_module("website.explorer").write(built)
         shutil.rmtree(out, ignore_errors=True)
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(built, out)
+
+
+def _built(folder: Path) -> Path:
+    """Build in a folder, and return the folder of the site in it."""
+    pages = stage(folder)
+    _zensical(folder)
+    built = folder / "built"
+    for name in pages:
+        file = built / f"{name}.html"
+        file.write_text(finished(file.name, file.read_text(encoding="utf-8")), encoding="utf-8")
+    llms.write(built, pages)
+    explorer.write(built / "explorer")
+    return built
 
 
 def _zensical(folder: Path) -> None:
@@ -55,4 +56,4 @@ def _zensical(folder: Path) -> None:
         check=False,
     )
     if done.returncode:
-        raise BuildError(_COLOUR.sub("", done.stdout + done.stderr))
+        raise RuntimeError(_COLOUR.sub("", done.stdout + done.stderr))

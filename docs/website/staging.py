@@ -8,11 +8,11 @@ from typing import Final
 
 from website.dialect import for_zensical, plain
 from website.drawings.svg import with_drawings
-from website.libraries import installed
 from website.links import FILES_PAGE, Links
 from website.made import MADE, files
 from website.navigation import START, Page, pages, sections
 from website.places import ASSETS, HERE, ROOT
+from website.scripts import libraries
 
 _PAGES: Final = "pages"
 
@@ -21,7 +21,7 @@ def stage(folder: Path) -> Mapping[str, str]:
     """Fill a new folder, and return the pages by name, as they are for readers of Markdown.
 
     Raise `DeadLinkError` if a page links to what is not there, `UndrawnError` if it has a drawing
-    that is not made from tables, and `NotInstalledError` without the libraries.
+    that is not made from tables, and `RuntimeError` without the libraries of others.
     """
     links = Links()
     staged = folder / _PAGES
@@ -36,7 +36,7 @@ def stage(folder: Path) -> Mapping[str, str]:
     scripts = staged / "assets" / "libraries"
     scripts.mkdir(parents=True)
     shutil.copy(ASSETS / "site.css", staged / "assets")
-    shutil.copy(installed() / "iframe-worker/shim/index.js", scripts / "iframe-worker.js")
+    shutil.copy(libraries() / "iframe-worker/shim/index.js", scripts / "iframe-worker.js")
     (folder / "zensical.toml").write_text(_settings(), encoding="utf-8")
     return {name: plain(text) for name, text in texts.items()}
 

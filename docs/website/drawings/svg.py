@@ -13,7 +13,7 @@ from typing import Final
 
 from website.drawings.drawn import DRAWN, MARKED
 from website.drawings.graphs import LARGE, SMALL, START, Graph, dot, table
-from website.libraries import NotInstalledError, installed
+from website.scripts import libraries
 
 _DRAW: Final = Path(__file__).with_name("draw.cjs")
 _HEAD: Final = re.compile(r'.*?<svg width="(?P<width>\d+)pt" height="\d+pt"\n', re.S)
@@ -48,21 +48,21 @@ def drawing(name: str) -> str:
 
 @cache
 def _svgs() -> Mapping[str, str]:
-    """Every drawing, all drawn by one process; raise `NotInstalledError`."""
+    """Every drawing, all drawn by one process; raise `RuntimeError`."""
     node = shutil.which("node")
     if node is None:
-        raise NotInstalledError("node is needed: it runs the library that draws")
+        raise RuntimeError("node is needed: it runs the library that draws")
     graphs = {name: graph() for name, graph in DRAWN.items()}
     done = subprocess.run(
         [node, _DRAW],
         input=json.dumps([dot(graph) for graph in graphs.values()]),
-        env={**os.environ, "NODE_PATH": str(installed())},
+        env={**os.environ, "NODE_PATH": str(libraries())},
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
-        raise NotInstalledError(f"nothing could be drawn:\n{done.stderr}")
+        raise RuntimeError(f"nothing could be drawn:\n{done.stderr}")
     drawn = zip(graphs.items(), json.loads(done.stdout), strict=True)
     return {name: _accessible(name, graph, svg) for (name, graph), svg in drawn}
 
