@@ -50,8 +50,11 @@ report: $(READY) ## Write docs/generated-artifacts.md from schema/ and what has 
 bench: $(READY) ## Measure against other tools, side by side, and write it into the README
 	PYTHONPATH=docs $(BIN)/python -m benchmarks --record
 
+# Where the site will be, such as https://example.org/mcp-gen/.
+URL ?=
+
 site: $(READY) ## Build the site into build/site
-	PYTHONPATH=docs:codegen:generated $(BIN)/python -m website
+	PYTHONPATH=docs:codegen:generated $(BIN)/python -m website --url "$(URL)"
 
 wheel: $(READY) ## Build sdists and wheels into dist/: the generator, and the runtime alone
 	$(BIN)/python -m build --outdir dist .

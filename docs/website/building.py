@@ -21,11 +21,14 @@ class BuildError(Exception):
     """The site could not be built; its text says why."""
 
 
-def build(out: Path) -> None:
-    """Build the site into a folder, whose former content goes; raise `BuildError`."""
+def build(out: Path, url: str = "") -> None:
+    """Build the site into a folder, whose former content goes; raise `BuildError`.
+
+    `url` is where it will be. Without one it has no map, which needs whole addresses.
+    """
     with TemporaryDirectory() as temporary:
         try:
-            built = _built(Path(temporary))
+            built = _built(Path(temporary), url)
         except (DeadLinkError, RuntimeError, UndrawnError) as error:
             raise BuildError(str(error)) from error
         shutil.rmtree(out, ignore_errors=True)
@@ -33,15 +36,17 @@ def build(out: Path) -> None:
         shutil.move(built, out)
 
 
-def _built(folder: Path) -> Path:
+def _built(folder: Path, url: str) -> Path:
     """Build in a folder, and return the folder of the site in it."""
-    pages = stage(folder)
+    pages = stage(folder, url)
     _zensical(folder)
     built = folder / "built"
     for name in pages:
         file = built / f"{name}.html"
         file.write_text(finished(file.name, file.read_text(encoding="utf-8")), encoding="utf-8")
     llms.write(built, pages)
+    if not url:
+        (built / "sitemap.xml").unlink(missing_ok=True)
     explorer.write(built / "explorer")
     return built
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from website.links import outside_code
-from website.navigation import START, Page, sections
+from website.navigation import EXPLORER, START, Page, sections
 
 _SUMMARY: Final = (
     "mcp-gen writes a typed Python package from the published schemas of the Model Context"
@@ -33,7 +33,8 @@ def _linked(text: str) -> str:
 
 
 def _overview() -> str:
-    lines = ["# mcp-gen\n", f"> {_SUMMARY}\n", f"{_line(START)}\n"]
+    tool = f"- [{EXPLORER.title}]({EXPLORER.address}): {EXPLORER.about}"
+    lines = ["# mcp-gen\n", f"> {_SUMMARY}\n", "## Start\n", _line(START), f"{tool}\n"]
     for section in sections():
         lines.append(f"## {section.title}\n")
         lines += map(_line, section.pages)

@@ -44,6 +44,23 @@ class Section:
 
 START: Final = Page("index", "mcp-gen", "what it is, and where to begin")
 
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A page of the site that is a program, and no text."""
+
+    address: str
+    title: str
+    about: str
+
+
+EXPLORER: Final = Tool(
+    "explorer/index.html",
+    "Protocol explorer",
+    "methods, types, gates, errors and headers of every revision, what changed, and a judge of"
+    " messages",
+)
+
 SECTIONS: Final = (
     Section(
         "Begin",

@@ -12,6 +12,7 @@ from website.reference.reading import (
     base_of_models,
     brought_by,
     declared_in,
+    functions_of_methods,
     is_of_revisions,
     object_of,
     places,
@@ -85,12 +86,15 @@ def messages() -> str:
         "What each revision of a package has to read, check and write messages, here that of"
         f" `pkg.{REVISIONS[-1]}`. [Models](models.md) explains its types.\n",
     ]
-    for module in ("methods", "capabilities"):
-        described, found = declared_in(f"{PACKAGE}.{REVISIONS[-1]}.{module}")
-        lines.append(f"## `{module}` {{ #{module} }}\n\n{described.splitlines()[0]}\n")
-        for one in found:
-            if one.is_function:
-                lines += [heading(3, one.name, one.name), rendered(one.name, one, {})]
+    checks = declared_in(f"{PACKAGE}.{REVISIONS[-1]}.capabilities")[1]
+    functions = {
+        "methods": functions_of_methods(),
+        "capabilities": [(one.name, one) for one in checks if one.is_function],
+    }
+    for module, found in functions.items():
+        lines.append(f"## `{module}` {{ #{module} }}\n")
+        for name, one in found:
+            lines += [heading(3, name, name), rendered(name, one, {})]
     lines.append("## Models\n\nEvery model of `pkg.….models` has what its base has.\n")
     lines += [heading(3, _MODEL, _MODEL), rendered(_MODEL, base_of_models(), {})]
     return "\n".join(lines)

@@ -85,6 +85,17 @@ def base_of_models() -> Object:
     return _at(f"{PACKAGE}._runtime.core.models.base.WireModel")
 
 
+def functions_of_methods() -> list[tuple[str, Object]]:
+    """Return what the module `methods` of a revision has of its table, by name."""
+    module = _module(f"{PACKAGE}.{REVISIONS[-1]}.methods")
+    table = _at(f"{PACKAGE}._runtime.messages.method_table.MethodTable")
+    return [
+        (one.name, cast("Function", table.members[str(one.value).removeprefix("TABLE.")]))
+        for one in module.members.values()
+        if isinstance(one, Attribute) and str(one.value).startswith("TABLE.")
+    ]
+
+
 def declared_in(module: str) -> tuple[str, list[Object]]:
     """Return the docstring of a module, and what it defines that is public, in its order."""
     found = _module(module)

@@ -11,6 +11,8 @@ _WIDTH: Final = 88
 _STARRED: Final = {ParameterKind.var_positional: "*", ParameterKind.var_keyword: "**"}
 
 
+_DECORATORS: Final = ("classmethod", "staticmethod")
+
 Options = dict[str, Class]
 """The `TypedDict`s of options that functions of a page take, by name."""
 
@@ -109,11 +111,12 @@ def _written(of: Function) -> list[Function]:
 
 
 def _signature(name: str, of: Function) -> str:
-    before = "async def" if "async" in of.labels else "def"
+    decorator = next((f"@{one}\n" for one in _DECORATORS if one in of.labels), "")
+    before = f"{decorator}{'async def' if 'async' in of.labels else 'def'}"
     parameters = list(_parameters(of))
     returned = f" -> {of.returns}" if of.returns else ""
     line = f"{before} {name}({', '.join(parameters)}){returned}"
-    if len(line) <= _WIDTH:
+    if len(line) - len(decorator) <= _WIDTH:
         return line
     lines = "".join(f"    {one},\n" for one in parameters)
     return f"{before} {name}(\n{lines}){returned}"
