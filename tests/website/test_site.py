@@ -56,6 +56,7 @@ def test_pages_have_the_headings_lists_and_code_that_git_hosts_show(built: Path)
             shown, meant = content(built / name), content_of(reader.render(text))
             wanted, found = Counter(meant.tags), Counter(shown.tags)
             assert {tag: found[tag] for tag in STRUCTURE} == {tag: wanted[tag] for tag in STRUCTURE}
+            assert shown.code == meant.code
 
 
 def test_every_public_name_has_a_place_in_the_reference(built: Path) -> None:

@@ -35,9 +35,13 @@ class _Reader(HTMLParser):
         self.links: list[str] = []
         self.loaded: list[str] = []
         self.tags: list[str] = []
+        self.code: list[str] = []
+        self._inside: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        if tag in ("code", "pre"):
+            self._inside.append(tag)
         given = {name: value or "" for name, value in attrs}
         self.ids.update(given[name] for name in ("id", "name") if name in given)
         if tag == "a" and "href" in given:
@@ -45,6 +49,14 @@ class _Reader(HTMLParser):
         address = given.get(_LOADED.get(tag, ""))
         if address and given.get("rel") not in ("alternate", "canonical", "prev", "next"):
             self.loaded.append(address)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("code", "pre"):
+            self._inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self._inside == ["code"]:
+            self.code.append(" ".join(data.split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,8 @@ class Built:
     loaded: tuple[str, ...]
     """The addresses of what a browser loads with it."""
     tags: tuple[str, ...]
+    code: tuple[str, ...]
+    """The pieces of code in its text."""
 
 
 @cache
@@ -103,6 +117,5 @@ def _leads_somewhere(file: Path, link: str) -> bool:
 def _read(html: str) -> Built:
     reader = _Reader()
     reader.feed(html)
-    return Built(
-        frozenset(reader.ids), tuple(reader.links), tuple(reader.loaded), tuple(reader.tags)
-    )
+    read = (reader.links, reader.loaded, reader.tags, reader.code)
+    return Built(frozenset(reader.ids), *map(tuple, read))
