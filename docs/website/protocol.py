@@ -11,8 +11,10 @@ from mcp_protogen.runtime.messages.jsonrpc import Call
 from mcp_protogen.runtime.rules.lifecycle import MAY_PASS, State
 from mcp_protogen.runtime.rules.server_negotiation import Offer, Route, route
 
+from website import protocol_over_http as http
 from website.drawings.drawn import DRAWN
 from website.drawings.graphs import mermaid
+from website.markdown import table
 from website.reference.reading import PACKAGE, REVISIONS
 
 _NEITHER: Final = "–"
@@ -53,6 +55,11 @@ def page() -> str:
         "## A task\n\nThe statuses are the same in both forms of [tasks](tasks.md). A task that"
         f" has ended never changes again.\n\n{_drawn('task')}",
         f"## What differs between revisions\n\n{_differences()}",
+        "## Transports\n\nStandard input and output are the same in all revisions. Over HTTP, each"
+        f" has the fields that its pages name, here with how much they are required. {http.NOTE}"
+        f"\n\n{http.fields()}",
+        "The status of an answer over HTTP, if it is an error that another one than 200 goes with:"
+        f"\n\n{http.statuses()}",
         "## Methods\n\nWho sends each request or notification, in which revision.\n\n"
         f"{_methods()}",
         "## Capabilities\n\nWhat each side can declare, by revision. A capability that is implied"
@@ -69,12 +76,6 @@ def page() -> str:
 
 def _drawn(name: str) -> str:
     return f"<!-- drawn: {name} -->\n```mermaid\n{mermaid(DRAWN[name]())}```\n"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of Markdown."""
-    lines = (head, ["---"] * len(head), *rows)
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def _senders(senders: Iterable[Role]) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from website.markdown import table
+
 FONT: Final = "Helvetica"
 """A font whose widths Graphviz knows."""
 LARGE: Final = 16
@@ -74,10 +76,10 @@ def dot(graph: Graph) -> str:
     return "\n".join([*lines, "}"])
 
 
-def table(graph: Graph) -> str:
+def as_table(graph: Graph) -> str:
     """Return a graph as a table of Markdown, which says the same."""
     rows = (
-        f"| {'the beginning' if start == START else start} | {', or '.join(labels)} | {end} |\n"
+        ("the beginning" if start == START else start, ", or ".join(labels), end)
         for (start, end), labels in graph.joined.items()
     )
-    return f"| from | on | to |\n|---|---|---|\n{''.join(rows)}"
+    return table(("from", "on", "to"), rows)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from website.drawings.drawn import DRAWN, MARKED
-from website.drawings.graphs import LARGE, SMALL, START, Graph, dot, table
+from website.drawings.graphs import LARGE, SMALL, START, Graph, as_table, dot
 from website.scripts import libraries
 
 _DRAW: Final = Path(__file__).with_name("draw.cjs")
@@ -42,7 +42,7 @@ def drawing(name: str) -> str:
         f'<figure class="drawing" markdown="0" tabindex="0">\n{_svgs()[name]}</figure>\n\n'
         f'<details class="drawing-text" markdown="1">\n'
         f"<summary>{escape(DRAWN[name]().title)}, as a table</summary>\n\n"
-        f"{table(DRAWN[name]())}\n</details>\n"
+        f"{as_table(DRAWN[name]())}\n</details>\n"
     )
 
 
