@@ -39,7 +39,7 @@ golden: $(READY) ## Rewrite generated/ from schema/ and templates/
 	$(BIN)/mcp-gen --revision all --with all --extension all --out generated/mcp_revisions --force
 
 conformance: $(READY) ## Run the official suite, and write what it found into the README
-	PYTHONPATH=tests $(BIN)/python -m support.conformance.suite --write README.md --record
+	PYTHONPATH=tests:docs $(BIN)/python -m support.conformance.suite --write README.md --record
 
 records: $(READY) ## Compare all types with the schemas, talk to all peers, and record what came of it
 	PYTHONPATH=tests:generated $(BIN)/python -m support.report.recording
@@ -47,11 +47,14 @@ records: $(READY) ## Compare all types with the schemas, talk to all peers, and 
 report: $(READY) ## Write docs/generated-artifacts.md from schema/ and what has been recorded
 	PYTHONPATH=tests:generated $(BIN)/python -m support.report.page
 
-bench: $(READY) ## Measure against other tools, side by side
-	$(BIN)/python -m benchmarks
+bench: $(READY) ## Measure against other tools, side by side, and write it into the README
+	PYTHONPATH=docs $(BIN)/python -m benchmarks --record
+
+# Where the site will be, such as https://example.org/mcp-gen/.
+URL ?=
 
 site: $(READY) ## Build the site into build/site
-	PYTHONPATH=docs:codegen:generated $(BIN)/python -m website
+	PYTHONPATH=docs:codegen:generated $(BIN)/python -m website --url "$(URL)"
 
 wheel: $(READY) ## Build sdists and wheels into dist/: the generator, and the runtime alone
 	$(BIN)/python -m build --outdir dist .

@@ -9,8 +9,11 @@ import os
 import platform
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from . import (
     auth_topic,
@@ -29,7 +32,7 @@ from . import (
     walk,
     wire,
 )
-from .places import pins
+from .places import ROOT, pins
 from .rows import Row, as_table
 
 _TOPICS = {
@@ -71,6 +74,8 @@ def main() -> int:
         return 1
     print(as_table(rows))
     print(f"\n{_conditions()}")
+    if options.record:
+        _record(rows)
     if options.json:
         report = {"conditions": _conditions(), "rows": [row.as_json() for row in rows]}
         options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
@@ -83,16 +88,41 @@ def _options() -> Namespace:
         "--only", action="append", choices=list(_TOPICS), help="this topic; may be repeated"
     )
     parser.add_argument("--repeat", type=int, metavar="N", help="rounds, in place of each topic's")
+    parser.add_argument(
+        "--record", action="store_true", help="record the topics, and show them in the README"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     return parser.parse_args()
 
 
+def _record(rows: Iterable[Row]) -> None:
+    """Put what was measured into the record, and the whole record into the README."""
+    from website import marks, speed
+
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row.topic, []).append(row.as_json())
+    conditions = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": {
+            "python": platform.python_version(),
+            "processors": os.cpu_count(),
+            "load": round(os.getloadavg()[0], 1),
+        },
+        "versions": _versions(),
+    }
+    speed.updated({topic: {**conditions, "rows": measured} for topic, measured in found.items()})
+    marks.write(ROOT / "README.md", speed.MARK, speed.section(speed.read()))
+
+
+def _versions() -> list[str]:
+    """What is measured, and the peers, as pip writes their versions."""
+    own = [f"{name}=={version(name)}" for name in ("pydantic", "datamodel-code-generator")]
+    return [*own, *pins()]
+
+
 def _conditions() -> str:
-    versions = [
-        f"Python {platform.python_version()}",
-        *(f"{name}=={version(name)}" for name in ("pydantic", "datamodel-code-generator")),
-        *pins(),
-    ]
+    versions = [f"Python {platform.python_version()}", *_versions()]
     load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors"
     return f"Medians of interleaved runs; {', '.join(versions)}; {load}."
 

@@ -44,13 +44,14 @@ class Row:
         return None if self.target is None or ratio is None else ratio <= self.target
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row for programs; times are in seconds."""
+        """Return the row for programs; times are in seconds, whatever unit they are shown in."""
         return {
             "topic": self.topic,
             "what": self.what,
             "ours": self.ours,
             "peer": self.peer,
             "theirs": self.theirs,
+            "unit": self.unit,
             "ratio": self.ratio,
             "target": self.target,
             "met": self.met,

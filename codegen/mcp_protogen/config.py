@@ -227,6 +227,11 @@ class Settings(NamedTuple):
         return dropped or getattr(self, name) is not None
 
 
+def setting_names() -> tuple[str, ...]:
+    """Return the names that settings have in pyproject.toml, sorted."""
+    return tuple(sorted(_READERS))
+
+
 def load_settings(
     start: Path, flags: Settings | None = None, *, only: Container[str] | None = None
 ) -> Settings:

@@ -12,9 +12,12 @@ def main() -> int:
     """Run the command line and return its exit code."""
     parser = ArgumentParser("python -m website", description="Build the site as static files.")
     parser.add_argument("--out", type=Path, default=SITE, metavar="DIR", help="the built site")
+    parser.add_argument(
+        "--url", default="", help="where it will be, for its map and search engines"
+    )
     options = parser.parse_args()
     try:
-        build(options.out)
+        build(options.out, options.url)
     except BuildError as error:
         print(error, file=sys.stderr)
         return 1

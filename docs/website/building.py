@@ -4,13 +4,13 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from website.libraries import NotInstalledError
+from website import explorer, llms
+from website.drawings.svg import UndrawnError
+from website.finishing import finished
 from website.links import DeadLinkError
 from website.staging import stage
 
@@ -21,21 +21,34 @@ class BuildError(Exception):
     """The site could not be built; its text says why."""
 
 
-def build(out: Path) -> None:
-    """Build the site into a folder, whose former content goes; raise `BuildError`."""
+def build(out: Path, url: str = "") -> None:
+    """Build the site into a folder, whose former content goes; raise `BuildError`.
+
+    `url` is where it will be. Without one it has no map, which needs whole addresses.
+    """
     with TemporaryDirectory() as temporary:
-        folder = Path(temporary)
         try:
-            stage(folder)
-        except (DeadLinkError, NotInstalledError) as error:
+            built = _built(Path(temporary), url)
+        except (DeadLinkError, RuntimeError, UndrawnError) as error:
             raise BuildError(str(error)) from error
-        _zensical(folder)
-        built = folder / "built"
-        if find_spec("website.explorer") is not None:
-            import_module("website.explorer").write(built)
         shutil.rmtree(out, ignore_errors=True)
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(built, out)
+
+
+def _built(folder: Path, url: str) -> Path:
+    """Build in a folder, and return the folder of the site in it."""
+    pages = stage(folder, url)
+    _zensical(folder)
+    built = folder / "built"
+    for name in pages:
+        file = built / f"{name}.html"
+        file.write_text(finished(file.name, file.read_text(encoding="utf-8")), encoding="utf-8")
+    llms.write(built, pages)
+    if not url:
+        (built / "sitemap.xml").unlink(missing_ok=True)
+    explorer.write(built / "explorer")
+    return built
 
 
 def _zensical(folder: Path) -> None:
@@ -48,4 +61,4 @@ def _zensical(folder: Path) -> None:
         check=False,
     )
     if done.returncode:
-        raise BuildError(_COLOUR.sub("", done.stdout + done.stderr))
+        raise RuntimeError(_COLOUR.sub("", done.stdout + done.stderr))

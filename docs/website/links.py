@@ -32,23 +32,24 @@ class Links:
 
     def changed(self, text: str, file: str) -> str:
         """Return the text of a file, whose links are those of the site."""
-        base = PurePosixPath(file).parent
-        return outside_code(
-            text, lambda prose: _LINK.sub(lambda m: self._target(m[0], base), prose)
-        )
 
-    def _target(self, target: str, base: PurePosixPath) -> str:
+        def change(prose: str) -> str:
+            return _LINK.sub(lambda link: self._target(link[0], file), prose)
+
+        return outside_code(text, change)
+
+    def _target(self, target: str, file: str) -> str:
         if _ELSEWHERE.match(target):
             return target
         path, mark, anchor = target.partition("#")
-        place = _normal(base / path)
+        place = _normal(PurePosixPath(file).parent / path)
         if place in _NAMES:
             return f"{_NAMES[place]}.md{mark}{anchor}"
         if (ROOT / place).is_dir():
             self.folders.add(place)
             return f"{FILES_PAGE}.md#{heading_id(place)}"
         if not (ROOT / place).is_file() or place.endswith(".md"):
-            raise DeadLinkError(f"{base}: no page of the site shows {target}")
+            raise DeadLinkError(f"{file} links to {target}, which no page of the site shows")
         self.files.add(place)
         return f"files/{place}"
 

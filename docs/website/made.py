@@ -1,12 +1,26 @@
 """Pages that are made from code, tables and records when the site is built."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
+from website import protocol, speed
 from website.links import Links, heading_id
 from website.places import ROOT
+from website.reference import commands, names
+from website.reference.topics import TOPICS
 
-MADE: Final[Mapping[str, Callable[[], str]]] = {}
+MADE: Final[Mapping[str, Callable[[], str]]] = {
+    "speed": speed.page,
+    "protocol": protocol.page,
+    "reference": names.index,
+    "reference-messages": names.messages,
+    "reference-generator": names.generator,
+    "reference-commands": commands.commands,
+    "reference-codes": commands.codes,
+    "reference-settings": commands.settings,
+    **{topic.page: partial(names.page, topic) for topic in TOPICS},
+}
 """The text of each, by the name of its page, as Markdown with the links of the site."""
 
 

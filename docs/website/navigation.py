@@ -44,6 +44,23 @@ class Section:
 
 START: Final = Page("index", "mcp-gen", "what it is, and where to begin")
 
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A page of the site that is a program, and no text."""
+
+    address: str
+    title: str
+    about: str
+
+
+EXPLORER: Final = Tool(
+    "explorer/index.html",
+    "Protocol explorer",
+    "methods, types, gates, errors and headers of every revision, what changed, and a judge of"
+    " messages",
+)
+
 SECTIONS: Final = (
     Section(
         "Begin",
@@ -103,6 +120,7 @@ SECTIONS: Final = (
             Page("translation", "Between revisions", "one server class for all revisions; bridges"),
             Page("bridge", "The bridge", "the bridge as a process; recording and replaying"),
             Page("negotiation", "Negotiation", "how two sides agree on a revision"),
+            Page("protocol", "States and tables", "drawings and matrices", made=True),
             Page("models", "Models", "null and absent, unions, differences from the schema"),
             Page("extensions", "Extensions", "extensions of the protocol"),
             Page("drafts", "Drafts", "generating from a schema that is not pinned"),
@@ -134,12 +152,31 @@ SECTIONS: Final = (
         ),
     ),
     Section(
+        "Reference",
+        (
+            Page("reference", "Names", "all public names of a package", made=True),
+            Page("reference-servers", "Servers", "names for servers", made=True),
+            Page("reference-clients", "Clients", "names for clients", made=True),
+            Page("reference-running", "Transports", "names for stdio, HTTP, workers", made=True),
+            Page("reference-authorization", "Authorization", "names for tokens", made=True),
+            Page("reference-tasks", "Tasks", "names for tasks", made=True),
+            Page("reference-revisions", "Between revisions", "names for bridges", made=True),
+            Page("reference-messages", "Messages", "to read and write messages", made=True),
+            Page("reference-errors", "Errors", "errors that are raised, and when", made=True),
+            Page("reference-generator", "The generator", "names for targets", made=True),
+            Page("reference-commands", "Commands", "all commands and options", made=True),
+            Page("reference-settings", "Settings", "settings in `pyproject.toml`", made=True),
+            Page("reference-codes", "Codes", "what each code means, what to do", made=True),
+        ),
+    ),
+    Section(
         "Evidence",
         (
             Page("generated-artifacts", "What schemas say", "what follows from schemas"),
             Page("requirements", "Requirements", "what the protocol requires, and its tests"),
             Page("requirements-authorization", "Of authorization", "the same of authorization"),
             Page("requirements-tasks", "Of tasks", "the same of tasks"),
+            Page("speed", "Speed", "what was measured beside other tools", made=True),
             Page("measuring", "How speed is measured", "what the benchmarks compare, and how"),
         ),
     ),
@@ -167,6 +204,11 @@ def pages() -> Iterator[Page]:
     yield START
     for section in sections():
         yield from section.pages
+
+
+def title_of(name: str) -> str:
+    """Return the title of the page with a name."""
+    return next(page.title for page in pages() if page.name == name)
 
 
 def unlisted() -> set[str]:

@@ -2,35 +2,43 @@
 
 import json
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from website.libraries import installed
+from website.dialect import for_zensical, plain
+from website.drawings.svg import with_drawings
 from website.links import FILES_PAGE, Links
 from website.made import MADE, files
-from website.navigation import START, Page, pages, sections
-from website.places import HERE, ROOT
+from website.navigation import EXPLORER, START, Page, pages, sections
+from website.places import ASSETS, HERE, ROOT
+from website.scripts import libraries
 
-PAGES: Final = "pages"
-"""The folder of pages in a staging folder, beside the settings."""
+_PAGES: Final = "pages"
 
 
-def stage(folder: Path) -> None:
-    """Fill a new folder; raise `DeadLinkError` if a page links to what is not there."""
+def stage(folder: Path, url: str) -> Mapping[str, str]:
+    """Fill a new folder, and return the pages by name, as they are for readers of Markdown.
+
+    Raise `DeadLinkError` if a page links to what is not there, `UndrawnError` if it has a drawing
+    that is not made from tables, and `RuntimeError` without the libraries of others.
+    """
     links = Links()
-    staged = folder / PAGES
+    staged = folder / _PAGES
     staged.mkdir(parents=True)
-    for page in pages():
-        (staged / f"{page.name}.md").write_text(_text(page, links), encoding="utf-8")
+    texts = {page.name: _text(page, links) for page in pages()}
+    for name, text in texts.items():
+        (staged / f"{name}.md").write_text(for_zensical(with_drawings(text)), encoding="utf-8")
     for file in sorted(links.files):
         copied = staged / "files" / file
         copied.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, copied)
     scripts = staged / "assets" / "libraries"
     scripts.mkdir(parents=True)
-    shutil.copy(installed() / "iframe-worker/shim/index.js", scripts / "iframe-worker.js")
-    (folder / "zensical.toml").write_text(_settings(), encoding="utf-8")
+    shutil.copy(ASSETS / "site.css", staged / "assets")
+    shutil.copy(libraries() / "iframe-worker/shim/index.js", scripts / "iframe-worker.js")
+    (folder / "zensical.toml").write_text(_settings(url), encoding="utf-8")
+    return {name: plain(text) for name, text in texts.items()}
 
 
 def _text(page: Page, links: Links) -> str:
@@ -42,11 +50,17 @@ def _text(page: Page, links: Links) -> str:
     return links.changed((ROOT / page.file).read_text(encoding="utf-8"), page.file)
 
 
-def _settings() -> str:
+def _settings(url: str) -> str:
     """The settings of zensical with the navigation; strings and lists of JSON are also TOML."""
-    entries = [_entry(START), *(_section(one.title, one.pages) for one in sections() if one.pages)]
+    tool = f"{{{json.dumps(EXPLORER.title)} = {json.dumps(EXPLORER.address)}}}"
+    entries = [
+        _entry(START),
+        tool,
+        *(_section(one.title, one.pages) for one in sections() if one.pages),
+    ]
     text = (HERE / "zensical.toml").read_text(encoding="utf-8")
-    return text.replace("nav = []\n", f"nav = [{', '.join(entries)}]\n")
+    place = f"site_url = {json.dumps(url)}\n" if url else ""
+    return text.replace("nav = []\n", f"{place}nav = [{', '.join(entries)}]\n")
 
 
 def _section(title: str, pages: Iterable[Page]) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from support.conformance.judging import Check, faults, found_in
 from support.conformance.scenarios import Excuse
-from support.conformance.suite import BEGIN, END, written_into
 
 GOOD = Check("a", "SUCCESS", "")
 STAMP = "2026-11-21T10-02-36-129Z"
@@ -73,13 +72,3 @@ def test_scenarios_are_found_where_the_suite_writes_them(
     written = [{"id": "a", "status": "SUCCESS"}]
     (tmp_path / folder / "checks.json").write_text(json.dumps(written))
     assert found_in(tmp_path, side) == {scenario: (GOOD,)}
-
-
-def test_the_table_goes_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    written_into(page, "new\n")
-    assert page.read_text() == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
-    page.write_text("no marks\n")
-    with pytest.raises(SystemExit, match="no place for the table"):
-        written_into(page, "new\n")

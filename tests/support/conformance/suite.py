@@ -1,6 +1,6 @@
 """Runs the official conformance suite against our server and our client, and shows what it found.
 
-PYTHONPATH=tests python -m support.conformance.suite
+PYTHONPATH=tests:docs python -m support.conformance.suite
     [--write README.md] [--record] [--only server|client] [--keep DIR]
 """
 
@@ -11,16 +11,14 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any
 
 import pytest
+from website import marks
 
 from support.conformance.kit import HERE, Kit, kit
 from support.conformance.legs import LEGS, Leg, Result, Runner, Serve, serving
 from support.report import records
-
-BEGIN: Final = "<!-- conformance: begin -->"
-END: Final = "<!-- conformance: end -->"
 
 
 async def run(
@@ -96,15 +94,6 @@ def _excuses(results: Iterable[Result]) -> Iterator[str]:
         yield f"- {why}: {named}"
 
 
-def written_into(page: Path, text: str) -> None:
-    """Put text between the two marks of a page."""
-    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{page} has no place for the table: add the lines {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n{text}{END}{after}", encoding="utf-8")
-
-
 def main(arguments: Namespace) -> int:
     """Run what is asked for; 1 if something is wrong, 2 if the suite could not be installed."""
     try:
@@ -124,7 +113,7 @@ def main(arguments: Namespace) -> int:
     if any(result.faults for result in results):
         return 1
     if arguments.write is not None:
-        written_into(arguments.write, text)
+        marks.write(arguments.write, "conformance", text)
     if arguments.record:
         records.write("conformance", record(results))
     return 0

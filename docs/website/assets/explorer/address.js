@@ -1,0 +1,52 @@
+/**
+ * What is shown stands in the fragment of the address: `#/types/Tool?rev=2025-11-25`.
+ *
+ * It works in a file as well, nobody's server is told of it, and each view can be passed on.
+ */
+
+/** @typedef {{view: string, name: string, query: URLSearchParams}} Address */
+
+/** @returns {Address} */
+export function current() {
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const [view = "", ...rest] = path.split("/");
+  return {
+    view: view || "methods",
+    name: rest.map(decoded).join("/"),
+    query: new URLSearchParams(query),
+  };
+}
+
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // it was written by hand
+  }
+}
+
+/**
+ * @param {string} view
+ * @param {string} [name]
+ * @param {Record<string, string | undefined>} [query]
+ */
+export function address(view, name = "", query = {}) {
+  const path = name ? `/${name.split("/").map(encodeURIComponent).join("/")}` : "";
+  const given = Object.entries(query).filter(([, value]) => value);
+  const text = new URLSearchParams(/** @type {[string, string][]} */ (given)).toString();
+  return `#/${view}${path}${text ? `?${text}` : ""}`;
+}
+
+/**
+ * Write what was chosen on a page into its address, without another step back.
+ * @param {Record<string, string>} chosen
+ */
+export function remember(chosen) {
+  const { view, name, query } = current();
+  for (const [key, value] of Object.entries(chosen)) {
+    if (value) query.set(key, value);
+    else query.delete(key);
+  }
+  history.replaceState(null, "", address(view, name, Object.fromEntries(query)));
+}

@@ -1,0 +1,122 @@
+/** What each revision says about a message. */
+
+import { Checker } from "./checker.js";
+import { faultsOf } from "./explain.js";
+import { batch, ofForm } from "./rules.js";
+import { methodOf, schemaOf } from "./subjects.js";
+import { undeclared } from "./undeclared.js";
+
+/** @import {Asked, Definitions, Extension, Fault, Finding, Json, Revision, Subject, Verdict} from "../types.js" */
+/** @import {Spoken} from "./subjects.js" */
+
+/** @type {WeakMap<object, {mended: Checker, published: Checker}>} */
+const CHECKERS = new WeakMap();
+
+/**
+ * The checkers of a revision or of an extension in it, by the schema as we mend it, and as it is.
+ * @param {Spoken} spoken
+ */
+export function checkersOf({ revision, extension }) {
+  const key = extension ?? revision;
+  const known = CHECKERS.get(key);
+  if (known) return known;
+  const mended = { ...revision.schemas.mended, ...extension?.schemas.mended };
+  /** @type {Definitions} */
+  const published = {
+    ...mended,
+    ...revision.schemas.published,
+    ...extension?.schemas.published,
+  };
+  const made = { mended: new Checker(mended), published: new Checker(published) };
+  CHECKERS.set(key, made);
+  return made;
+}
+
+/**
+ * Whether the mended schema accepts a value.
+ * @param {Subject} subject
+ * @param {Json} value
+ * @param {Revision} revision
+ * @param {Extension} [extension]
+ */
+export function accepts(subject, value, revision, extension) {
+  const spoken = extension ? { revision, extension } : { revision };
+  const { mended } = checkersOf(spoken);
+  return mended.isValid(schemaOf(spoken, subject, mended).schema, value);
+}
+
+/**
+ * The verdict of a revision; if it refuses, that of an extension which accepts.
+ * @param {Json} value
+ * @param {Revision} revision
+ * @param {Extension[]} extensions those of the revision
+ * @param {Asked} asked
+ * @returns {Verdict}
+ */
+export function judge(value, revision, extensions, asked) {
+  if (Array.isArray(value)) {
+    return batch(value, revision, (one) => judge(one, revision, extensions, asked));
+  }
+  const core = verdictOf({ revision }, value, asked);
+  if (core.status === "accepted") return core;
+  const tried = extensions.map((extension) => verdictOf({ revision, extension }, value, asked));
+  const accepted = tried.find((one) => one.status === "accepted");
+  return accepted ?? tried.find((one) => one.status !== core.status) ?? core;
+}
+
+/**
+ * @param {Spoken} spoken
+ * @param {Json} value
+ * @param {Asked} asked
+ * @returns {Verdict}
+ */
+function verdictOf(spoken, value, asked) {
+  const found = ofForm(spoken, value, asked, (subject) =>
+    accepts(subject, value, spoken.revision, spoken.extension),
+  );
+  const { mended } = checkersOf(spoken);
+  const schema = found.subject && schemaOf(spoken, found.subject, mended);
+  const wrong = schema ? faultsOf(mended, schema, value) : [];
+  const faults = [...found.faults, ...wrong];
+  const anySchema = new Set(spoken.revision.schemas.anySchema);
+  const method = methodOf(spoken, found.subject?.method ?? "");
+  return {
+    ...found,
+    revision: spoken.revision.id,
+    extension: spoken.extension?.name ?? "",
+    status: found.status ?? (faults.length ? "refused" : "accepted"),
+    senders: method?.senders ?? [],
+    faults,
+    unknown: schema && !wrong.length ? undeclared(mended, schema, value, anySchema) : [],
+    published: found.subject && publishedOf(spoken, found.subject, value, wrong),
+  };
+}
+
+/**
+ * What the schema says as it is published, if that is something else, and by which of our findings.
+ * @param {Spoken} spoken
+ * @param {Subject} subject
+ * @param {Json} value
+ * @param {Fault[]} wrong
+ */
+function publishedOf(spoken, subject, value, wrong) {
+  const { published } = checkersOf(spoken);
+  const faults = faultsOf(published, schemaOf(spoken, subject, published), value);
+  if (!faults.length === !wrong.length) return null;
+  const all = (spoken.extension ?? spoken.revision).findings;
+  const findings = [...all.keys()].filter((index) => {
+    const finding = all[index];
+    return finding && [...faults, ...wrong].some((one) => isAbout(finding, one));
+  });
+  return { accepted: !faults.length, faults, findings };
+}
+
+/**
+ * Whether a finding is about the rule of a fault: one of both is inside the other.
+ * @param {Finding} finding
+ * @param {Fault} fault
+ */
+function isAbout(finding, fault) {
+  const [shorter = "", longer = ""] = [finding.pointer, fault.rule].sort((a, b) => a.length - b.length);
+  return longer === shorter || longer.startsWith(`${shorter}/`) || fault.type === finding.type;
+}

@@ -1,0 +1,272 @@
+/** The rules that no schema has: kinds of messages, directions, batches, and what is needed. */
+
+import { OTHER, formOf, methodOf, objectOf, resultsOf } from "./subjects.js";
+
+/** @import {Asked, Condition, Fault, Json, JsonObject, Method, NeededGate, Revision, Role, Subject, Verdict} from "../types.js" */
+/** @import {Spoken} from "./subjects.js" */
+
+/**
+ * What is known of a message before a schema is asked.
+ * @typedef {Pick<Verdict, "subject" | "faults" | "gates" | "notes"> & {status: "unknown" | null}} Found
+ */
+
+/**
+ * @param {Spoken} spoken
+ * @param {Json} value
+ * @param {Asked} asked
+ * @param {(subject: Subject) => boolean} accepts
+ * @returns {Found}
+ */
+export function ofForm(spoken, value, asked, accepts) {
+  const form = formOf(value);
+  if (form === null) {
+    const message = "is no message: it has none of “method”, “result” and “error”";
+    return { ...NOTHING, faults: [ruled("", message)] };
+  }
+  const message = objectOf(value);
+  if (form === "call") return ofCall(spoken, message, asked);
+  return form === "result"
+    ? ofResult(spoken, message, asked, accepts)
+    : { ...NOTHING, subject: { kind: "error" }, notes: notesOnError(spoken, message) };
+}
+
+/** @type {Found} */
+const NOTHING = { subject: null, status: null, faults: [], gates: [], notes: [] };
+
+/**
+ * @param {string} pointer
+ * @param {string} message
+ * @returns {Fault}
+ */
+function ruled(pointer, message) {
+  return { pointer, message, rule: "", type: "" };
+}
+
+/**
+ * @param {Spoken} spoken
+ * @param {JsonObject} message
+ * @param {Asked} asked
+ * @returns {Found}
+ */
+function ofCall(spoken, message, asked) {
+  const name = message["method"];
+  if (typeof name !== "string") {
+    return { ...NOTHING, faults: [ruled("/method", "has to be the name of a method, a string")] };
+  }
+  const method = methodOf(spoken, name);
+  if (!method) {
+    const fault = ruled("/method", `is no method of ${spoken.revision.id}`);
+    return { ...NOTHING, status: "unknown", faults: [fault] };
+  }
+  return {
+    ...NOTHING,
+    subject: { kind: method.kind === "notification" ? "notification" : "request", method: name },
+    faults: [...wrongKind(method, message), ...wrongSender(method, asked.sender)],
+    gates: gatesOf(method, objectOf(message["params"] ?? null), asked.sender),
+    notes: notesOnMethod(method),
+  };
+}
+
+/**
+ * @param {Method} method
+ * @param {JsonObject} message
+ * @returns {Generator<Fault>}
+ */
+function* wrongKind(method, message) {
+  if (method.kind === "embedded") {
+    yield ruled("/method", "is no message of its own here: it is sent inside of a result");
+  } else if (method.kind === "notification" && Object.hasOwn(message, "id")) {
+    yield ruled("/id", `is not allowed: ${method.name} is a notification, which nobody answers`);
+  }
+}
+
+/**
+ * @param {Method} method
+ * @param {Role | ""} sender
+ * @returns {Generator<Fault>}
+ */
+function* wrongSender(method, sender) {
+  if (sender && !method.senders.includes(sender)) {
+    yield ruled("/method", `is not sent by a ${sender}, but by a ${method.senders.join(" or ")}`);
+  }
+}
+
+/**
+ * @param {Method} method
+ * @param {JsonObject} params
+ * @param {Role | ""} sender
+ * @returns {NeededGate[]}
+ */
+function gatesOf(method, params, sender) {
+  const meant = method.gates.filter((gate) => !sender || gate.sender === sender);
+  return meant.map((gate) => ({
+    ...gate,
+    applies: !gate.when.length || gate.when.some((one) => holds(one, params)),
+  }));
+}
+
+/**
+ * @param {Condition} condition
+ * @param {JsonObject} params
+ */
+function holds(condition, params) {
+  const value = params[condition.member];
+  if (value === undefined) return condition.orAbsent;
+  return !condition.oneOf || condition.oneOf.includes(String(value));
+}
+
+/** @param {Method} method */
+function notesOnMethod(method) {
+  const notes = [];
+  if (method.deprecated) notes.push({ text: `${method.name} is deprecated since ${method.deprecated}.` });
+  if (method.phase === "before_ready") {
+    notes.push({ text: "It is sent before the handshake is over, and not afterwards." });
+  }
+  return notes;
+}
+
+/**
+ * @param {Spoken} spoken
+ * @param {JsonObject} message
+ */
+function notesOnError(spoken, message) {
+  const code = objectOf(message["error"] ?? null)["code"];
+  const known = spoken.revision.errors.find((one) => one.code === code);
+  if (!known) {
+    return typeof code === "number" ? [{ text: `${code} is no code of ${spoken.revision.id}.` }] : [];
+  }
+  const who = known.emit === "never" ? "nobody sends it any more" : `sent by ${known.emit}`;
+  return [{ text: `${code} is ${known.name}: ${who}.`, ...(known.url ? { url: known.url } : {}) }];
+}
+
+/**
+ * A response: the result of the method that was named, or of one that it fits best.
+ * @param {Spoken} spoken
+ * @param {JsonObject} message
+ * @param {Asked} asked
+ * @param {(subject: Subject) => boolean} accepts
+ * @returns {Found}
+ */
+function ofResult(spoken, message, asked, accepts) {
+  const faults = Object.hasOwn(message, "error")
+    ? [ruled("/error", "and a result are never in one response")]
+    : [];
+  if (!asked.method) return { ...guessed(spoken, message, asked, accepts), faults };
+  const method = methodOf(spoken, asked.method);
+  if (!method || method.kind !== "request") {
+    const fault = ruled("", `is no answer: ${spoken.revision.id} has no request ${asked.method}`);
+    return { ...NOTHING, status: "unknown", faults: [fault, ...faults] };
+  }
+  if (asked.sender && !method.senders.includes(OTHER[asked.sender])) {
+    faults.push(ruled("", `is not sent by a ${asked.sender}, who is never asked ${method.name}`));
+  }
+  const subject = { kind: /** @type {const} */ ("result"), method: method.name };
+  return { ...NOTHING, subject, faults, notes: leniencies(spoken, method, message) };
+}
+
+/**
+ * @param {Spoken} spoken
+ * @param {JsonObject} message
+ * @param {Asked} asked
+ * @param {(subject: Subject) => boolean} accepts
+ * @returns {Found}
+ */
+function guessed(spoken, message, asked, accepts) {
+  const given = Object.keys(objectOf(message["result"] ?? null));
+  const { revision, extension } = spoken;
+  const ranked = [...(extension?.methods ?? []), ...revision.methods]
+    .filter((one) => one.kind === "request")
+    .filter((one) => !asked.sender || one.senders.includes(OTHER[asked.sender]))
+    .map((method) => ({
+      method: method.name,
+      known: declaredOf(spoken, method, given),
+      fits: accepts({ kind: "result", method: method.name }),
+    }))
+    .sort((a, b) => b.known - a.known || Number(b.fits) - Number(a.fits));
+  const [first] = ranked;
+  if (!first) return { ...NOTHING, subject: { kind: "result" } };
+  const equal = ranked.filter((one) => one.known === first.known && one.fits === first.fits);
+  const names = equal.map((one) => one.method).join(", ");
+  const text = `By its members it is a result of ${names}. Choose the method that was called, if it is another one.`;
+  return { ...NOTHING, subject: { kind: "result", method: first.method }, notes: [{ text }] };
+}
+
+/**
+ * How many of the given members the results of a method declare.
+ * @param {Spoken} spoken
+ * @param {Method} method
+ * @param {string[]} given
+ */
+function declaredOf(spoken, method, given) {
+  const types = [...(spoken.extension?.types ?? []), ...spoken.revision.types];
+  const counts = resultsOf(spoken, method).map((name) => {
+    const members = types.find((one) => one.name === name)?.members ?? [];
+    return members.filter((one) => given.includes(one.name)).length;
+  });
+  return Math.max(0, ...counts);
+}
+
+/**
+ * What pages tell receivers to tolerate, for the members that a result lacks.
+ * @param {Spoken} spoken
+ * @param {Method} method
+ * @param {JsonObject} message
+ */
+function leniencies(spoken, method, message) {
+  const result = objectOf(message["result"] ?? null);
+  const types = resultsOf(spoken, method);
+  return spoken.revision.leniency
+    .map((one) => ({ ...one, member: one.where.split(".")[1] ?? "" }))
+    .filter((one) => one.rule === "absent_reads_as" && !Object.hasOwn(result, one.member))
+    .filter((one) => isRequired(spoken.revision, types, one.member))
+    .map((one) => ({
+      text: `A receiver reads a result without “${one.member}” as one with ${JSON.stringify(one.value)}.`,
+      ...(one.url ? { url: one.url } : {}),
+    }));
+}
+
+/**
+ * @param {Revision} revision
+ * @param {string[]} types
+ * @param {string} member
+ */
+function isRequired(revision, types, member) {
+  const found = revision.types.filter((one) => types.includes(one.name));
+  return found.some((one) => one.members?.some((each) => each.name === member && each.required));
+}
+
+/**
+ * The verdict on a batch: that of each message in it, if the revision has batches.
+ * @param {Json[]} messages
+ * @param {Revision} revision
+ * @param {(value: Json) => Verdict} judge
+ * @returns {Verdict}
+ */
+export function batch(messages, revision, judge) {
+  const rule = revision.rules["batching"];
+  const verdicts = rule?.receive ? messages.map(judge) : [];
+  /** @type {Fault[]} */
+  const faults = [];
+  if (!rule?.receive) faults.push(ruled("", `is an array, and ${revision.id} has no batches`));
+  else if (!messages.length) faults.push(ruled("", "is an empty batch"));
+  for (const [index, one] of verdicts.entries()) {
+    faults.push(...one.faults.map((each) => ({ ...each, pointer: `/${index}${each.pointer}` })));
+  }
+  return {
+    revision: revision.id,
+    extension: verdicts.find((one) => one.extension)?.extension ?? "",
+    status: faults.length ? "refused" : "accepted",
+    subject: null,
+    senders: [],
+    faults,
+    unknown: verdicts.flatMap((one, index) =>
+      one.unknown.map((each) => ({ ...each, pointer: `/${index}${each.pointer}` })),
+    ),
+    gates: verdicts.flatMap((one) => one.gates),
+    notes: [
+      { text: "An array is a batch of messages.", ...(rule?.url ? { url: rule.url } : {}) },
+      ...verdicts.flatMap((one) => one.notes),
+    ],
+    published: verdicts.find((one) => one.published)?.published ?? null,
+  };
+}

@@ -1,0 +1,288 @@
+/** The data that Python writes, as the modules read it. */
+
+export type Role = "client" | "server";
+
+export interface Sourced {
+  source: string;
+  url?: string;
+}
+
+export interface Condition {
+  member: string;
+  oneOf: string[] | null;
+  orAbsent: boolean;
+}
+
+export interface Gate extends Sourced {
+  role: Role;
+  path: string[];
+  level: string;
+  sender: Role;
+  when: Condition[];
+}
+
+export interface MethodError {
+  code: number;
+  when: string;
+  level: string;
+}
+
+export interface Method extends Sourced {
+  name: string;
+  kind: "request" | "notification" | "embedded";
+  senders: Role[];
+  message: string;
+  params: string;
+  paramsRequired: boolean;
+  results: string[];
+  gates: Gate[];
+  phase: "any" | "before_ready" | "ready";
+  traits: string[];
+  errors: MethodError[];
+  since: string;
+  removed: string | null;
+  deprecated: string | null;
+  doc: string;
+}
+
+export interface Capability extends Sourced {
+  role: Role;
+  path: string[];
+  flag: boolean;
+  implied: boolean;
+  doc: string;
+}
+
+export interface ErrorCode extends Sourced {
+  code: number;
+  name: string;
+  data: string | null;
+  emit: "client" | "server" | "both" | "never";
+  status: number | null;
+  doc: string;
+}
+
+export interface Header extends Sourced {
+  name: string;
+  direction: "request" | "response";
+  level: string;
+  when: string;
+}
+
+export interface MetaKey extends Sourced {
+  key: string;
+  on: string[];
+  of: string[];
+  type: string;
+  required: boolean;
+}
+
+export type Expression =
+  | { ref: string }
+  | { scalar: string }
+  | { constants: Json[] }
+  | { list: Expression }
+  | { map: Expression }
+  | { any: Expression[] };
+
+export interface Member {
+  name: string;
+  type: Expression;
+  doc: string;
+  required?: true;
+  nullable?: true;
+  deprecated?: true;
+  constraints?: Record<string, Json>;
+  known?: string[];
+}
+
+export interface ProtocolType {
+  name: string;
+  kind: "object" | "union" | "constants" | "alias";
+  doc: string;
+  deprecated?: true;
+  members?: Member[];
+  open?: true;
+  oneRequired?: string[];
+  arms?: Expression[];
+  tag?: string;
+  is?: Expression;
+}
+
+export interface Probe {
+  type: string;
+  value: Json;
+  published: boolean;
+}
+
+export interface Finding extends Sourced {
+  of: string;
+  pointer: string;
+  type: string;
+  reason: string;
+  was?: Json;
+  now?: Json;
+  probe?: Probe;
+}
+
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+
+export interface JsonObject {
+  [name: string]: Json;
+}
+
+/** A JSON Schema; what is read of it is looked up by keyword. */
+export interface Schema {
+  [keyword: string]: any;
+}
+
+export type Definitions = Record<string, Schema>;
+
+export interface Rule extends Sourced {
+  value?: Json;
+  receive?: boolean;
+  send?: boolean;
+  values?: string[];
+}
+
+export interface Leniency extends Sourced {
+  where: string;
+  rule: "absent_reads_as" | "negative_reads_as";
+  value: Json;
+}
+
+export interface Revision {
+  id: string;
+  era: "handshake" | "stateless";
+  pin: { date: string; sha256: string; commit: string; publications: number; url: string };
+  rules: Record<string, Rule>;
+  leniency: Leniency[];
+  methods: Method[];
+  capabilities: Capability[];
+  errors: ErrorCode[];
+  headers: Header[];
+  metaKeys: MetaKey[];
+  types: ProtocolType[];
+  findings: Finding[];
+  schemas: {
+    mended: Definitions;
+    published: Definitions;
+    envelopes: Partial<Record<"request" | "notification" | "result" | "error", string>>;
+    batches: string[];
+    anySchema: string[];
+  };
+}
+
+export interface Extension extends Sourced {
+  name: string;
+  revision: string;
+  identifier: string;
+  settings: Partial<Record<Role, Json>>;
+  methods: Method[];
+  claims: { method: string; results: string[] }[];
+  capabilities: Capability[];
+  types: ProtocolType[];
+  findings: Finding[];
+  schemas: { mended: Definitions; published: Definitions };
+}
+
+export interface Change {
+  code: string;
+  category: string;
+  item: string;
+  message: string;
+  severity: string;
+  pointer?: string;
+  before?: string;
+  after?: string;
+  feature?: string;
+}
+
+export interface Comparison {
+  before: string;
+  after: string;
+  came: string[];
+  went: string[];
+  changes: Change[];
+  why: Record<string, string>;
+}
+
+export type Kind = "methods" | "types" | "capabilities" | "errors" | "headers" | "metaKeys";
+
+/** A row of the lists: what happened to an item, a letter for each revision. */
+export interface Item {
+  name: string;
+  marks: string;
+  extensions?: string[];
+  title?: string;
+  kind?: string;
+  senders?: Role[];
+  doc?: string;
+}
+
+export interface Index {
+  revisions: { id: string; era: string; date: string }[];
+  readers: string[];
+  items: Record<Kind, Item[]>;
+  extensions: { name: string; revision: string; identifier: string }[];
+  pairs: [string, string][];
+  findings: Record<string, number>;
+}
+
+/** The place of something in a text, both counted from 1. */
+export interface Place {
+  line: number;
+  column: number;
+}
+
+/** Something that is wrong: `rule` is a JSON Pointer into the schema, or empty if no schema says it. */
+export interface Fault {
+  pointer: string;
+  message: string;
+  rule: string;
+  type: string;
+}
+
+export interface Subject {
+  kind: "request" | "notification" | "result" | "error" | "type";
+  method?: string;
+  type?: string;
+  sender?: Role;
+}
+
+export interface NeededGate extends Gate {
+  applies: boolean;
+}
+
+export interface Verdict {
+  revision: string;
+  extension: string;
+  status: "accepted" | "refused" | "unknown";
+  subject: Subject | null;
+  senders: Role[];
+  faults: Fault[];
+  unknown: { pointer: string; type: string }[];
+  gates: NeededGate[];
+  notes: { text: string; url?: string }[];
+  /** What the schema as it is published says, if that is something else. */
+  published: { accepted: boolean; faults: Fault[]; findings: number[] } | null;
+}
+
+export interface Asked {
+  sender: Role | "";
+  method: string;
+}
+
+export interface Judge {
+  read(text: string): { value: Json; places: Map<string, Place>; notes: string[] };
+  judge(value: Json, revision: Revision, extensions: Extension[], asked: Asked): Verdict;
+  accepts(subject: Subject, value: Json, revision: Revision, extension?: Extension): boolean;
+}
+
+declare global {
+  /** What scripts of data and of the judge call: they are loaded when they are needed. */
+  var mcpExplorer: {
+    receive(name: string, text: string): void;
+    judge?: Judge;
+  };
+}

@@ -1,0 +1,91 @@
+/** One finding about a published schema. */
+
+import { address } from "../address.js";
+import { el, json, named, sourceLink } from "../dom.js";
+
+/** @import {Finding} from "../types.js" */
+
+/**
+ * @param {string} of
+ * @param {number} at
+ */
+export function findingAddress(of, at) {
+  return address("findings", `${of}/${at + 1}`);
+}
+
+/**
+ * A finding in a line, with a link to all about it.
+ * @param {string} of
+ * @param {number} at
+ * @param {Finding} finding
+ */
+export function findingSummary(of, at, finding) {
+  return el(
+    "li",
+    {},
+    el("a", { href: findingAddress(of, at) }, of, " ", named(placeOf(finding))),
+    el("span.doc", {}, finding.reason),
+  );
+}
+
+/**
+ * The place of a finding, without what every pointer into a schema has.
+ * @param {Finding} finding
+ */
+export function placeOf(finding) {
+  const steps = finding.pointer.split("/").slice(2);
+  return steps.filter((one) => one !== "properties").join(".").replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+/**
+ * Everything about a finding.
+ * @param {Finding} finding
+ */
+export function findingDetails(finding) {
+  return [
+    el("p.lead", {}, finding.reason),
+    el(
+      "dl.facts",
+      {},
+      el("dt", {}, "Type"),
+      el("dd", {}, el("a", { href: address("types", finding.type) }, el("code", {}, finding.type))),
+      el("dt", {}, "Place in the schema"),
+      el("dd", {}, el("code", {}, finding.pointer)),
+      el("dt", {}, "Page"),
+      el("dd", {}, sourceLink(finding)),
+    ),
+    el(
+      "div.sides",
+      {},
+      side("As it is published", "was", finding),
+      side("As we read it", "now", finding),
+    ),
+    ...probe(finding),
+  ];
+}
+
+/**
+ * @param {string} title
+ * @param {"was" | "now"} member
+ * @param {Finding} finding
+ */
+function side(title, member, finding) {
+  const value = member in finding ? json(finding[member]) : el("p.dim", {}, "Nothing is there.");
+  return el("section.side", {}, el("h2", {}, title), value);
+}
+
+/** @param {Finding} finding */
+function probe({ probe: shown }) {
+  if (!shown) {
+    const text = "There is no probe: no value that we know is accepted by one of both and refused by the other.";
+    return [el("h2", {}, "Probe"), el("p.dim", {}, text)];
+  }
+  const verdicts = shown.published
+    ? "The schema as it is published accepts this value, and the one with the correction refuses it."
+    : "The schema as it is published refuses this value, and the one with the correction accepts it.";
+  const text = JSON.stringify(shown.value);
+  const link = text.includes('"jsonrpc"')
+    ? el("p", {}, el("a", { href: address("judge", "", { m: text }) }, "Judge it in every revision"))
+    : "";
+  return [el("h2", {}, "Probe"), el("p", {}, `A value of the type ${shown.type}. ${verdicts}`), json(shown.value), link];
+}

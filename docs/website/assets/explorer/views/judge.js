@@ -1,0 +1,170 @@
+/** A message that somebody pastes, and what every revision says about it. */
+
+import { remember } from "../address.js";
+import * as data from "../data.js";
+import { el, select } from "../dom.js";
+import { EXAMPLES } from "./examples.js";
+import { verdictView } from "./verdict.js";
+
+/** @import {Address} from "../address.js" */
+/** @import {Asked, Extension, Index, Judge, Revision, Role} from "../types.js" */
+
+const PAUSE = 200;
+
+/**
+ * @param {Index} index
+ * @param {Address} place
+ */
+export async function judgeView(index, place) {
+  const [judge, revisions, extensions] = await Promise.all([
+    data.judge(),
+    Promise.all(index.revisions.map((one) => data.revision(one.id))),
+    Promise.all(index.extensions.map((one) => data.extension(`${one.revision}+${one.name}`))),
+  ]);
+  const state = {
+    sender: /** @type {Role | ""} */ (place.query.get("by") ?? ""),
+    method: place.query.get("method") ?? "",
+  };
+  const verdicts = el("div.verdicts", {});
+  const summary = el("p.summary", { role: "status", "aria-live": "polite" });
+  const field = el("textarea", {
+    id: "message",
+    rows: 12,
+    spellcheck: "false",
+    autocapitalize: "off",
+    "aria-describedby": "message-about",
+    input: () => later(),
+  });
+  field.value = place.query.get("m") ?? "";
+  const update = () => {
+    const shown = judged({ judge, revisions, extensions, text: field.value, asked: state });
+    summary.textContent = shown.summary;
+    verdicts.replaceChildren(...shown.content);
+  };
+  let waiting = 0;
+  const later = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(update, PAUSE);
+  };
+  const pick = (/** @type {Partial<Asked>} */ chosen) => {
+    Object.assign(state, chosen);
+    remember({ by: state.sender, method: state.method });
+    update();
+  };
+  update();
+  return {
+    title: "Judge a message",
+    content: [
+      el("p.lead", { id: "message-about" }, "Paste a message of the protocol, as JSON. Each revision says whether it accepts it, and why not. Nothing leaves this page."),
+      el(
+        "form.judge",
+        { "aria-label": "The message", submit: (event) => event.preventDefault() },
+        el("label", { for: "message" }, "Message"),
+        field,
+        el("div.filters", {}, ...choices(revisions, extensions, state, pick), share(field)),
+        examples(field, update),
+      ),
+      el("section", { "aria-labelledby": "said" }, el("h2", { id: "said" }, "What each revision says"), summary, verdicts),
+    ],
+  };
+}
+
+/**
+ * @param {Revision[]} revisions
+ * @param {Extension[]} extensions
+ * @param {Asked} state
+ * @param {(chosen: Partial<Asked>) => void} pick
+ */
+function choices(revisions, extensions, state, pick) {
+  const requests = [...revisions, ...extensions].flatMap((one) =>
+    one.methods.filter((method) => method.kind === "request").map((method) => method.name),
+  );
+  /** @type {[string, string][]} */
+  const methods = [...new Set(requests)].sort().map((name) => [name, name]);
+  return [
+    select({
+      label: "Sent by",
+      options: [["", "either side"], ["client", "the client"], ["server", "the server"]],
+      value: state.sender,
+      change: (value) => pick({ sender: /** @type {Role | ""} */ (value) }),
+    }),
+    select({
+      label: "If it is an answer: to",
+      options: [["", "what it fits best"], ...methods],
+      value: state.method,
+      change: (method) => pick({ method }),
+    }),
+  ];
+}
+
+/** @param {HTMLTextAreaElement} field */
+function share(field) {
+  const told = el("span", { role: "status" });
+  const put = async () => {
+    remember({ m: field.value });
+    try {
+      await navigator.clipboard.writeText(location.href);
+      told.textContent = "The link is copied.";
+    } catch {
+      told.textContent = "The link is in the address bar."; // a file has no clipboard
+    }
+  };
+  return el("span.share", {}, el("button", { type: "button", click: put }, "Link to this message"), " ", told);
+}
+
+/**
+ * @param {HTMLTextAreaElement} field
+ * @param {() => void} update
+ */
+function examples(field, update) {
+  const buttons = EXAMPLES.map(({ title, message }) =>
+    el(
+      "button",
+      {
+        type: "button",
+        click: () => {
+          field.value = JSON.stringify(message, null, 2);
+          update();
+          field.focus();
+        },
+      },
+      title,
+    ),
+  );
+  return el("div.examples", { role: "group", "aria-label": "Examples" }, el("span", {}, "Examples:"), buttons);
+}
+
+/**
+ * @param {{judge: Judge, revisions: Revision[], extensions: Extension[], text: string, asked: Asked}} given
+ */
+function judged({ judge, revisions, extensions, text, asked }) {
+  if (!text.trim()) return { summary: "There is no message yet.", content: [] };
+  /** @type {ReturnType<Judge["read"]>} */
+  let message;
+  try {
+    message = judge.read(text);
+  } catch (error) {
+    return unread(error);
+  }
+  const { value, places, notes } = message;
+  const verdicts = revisions.map((one) =>
+    judge.judge(value, one, extensions.filter((each) => each.revision === one.id), asked),
+  );
+  const accepting = verdicts.filter((one) => one.status === "accepted").map((one) => one.revision);
+  const by = accepting.length ? `: ${accepting.join(", ")}` : "";
+  return {
+    summary: `Accepted by ${accepting.length} of ${verdicts.length} revisions${by}.`,
+    content: [
+      ...notes.map((note) => el("p.note", {}, note)),
+      ...[...verdicts].reverse().map((one) => verdictView(one, places)),
+    ],
+  };
+}
+
+/** @param {unknown} error */
+function unread(error) {
+  const place = /** @type {{place?: {line: number, column: number}}} */ (error).place;
+  if (!(error instanceof Error) || !place) throw error;
+  const text = `This is not JSON: line ${place.line}, column ${place.column}: ${error.message}.`;
+  return { summary: text, content: [] };
+}

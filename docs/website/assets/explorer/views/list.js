@@ -1,0 +1,126 @@
+/** All items of a kind, with what happened to each in each revision. */
+
+import { address, remember } from "../address.js";
+import { el, named, prose, row, table } from "../dom.js";
+import { isIn, legend, markOf, marked, moves } from "../marks.js";
+
+/** @import {Address} from "../address.js" */
+/** @import {KindText} from "../kinds.js" */
+/** @import {Index, Item} from "../types.js" */
+
+/**
+ * @param {Index} index
+ * @param {KindText} kind
+ * @param {Address} place
+ */
+export function listView(index, kind, place) {
+  const items = index.items[kind.kind];
+  const rows = items.map((item) => rowOf(index, kind, item));
+  const count = el("p.count", { role: "status" });
+  const text = el("input", {
+    type: "search",
+    value: place.query.get("q") ?? "",
+    autocomplete: "off",
+    spellcheck: "false",
+    input: () => narrow(),
+  });
+  const moving = el("input", {
+    type: "checkbox",
+    checked: place.query.has("moving"),
+    change: () => narrow(),
+  });
+  const narrow = () => {
+    const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let seen = 0;
+    for (const [at, item] of items.entries()) {
+      const searched = `${item.name} ${item.title ?? ""} ${item.doc ?? ""}`.toLowerCase();
+      const wanted = words.every((word) => searched.includes(word)) && (!moving.checked || moves(item.marks));
+      const line = rows[at];
+      if (line) line.hidden = !wanted;
+      seen += Number(wanted);
+    }
+    count.textContent = `${seen} of ${items.length}`;
+    remember({ q: text.value, moving: moving.checked ? "1" : "" });
+  };
+  const filters = el(
+    "form.filters",
+    { "aria-label": `Filter ${kind.title}`, submit: (event) => event.preventDefault() },
+    el("label.choice", {}, el("span", {}, "Name or text"), text),
+    el("label.check", {}, moving, "only what changed"),
+    count,
+  );
+  const heads = [kind.one, ...(kind.kind === "methods" ? ["Sent by"] : []), ...columns(index)];
+  const capital = heads.map((head) => head[0]?.toUpperCase() + head.slice(1));
+  queueMicrotask(narrow);
+  return {
+    title: kind.title,
+    content: [
+      el("p.lead", {}, kind.intro),
+      ...(kind.kind === "methods" ? [tiles(index)] : []),
+      filters,
+      table(`${kind.title} by revision`, capital, rows, "matrix"),
+      legend(),
+    ],
+  };
+}
+
+/** @param {Index} index */
+function columns(index) {
+  return [...index.revisions.map((one) => one.id), "Extensions"];
+}
+
+/**
+ * @param {Index} index
+ * @param {KindText} kind
+ * @param {Item} item
+ */
+function rowOf(index, kind, item) {
+  const cells = index.revisions.map((revision, at) => {
+    const mark = marked(markOf(item.marks, at), at === 0);
+    if (!isIn(item.marks, at)) return mark;
+    const label = `${item.name} in ${revision.id}: ${mark.textContent}`;
+    return el(
+      "a",
+      { href: address(kind.view, item.name, { rev: revision.id }), "aria-label": label },
+      mark,
+    );
+  });
+  const extensions = (item.extensions ?? []).map((title) => {
+    const [, name = ""] = title.split("+");
+    return el("a.tag", { href: address(kind.view, item.name, { rev: title }), title }, name);
+  });
+  const shown = [...new Map(extensions.map((one) => [one.textContent, one])).values()];
+  const head = [
+    el("a", { href: address(kind.view, item.name) }, named(item.name)),
+    el("span.doc", {}, item.title ? `${item.title}: ` : "", prose(item.doc ?? "")),
+  ];
+  const by = kind.kind === "methods" ? [sentBy(item)] : [];
+  return row(head, ...by, ...cells, shown);
+}
+
+/** @param {Item} item */
+function sentBy(item) {
+  const word = item.kind === "embedded" ? "inside a result" : item.kind ?? "";
+  return [el("span.who", {}, (item.senders ?? []).join(", ")), el("span.kind", {}, word)];
+}
+
+/**
+ * What else the page can do, for those who come here first.
+ * @param {Index} index
+ */
+function tiles(index) {
+  const found = Object.values(index.findings).reduce((sum, number) => sum + number, 0);
+  const [before, after] = index.revisions.slice(-2);
+  const texts = [
+    [address("judge"), "Judge a message", "Paste JSON: every revision says whether it is right, and why not."],
+    [address("compare", `${before?.id}/${after?.id}`), `${before?.id} → ${after?.id}`, "What changed, for clients, servers, SDKs and gateways."],
+    [address("findings"), `${found} findings`, "What is wrong in the published schemas, most with a value that shows it."],
+  ];
+  return el(
+    "ul.tiles",
+    {},
+    texts.map(([href = "", title = "", text = ""]) =>
+      el("li", {}, el("a", { href }, el("strong", {}, title), el("span", {}, text))),
+    ),
+  );
+}

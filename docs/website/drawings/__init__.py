@@ -1,0 +1,1 @@
+"""State machines and decisions, drawn from the tables of the code."""

@@ -1,0 +1,48 @@
+"""The states of a connection that opens, and of a task."""
+
+from itertools import pairwise
+
+from mcp_protogen.runtime.core.spec import HANDSHAKE_ERA
+from mcp_protogen.runtime.rpc.tasks.lifecycle import TRANSITIONS
+from mcp_protogen.runtime.rpc.tasks.task import Status
+from mcp_protogen.runtime.rules.lifecycle import State
+
+from website.drawings.graphs import START, Graph
+
+
+def handshake() -> Graph:
+    """Return the states of `lifecycle.State`, which follow each other in its order."""
+    events = {
+        State.OPEN_PENDING: f"result of {HANDSHAKE_ERA.opened_by}",
+        State.OPEN: "notifications/initialized",
+    }
+    steps = [(one.name, events[other], other.name) for one, other in pairwise(State)]
+    return Graph(
+        title="The states of a connection with a handshake",
+        kind="states",
+        edges=[(START, "", State.NEW.name), *steps],
+    )
+
+
+def task() -> Graph:
+    """Return the statuses of a task, by `lifecycle.TRANSITIONS`."""
+    follows = [(one, other) for one in Status for other in Status if other in TRANSITIONS[one]]
+    return Graph(
+        title="The statuses of a task",
+        kind="states",
+        edges=[
+            (START, "", Status.WORKING.value),
+            *((one.value, _event(other), other.value) for one, other in follows),
+        ],
+        ends=frozenset(one.value for one in Status if not TRANSITIONS[one]),
+    )
+
+
+def _event(to: Status) -> str:
+    return {
+        Status.WORKING: "every question is answered",
+        Status.INPUT_REQUIRED: "it asks for input",
+        Status.COMPLETED: "it has a result",
+        Status.FAILED: "it fails, or its time is over",
+        Status.CANCELLED: "it is cancelled",
+    }[to]

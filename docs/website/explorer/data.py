@@ -1,0 +1,189 @@
+"""Everything that the page shows, as JSON values by the names of their files."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.findings.change import Reader
+from mcp_protogen.vectors.envelope import ENVELOPES
+
+from website.explorer.changes import comparisons, marks, without_sources
+from website.explorer.findings import findings_of, ledger_of
+from website.explorer.protocol import Writer
+from website.explorer.subjects import Extension, Revision, all_extensions, changed, revisions
+from website.explorer.types import types_of
+
+Json = dict[str, Any]
+
+_ERRORS: Final = ("JSONRPCErrorResponse", "JSONRPCError")
+_BATCHES: Final = ("JSONRPCBatchRequest", "JSONRPCBatchResponse")
+_KEYS: Final[Mapping[str, Callable[[Json], str]]] = {
+    "methods": lambda one: one["name"],
+    "types": lambda one: one["name"],
+    "capabilities": lambda one: ":".join((one["role"], ".".join(one["path"]))),
+    "errors": lambda one: str(one["code"]),
+    "headers": lambda one: f"{one['direction']}:{one['name']}",
+    "metaKeys": lambda one: one["key"],
+}
+"""What is listed of a revision, and what tells its items apart."""
+
+
+def all_data() -> Iterator[tuple[str, Json]]:
+    """Yield each file of data with its name, `index` last."""
+    known = revisions()
+    extensions = all_extensions(known)
+    whole = {one.id: _revision(one) for one in known}
+    parts = {one.title: _extension(one) for one in extensions}
+    yield from (*whole.items(), *parts.items())
+    findings = _findings(known, extensions)
+    yield "findings", findings
+    pairs: list[list[str]] = []
+    for pair, comparison in comparisons(known, extensions):
+        pairs.append([*pair])
+        yield "..".join(pair), comparison
+    index = _index(known, whole, parts)
+    index["findings"] = {of: len(some) for of, some in findings.items()}
+    yield "index", {**index, "pairs": pairs}
+
+
+def _findings(known: Sequence[Revision], extensions: Sequence[Extension]) -> Json:
+    """Return all findings by revision, and by the name of an extension."""
+    found = {
+        one.id: findings_of(one.source.ledger, Writer(one.id, one.mended), one.id) for one in known
+    }
+    for one in extensions:
+        writer = Writer(one.core.id, one.mended, one.name)
+        found[one.name] = findings_of(ledger_of(one), writer, one.name)
+    return {of: some for of, some in found.items() if some}
+
+
+def _revision(revision: Revision) -> Json:
+    facts, ir, pin = revision.source.facts.document, revision.ir, revision.pin
+    writer = Writer(revision.id, revision.mended)
+    rules: Json = {
+        name: {**rule, **writer.source(rule["source"])}
+        for name, rule in facts["rules"].items()
+        if is_object(rule)
+    }
+    return {
+        "id": revision.id,
+        "era": ir.era,
+        "pin": {
+            "date": pin.published.date,
+            "sha256": pin.published.sha256,
+            "commit": pin.published.spec_commit,
+            "publications": len(pin.history) + 1,
+            "url": f"{pin.repository}/blob/{pin.published.spec_commit}/{pin.spec_path}",
+        },
+        "rules": rules,
+        "leniency": [
+            {**one, **writer.source(one["source"])} for one in facts.get("leniency", {}).values()
+        ],
+        "methods": writer.methods(ir.methods, facts["methods"]),
+        "capabilities": writer.capabilities(ir.capabilities),
+        "errors": writer.errors(ir.errors, facts["errors"]),
+        "headers": list(writer.headers(facts.get("headers", {}))),
+        "metaKeys": writer.meta_keys(ir.meta_keys),
+        "types": types_of(ir.types),
+        "schemas": _schemas(revision),
+    }
+
+
+def _schemas(revision: Revision) -> Json:
+    """Return what the judge needs: definitions, and those that are published otherwise."""
+    mended = revision.mended
+    known = {
+        kind: next((name for name in names if name in mended), None)
+        for kind, names in (*ENVELOPES.items(), ("error", _ERRORS))
+    }
+    return {
+        "mended": mended,
+        "published": changed(revision.published, mended),
+        "envelopes": {kind: name for kind, name in known.items() if name},
+        "batches": [name for name in _BATCHES if name in mended],
+        "anySchema": sorted(revision.source.facts.json_schemas),
+    }
+
+
+def _extension(extension: Extension) -> Json:
+    made, core = extension.made, extension.core
+    mended = extension.mended
+    writer = Writer(core.id, made.source.schema["$defs"], extension.name)
+    known = {type_.name for type_ in core.ir.types}
+    facts = {name: dict(one) for name, one in extension.source.methods(core.id).items()}
+    ir = made.derived.ir
+    capabilities = [one for one in ir.capabilities if one not in core.ir.capabilities]
+    published = {name: one for name, one in extension.published.items() if name in mended}
+    return {
+        "name": extension.name,
+        "revision": core.id,
+        "identifier": extension.source.identifier,
+        "settings": extension.source.facts.get("settings", {}),
+        "methods": writer.methods((one for one in ir.methods if one.method in made.methods), facts),
+        "claims": [
+            {
+                "method": one.method,
+                "results": [name for name in one.results if name not in _results(core, one.method)],
+            }
+            for one in ir.methods
+            if one.method in made.claimed
+        ],
+        "capabilities": writer.capabilities(capabilities),
+        "types": types_of(one for one in ir.types if one.name not in known),
+        "schemas": {"mended": mended, "published": changed(published, mended)},
+        **writer.source(extension.source.facts["source"]),
+    }
+
+
+def _results(core: Revision, method: str) -> Iterable[str]:
+    return next(one.results for one in core.ir.methods if one.method == method)
+
+
+def _index(known: Sequence[Revision], whole: Mapping[str, Json], parts: Mapping[str, Json]) -> Json:
+    """Return what is loaded first: all names, what happened to them, and what can be compared."""
+    return {
+        "revisions": [
+            {"id": one.id, "era": one.ir.era, "date": one.pin.published.date} for one in known
+        ],
+        "readers": list(Reader),
+        "items": {kind: _items(kind, key, whole, parts) for kind, key in _KEYS.items()},
+        "extensions": [
+            {name: part[name] for name in ("name", "revision", "identifier")}
+            for part in parts.values()
+        ],
+    }
+
+
+def _items(
+    kind: str, key: Callable[[Json], str], whole: Mapping[str, Json], parts: Mapping[str, Json]
+) -> list[Json]:
+    columns = [{key(one): one for one in revision[kind]} for revision in whole.values()]
+    added = {title: {key(one): one for one in part.get(kind, ())} for title, part in parts.items()}
+    meanings = [{name: without_sources(one) for name, one in column.items()} for column in columns]
+    moved = marks(meanings)
+    newest = {name: one for column in (*added.values(), *columns) for name, one in column.items()}
+    return [
+        {
+            "name": name,
+            "marks": moved.get(name, "-" * len(columns)),
+            **_in_extensions(name, added),
+            **_summary(kind, one),
+        }
+        for name, one in sorted(newest.items())
+    ]
+
+
+def _in_extensions(name: str, added: Mapping[str, Mapping[str, Json]]) -> Json:
+    found = [title for title, column in added.items() if name in column]
+    return {"extensions": found} if found else {}
+
+
+def _summary(kind: str, newest: Json) -> Json:
+    """Return what a list shows of an item, as its newest revision has it."""
+    if kind == "methods":
+        return {name: newest[name] for name in ("kind", "senders", "doc")}
+    if kind == "types":
+        return {name: newest[name] for name in ("kind", "doc")}
+    if kind == "errors":
+        return {"title": newest["name"], "doc": newest["doc"]}
+    return {"doc": newest["doc"]} if "doc" in newest else {}

@@ -1,0 +1,125 @@
+"""Methods, capabilities, errors, headers and keys of `_meta` as data of the page."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.base.names import type_name
+from mcp_protogen.ir import CapabilityIR, ErrorIR, MetaKeyIR, MethodIR, RequirementIR
+
+from website.explorer.links import page_of
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writes facts of a revision or an extension; `definitions` are those of its schema."""
+
+    revision: str
+    definitions: Mapping[str, Any]
+    extension: str = ""
+
+    def methods(self, methods: Iterable[MethodIR], facts: Mapping[str, Json]) -> list[Json]:
+        """Return methods; the errors of each are in the `facts`, by method."""
+        wire = {str(type_name(name)): name for name in self.definitions}
+        return [self._method(one, wire, facts.get(one.method, {})) for one in methods]
+
+    def _method(self, method: MethodIR, wire: Mapping[str, str], facts: Json) -> Json:
+        errors: Json = facts.get("errors", {})
+        return {
+            "name": method.method,
+            "kind": method.kind,
+            "senders": list(method.senders),
+            "message": wire.get(method.message, method.message),
+            "params": method.params,
+            "paramsRequired": method.params_required,
+            "results": [wire.get(name, name) for name in method.results],
+            "gates": [self.gate(one) for one in method.requires],
+            "phase": method.phase,
+            "traits": list(method.traits),
+            "errors": [{"code": int(code), **one} for code, one in errors.items()],
+            "since": method.since,
+            "removed": method.removed,
+            "deprecated": method.deprecated,
+            "doc": method.doc,
+            **self.source(method.source),
+        }
+
+    def gate(self, gate: RequirementIR) -> Json:
+        """Return the capability that a method needs, and under which conditions."""
+        return {
+            "role": gate.role,
+            "path": list(gate.path),
+            "level": gate.level,
+            "sender": gate.sender,
+            "when": [
+                {
+                    "member": one.member,
+                    "oneOf": list(one.one_of) if one.one_of is not None else None,
+                    "orAbsent": one.or_absent,
+                }
+                for one in gate.when
+            ],
+            **self.source(gate.source),
+        }
+
+    def capabilities(self, capabilities: Iterable[CapabilityIR]) -> list[Json]:
+        """Return the capabilities that each role may declare."""
+        return [
+            {
+                "role": one.role,
+                "path": list(one.path),
+                "flag": one.flag,
+                "implied": one.implied,
+                "doc": one.doc,
+                **self.source(one.source),
+            }
+            for one in capabilities
+        ]
+
+    def errors(self, errors: Iterable[ErrorIR], facts: Mapping[str, Json]) -> list[Json]:
+        """Return error codes; their statuses over HTTP are in the `facts`, by code."""
+        return [
+            {
+                "code": one.code,
+                "name": one.name,
+                "data": one.data,
+                "emit": one.emit,
+                "status": facts.get(str(one.code), {}).get("http_status"),
+                "doc": one.doc,
+                **self.source(one.source),
+            }
+            for one in errors
+        ]
+
+    def headers(self, facts: Mapping[str, Json]) -> Iterator[Json]:
+        """Yield the HTTP headers of requests, then those of responses."""
+        for direction in ("request", "response"):
+            for name, one in sorted(facts.get(direction, {}).items()):
+                yield {
+                    "name": name,
+                    "direction": direction,
+                    "level": one["level"],
+                    "when": one.get("when") or "",
+                    **self.source(one["source"]),
+                }
+
+    def meta_keys(self, keys: Iterable[MetaKeyIR]) -> list[Json]:
+        """Return the keys of `_meta` that have a meaning."""
+        return [
+            {
+                "key": one.key,
+                "on": list(one.on),
+                "of": list(one.of),
+                "type": one.type,
+                "required": one.required,
+                **self.source(one.source),
+            }
+            for one in keys
+        ]
+
+    def source(self, source: str) -> Json:
+        """Return a source with the address of its page, if that is known."""
+        url = page_of(source, self.revision, self.extension)
+        return {"source": source, "url": url} if url else {"source": source}

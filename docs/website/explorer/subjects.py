@@ -1,0 +1,110 @@
+"""What the explorer shows: every pinned revision, and every extension in each it extends."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.resources import schema_folder
+from mcp_protogen.compare.extensions import compared_extension
+from mcp_protogen.compare.revisions import ComparedRevision, compared_pin, untried
+from mcp_protogen.config import GenerationOptions
+from mcp_protogen.derive.extended import ExtendedRevision, extended
+from mcp_protogen.derive.revision import derive_revision
+from mcp_protogen.inputs import extensions, sources
+from mcp_protogen.inputs.extensions import ExtensionSource
+from mcp_protogen.inputs.pinned_extensions import pinned_extensions
+from mcp_protogen.inputs.pins import Pin, load_pins
+from mcp_protogen.inputs.sources import RevisionSource
+from mcp_protogen.ir import RevisionIR
+from mcp_protogen.normalise.extension import own_definitions
+from mcp_protogen.vectors.vector import title
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A pinned revision: its published schema, the mended one, its facts and its IR."""
+
+    id: str
+    pin: Pin
+    source: RevisionSource
+    ir: RevisionIR
+    mended: Json
+
+    @property
+    def published(self) -> Json:
+        """Return the definitions as they are published."""
+        definitions: Json = self.source.schema["$defs"]
+        return definitions
+
+    @cached_property
+    def compared(self) -> ComparedRevision:
+        """The revision as a side of comparisons."""
+        return compared_pin(self.id)
+
+
+@dataclass(frozen=True)
+class Extension:
+    """An extension in a revision: what it adds, and its schemas as published and mended."""
+
+    name: str
+    core: Revision
+    source: ExtensionSource
+    made: ExtendedRevision
+    published: Json
+
+    @property
+    def title(self) -> str:
+        """Return its name with that of the revision, such as `2026-07-28+tasks`."""
+        return title(self.core.id, self.name)
+
+    @property
+    def mended(self) -> Json:
+        """Return the definitions that differ from those of the revision."""
+        definitions: Json = self.made.source.schema["$defs"]
+        return changed(definitions, self.core.mended)
+
+    @cached_property
+    def compared(self) -> ComparedRevision:
+        """The extension as a side of comparisons, in the newest revision that it extends."""
+        return compared_extension(self.name)
+
+
+def revisions() -> tuple[Revision, ...]:
+    """Return every pinned revision, oldest first."""
+    return tuple(_revision(name, pin) for name, pin in load_pins().items())
+
+
+def _revision(name: str, pin: Pin) -> Revision:
+    source = sources.load(name, GenerationOptions((name,)))
+    mended: Json = source.patched()["$defs"]
+    return Revision(name, pin, source, derive_revision(untried(source)).ir, mended)
+
+
+def all_extensions(known: tuple[Revision, ...]) -> tuple[Extension, ...]:
+    """Return every extension in every revision that it extends."""
+    return tuple(
+        _extension(one.name, revision)
+        for one in pinned_extensions()
+        for revision in known
+        if revision.id in one.revisions
+    )
+
+
+def _extension(name: str, core: Revision) -> Extension:
+    source = extensions.load(name, schema_folder())
+    made = extended(source, untried(core.source))
+    own = own_definitions(source.schema, core.source.schema, source.place)
+    return Extension(name, core, source, made, own)
+
+
+def changed(definitions: Mapping[str, Any], base: Mapping[str, Any]) -> Json:
+    """Return the definitions that `base` does not have, or has otherwise."""
+    return {
+        name: one
+        for name, one in definitions.items()
+        if name not in base or canonical(one) != canonical(base[name])
+    }

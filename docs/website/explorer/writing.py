@@ -1,0 +1,34 @@
+"""The explorer as files in a folder."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+from website.explorer.data import all_data
+from website.scripts import bundled
+
+ASSETS: Final = Path(__file__).parents[1] / "assets" / "explorer"
+_COPIED: Final = ("index.html", "explorer.css")
+_SCRIPTS: Final = {"main.js": "explorer.js", "judging/page.js": "judge.js"}
+"""Our modules from which a script is made, and the script: the page, and the judge of messages."""
+
+
+def write(folder: Path) -> None:
+    """Write the page, its scripts and its data into a folder, which is made if needed.
+
+    Raise `RuntimeError` if the libraries of others cannot be installed, and they are not yet.
+    """
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    for name in _COPIED:
+        shutil.copyfile(ASSETS / name, folder / name)
+    bundled({ASSETS / module: folder / script for module, script in _SCRIPTS.items()})
+    for name, value in all_data():
+        (folder / "data" / f"{name}.js").write_text(script_of(name, value), encoding="utf-8")
+
+
+def script_of(name: str, value: Any) -> str:
+    """Return a script that hands a value to the page, which may be opened as a file."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # Parsing a text is faster than a literal of that size, and cannot run anything.
+    return f"mcpExplorer.receive({json.dumps(name)}, {json.dumps(text, ensure_ascii=False)});\n"

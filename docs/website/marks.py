@@ -1,0 +1,24 @@
+"""Sections of pages that are written by programs: the lines between two marks."""
+
+from pathlib import Path
+
+
+def between(text: str, name: str) -> str:
+    """Return what is between the marks of a section; raise `ValueError` without them."""
+    _, section, _ = _parts(text, name)
+    return section
+
+
+def write(page: Path, name: str, section: str) -> None:
+    """Put text between the marks of a section; raise `ValueError` without them."""
+    before, _, after = _parts(page.read_text(encoding="utf-8"), name)
+    page.write_text(f"{before}{section}{after}", encoding="utf-8")
+
+
+def _parts(text: str, name: str) -> tuple[str, str, str]:
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+    before, found, rest = text.partition(begin)
+    section, ended, after = rest.partition(end)
+    if not found or not ended:
+        raise ValueError(f"there is no place for it: add the lines {begin.strip()} and {end}")
+    return before + begin, section, end + after

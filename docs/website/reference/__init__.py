@@ -1,0 +1,1 @@
+"""The reference: public names with their docstrings, commands, codes and settings."""

@@ -1,0 +1,91 @@
+"""The pages of commands, of the codes that they print, and of settings."""
+
+import re
+from typing import Final
+
+from mcp_protogen.cli.explain import explanations
+from mcp_protogen.config import setting_names
+
+from website.reference.declared import Command, Parameter
+from website.reference.declared import commands as declared
+from website.reference.rendering import cell, code
+
+_OPTIONS: Final = {
+    "extensions": "--extension",
+    "revisions": "--revision",
+    "schemas": "--schema",
+}
+"""The options of settings that have another name."""
+_WITHOUT_OPTION: Final = {
+    "own": "Patterns of files in the output folder that are yours; `--check` does not report them."
+}
+
+
+def commands() -> str:
+    """Return the page of all commands with their arguments and options."""
+    lines = [
+        "# Reference: commands\n",
+        "All commands, with their arguments and options; `--help` says the same. What they are for"
+        " is in [the command](command.md) and in the pages of the commands.\n",
+    ]
+    for one in declared():
+        lines += _command(one)
+    return "\n".join(lines)
+
+
+def codes() -> str:
+    """Return the page of all codes, as `mcp-gen explain CODE` says them."""
+    lines = [
+        "# Reference: codes\n",
+        "The codes of problems, changes and findings, as `mcp-gen explain CODE` explains them.\n",
+    ]
+    lines += (f"## `{one}` {{ #{one} }}\n\n{_said(text)}\n" for one, text in sorted(_codes()))
+    return "\n".join(lines)
+
+
+def settings() -> str:
+    """Return the page of the settings in `pyproject.toml`."""
+    generate = next(declared())
+    helps = {name: one.help for one in generate.parameters for name in one.names}
+    lines = [
+        "# Reference: settings\n",
+        "The settings in `[tool.mcp-gen]` of the nearest `pyproject.toml`. Options of the command"
+        " line win over them. Paths are relative to that file, and lead below its folder.\n",
+        "| setting | option | what it is |\n|---|---|---|",
+    ]
+    for name in setting_names():
+        option = _OPTIONS.get(name, f"--{name}")
+        said = _WITHOUT_OPTION.get(name) or _said(cell(helps[option]))
+        lines.append(f"| `{name}` | {'' if name in _WITHOUT_OPTION else code(option)} | {said} |")
+    return "\n".join(lines) + "\n"
+
+
+def _codes() -> list[tuple[str, str]]:
+    return [*explanations().items()]
+
+
+def _command(one: Command) -> list[str]:
+    lines = [f"## `{one.name}` {{ #{_anchor(one.name)} }}\n", f"{_said(one.help)}\n"]
+    if one.below:
+        named = (f"[`{below}`](#{_anchor(f'{one.name} {below}')})" for below in one.below)
+        lines.append(f"Commands: {', '.join(named)}.\n")
+    if one.parameters:
+        lines.append("| argument or option | value | default | what it does |\n|---|---|---|---|")
+        lines += map(_row, one.parameters)
+        lines.append("")
+    return lines
+
+
+def _row(one: Parameter) -> str:
+    names = ", ".join(map(code, one.names))
+    cells = (names, code(one.value) if one.value else "", cell(one.default), _said(cell(one.help)))
+    return f"| {' | '.join(cells)} |"
+
+
+def _anchor(name: str) -> str:
+    return name.replace(" ", "-")
+
+
+def _said(text: str) -> str:
+    """Text for a terminal, in which angle brackets, stars and lines mean themselves."""
+    return re.sub(r"(?<![\\`])([<*_])", r"\\\1", text)

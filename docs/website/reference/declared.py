@@ -1,0 +1,103 @@
+"""Commands with their parameters, as they are declared with Typer."""
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from types import NoneType
+from typing import Any, Final, get_args, get_type_hints
+
+import typer
+from mcp_protogen.cli.app import app
+from mcp_protogen.cli.usage import NAME
+from typer.models import ArgumentInfo, OptionInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An argument or an option: how it is written, its value, its default, what it does."""
+
+    names: Sequence[str]
+    value: str
+    default: str
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command by its whole name, with the commands below it."""
+
+    name: str
+    help: str
+    parameters: Sequence[Parameter]
+    below: Sequence[str]
+
+
+def commands(of: typer.Typer = app, name: str = NAME) -> Iterator[Command]:
+    """Yield every command, each group before what is below it."""
+    groups = [(one.name or "", one.typer_instance) for one in of.registered_groups]
+    own = [(_name(one.callback, one.name), one.callback) for one in of.registered_commands]
+    below = sorted(one for one, _ in [*groups, *own])
+    callback = of.registered_callback.callback if of.registered_callback else None
+    text = inspect.getdoc(callback) if callback else of.info.help
+    yield Command(name, text or "", [*_parameters(callback)], below)
+    found = {one: [_command(f"{name} {one}", function)] for one, function in own}
+    found |= {one: [*commands(group, f"{name} {one}")] for one, group in groups if group}
+    for one in below:
+        yield from found[one]
+
+
+def _command(name: str, function: Callable[..., Any] | None) -> Command:
+    return Command(name, inspect.getdoc(function) or "", [*_parameters(function)], ())
+
+
+def _name(function: Callable[..., Any] | None, said: str | None) -> str:
+    return said or getattr(function, "__name__", "").replace("_", "-")
+
+
+def _parameters(function: Callable[..., Any] | None) -> Iterator[Parameter]:
+    if function is None:
+        return
+    hints = get_type_hints(function, include_extras=True)
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind, *declared = get_args(hints[name]) or (hints[name],)
+        for one in declared:
+            if isinstance(one, ArgumentInfo):
+                names = [one.metavar or name.upper()]
+                yield Parameter(names, "", _default(one, parameter), _help(one))
+            elif isinstance(one, OptionInfo):
+                value = _value(one, kind)
+                default = _default(one, parameter) if value else ""
+                yield Parameter(_names(one, name), value, default, _help(one))
+
+
+def _names(one: OptionInfo, name: str) -> Sequence[str]:
+    """The names of an option; in an annotation, the first one is where a default would be."""
+    said = [one.default, *(one.param_decls or ())]
+    names = [each for text in said if isinstance(text, str) for each in text.split("/")]
+    return names or [f"--{name.replace('_', '-')}"]
+
+
+def _help(one: ArgumentInfo | OptionInfo) -> str:
+    return one.help or ""
+
+
+def _value(one: OptionInfo, kind: Any) -> str:
+    """What stands after an option: a name or the choices; nothing after one that is on or off."""
+    kinds = [each for each in get_args(kind) or (kind,) if each is not NoneType]
+    if kinds == [bool]:
+        return ""
+    if isinstance(kinds[0], type) and issubclass(kinds[0], Enum):
+        return "|".join(str(each.value) for each in kinds[0])
+    inner = get_args(kinds[0]) or kinds
+    return one.metavar or _KINDS.get(inner[0], "TEXT")
+
+
+def _default(one: ArgumentInfo | OptionInfo, parameter: inspect.Parameter) -> str:
+    if isinstance(one.show_default, str):
+        return one.show_default
+    default = getattr(parameter.default, "value", parameter.default)
+    return "" if default in (None, inspect.Parameter.empty) else str(default)
+
+
+_KINDS: Final[dict[Any, str]] = {int: "N", float: "NUMBER"}

@@ -1,0 +1,138 @@
+"""The pages of the public names of a generated package."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from mcp_protogen.parts import INSTANCES
+
+from website.navigation import title_of
+from website.reference.reading import (
+    PACKAGE,
+    REVISIONS,
+    base_of_models,
+    brought_by,
+    declared_in,
+    functions_of_methods,
+    is_of_revisions,
+    object_of,
+    places,
+    stubs,
+)
+from website.reference.rendering import Options, fields, heading, rendered, text
+from website.reference.topics import TOPICS, Topic
+
+GENERATOR: Final = ("mcp_protogen.target", "mcp_protogen.ir")
+"""The modules of the generator that others import."""
+
+_MODEL: Final = "WireModel"
+_TARGETS: Final = "targets"
+
+
+def page(topic: Topic) -> str:
+    """Return the page of a topic."""
+    guides = ", ".join(f"[{title_of(guide)}]({guide}.md)" for guide in topic.guides)
+    options: Options = {}
+    lines = [f"# {topic.title}\n", f"How to use them: {guides}.\n"]
+    for one in topic.headings:
+        lines.append(f"## {one.title}\n")
+        for name in one.names:
+            lines += _entry(name, options)
+    if options:
+        lines.append("## Options by keyword\n")
+    for name, of in sorted(options.items()):
+        lines += [heading(3, name, name), text(of), fields(of, undocumented=True)]
+    return "\n".join(lines)
+
+
+def index() -> str:
+    """Return the page that lists all names, by task and by letter."""
+    lines = [
+        "# Reference: names\n",
+        "What `from pkg import …` offers, for a package with all parts. A name that your package"
+        " was generated without gives an `ImportError`, which says what brings it.\n",
+    ]
+    for topic in TOPICS:
+        lines.append(f"## {topic.title.removeprefix('Reference: ').capitalize()}\n")
+        for one in topic.headings:
+            named = ", ".join(f"[`{name}`]({topic.page}.md#{name})" for name in one.names)
+            lines.append(f"- {one.title}: {named}")
+        lines.append("")
+    lines += ["## By letter\n", "| name | comes with |", "|---|---|"]
+    where = {name: topic.page for topic in TOPICS for one in topic.headings for name in one.names}
+    for name in sorted(where, key=str.lower):
+        lines.append(f"| [`{name}`]({where[name]}.md#{name}) | {_comes_with(name)} |")
+    return "\n".join(lines) + "\n"
+
+
+def generator() -> str:
+    """Return the page of what targets and their authors import of the generator."""
+    lines = [
+        "# Reference: the generator\n",
+        f"What a [target of your own]({_TARGETS}.md#a-target-of-your-own) imports. One number,"
+        " `CONTRACT`, covers both modules: it rises when a target has to change.\n",
+    ]
+    for module in GENERATOR:
+        described, found = declared_in(module)
+        lines.append(f"## `{module}` {{ #{module} }}\n\n{described}\n")
+        for one in found:
+            lines += [heading(3, one.name, one.name), rendered(one.name, one, {})]
+    return "\n".join(lines)
+
+
+def messages() -> str:
+    """Return the page of what each revision has for messages: functions, and the base of models."""
+    lines = [
+        "# Reference: messages\n",
+        "What each revision of a package has to read, check and write messages, here that of"
+        f" `pkg.{REVISIONS[-1]}`. [Models](models.md) explains its types.\n",
+    ]
+    checks = declared_in(f"{PACKAGE}.{REVISIONS[-1]}.capabilities")[1]
+    functions = {
+        "methods": functions_of_methods(),
+        "capabilities": [(one.name, one) for one in checks if one.is_function],
+    }
+    for module, found in functions.items():
+        lines.append(f"## `{module}` {{ #{module} }}\n")
+        for name, one in found:
+            lines += [heading(3, name, name), rendered(name, one, {})]
+    lines.append("## Models\n\nEvery model of `pkg.….models` has what its base has.\n")
+    lines += [heading(3, _MODEL, _MODEL), rendered(_MODEL, base_of_models(), {})]
+    return "\n".join(lines)
+
+
+def unlisted() -> set[str]:
+    """Return the public names that no topic has, and those that topics have in vain."""
+    listed = [name for topic in TOPICS for one in topic.headings for name in one.names]
+    return {*places()} ^ {*listed}
+
+
+def _entry(name: str, options: Options) -> Iterator[str]:
+    yield heading(3, name, name)
+    if is_of_revisions(name):
+        last = REVISIONS[-1]
+        yield f"`from pkg.{last} import {name}`, and likewise in every other revision."
+    else:
+        yield f"`from pkg import {name}`"
+    if said := _comes_with(name):
+        yield f"Comes with {said}."
+    yield ""
+    yield rendered(name, object_of(name), options, called=name in INSTANCES)
+    if name in ("Client", "Server", "Session"):
+        yield from _matrix(name)
+
+
+def _comes_with(name: str) -> str:
+    brought = brought_by().get(name, "")
+    return f"`{brought}`" if brought.startswith("--") else brought
+
+
+def _matrix(name: str) -> Iterator[str]:
+    """Which revision has which method."""
+    found = stubs(name)
+    titles = [revision[1:].replace("_", "-") for revision in REVISIONS]
+    yield f"Members of `{name}` by revision:\n"
+    yield f"| member | {' | '.join(titles)} |\n|---|{':-:|' * len(titles)}"
+    for member in sorted(set[str]().union(*found.values())):
+        has = ("yes" if member in found[one] else "–" for one in REVISIONS)
+        yield f"| `{member}` | {' | '.join(has)} |"
+    yield ""

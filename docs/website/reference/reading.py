@@ -1,0 +1,164 @@
+"""Public names and their docstrings, read by griffe from the source of the generated package.
+
+Only the modules that have public names, and those of their bases, are read.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Final, cast
+
+from griffe import (
+    Alias,
+    Attribute,
+    Class,
+    Expr,
+    ExprSubscript,
+    Function,
+    GriffeError,
+    Module,
+    Object,
+    visit,
+)
+from mcp_protogen.parts import INSTANCES, PARTS, Selection, missing_names
+
+from website.places import ROOT
+
+PACKAGE: Final = "mcp_revisions"
+REVISIONS: Final = tuple(
+    folder.name for folder in sorted((ROOT / "generated" / PACKAGE).glob("v[0-9]*"))
+)
+"""The packages of revisions, the oldest first."""
+EVERYTHING: Final = Selection(tuple(PARTS), True, ("apps", "skills", "tasks"))
+
+_FOLDERS: Final = {PACKAGE: ROOT / "generated", "mcp_protogen": ROOT / "codegen"}
+_GENERATED: Final = {
+    "Bridge": "bridge.Bridge",
+    "REVISIONS": "REVISIONS",
+    "load": "load",
+    "translate": "translate.translate",
+}
+"""Where names are that the package does not have of the runtime."""
+_OF_A_REVISION: Final = {"App": "app", "Client": "client", "Server": "server", "Session": "server"}
+
+
+@cache
+def places() -> dict[str, str]:
+    """Return the full name of each public name; of a revision's, that in the last revision."""
+    found = {
+        name: f"{PACKAGE}._runtime.{module}.{name}"
+        for module, names in EVERYTHING.exports
+        for name in names
+    }
+    found |= {name: found[of] for name, of in INSTANCES.items()}
+    found |= {name: f"{PACKAGE}.{place}" for name, place in _GENERATED.items()}
+    last = f"{PACKAGE}.{REVISIONS[-1]}"
+    return found | {name: f"{last}.{module}.{name}" for name, module in _OF_A_REVISION.items()}
+
+
+def is_of_revisions(name: str) -> bool:
+    """Return whether each revision has a name of its own."""
+    return name in _OF_A_REVISION
+
+
+@cache
+def brought_by() -> dict[str, str]:
+    """Return what brings each public name that not every package has."""
+    return missing_names(Selection(()))
+
+
+def object_of(name: str) -> Object:
+    """Return what a public name stands for."""
+    return _at(places()[name])
+
+
+def stubs(name: str) -> dict[str, set[str]]:
+    """Return the public members that each revision declares for `Server`, `Client`, `Session`."""
+    found: dict[str, set[str]] = {}
+    for revision in REVISIONS:
+        of = _at(f"{PACKAGE}.{revision}.{_OF_A_REVISION[name]}.{name}")
+        found[revision] = {one.name for one in of.members.values() if is_public(one)}
+    return found
+
+
+def base_of_models() -> Object:
+    """Return the base of all models."""
+    return _at(f"{PACKAGE}._runtime.core.models.base.WireModel")
+
+
+def functions_of_methods() -> list[tuple[str, Object]]:
+    """Return what the module `methods` of a revision has of its table, by name."""
+    module = _module(f"{PACKAGE}.{REVISIONS[-1]}.methods")
+    table = _at(f"{PACKAGE}._runtime.messages.method_table.MethodTable")
+    return [
+        (one.name, cast("Function", table.members[str(one.value).removeprefix("TABLE.")]))
+        for one in module.members.values()
+        if isinstance(one, Attribute) and str(one.value).startswith("TABLE.")
+    ]
+
+
+def declared_in(module: str) -> tuple[str, list[Object]]:
+    """Return the docstring of a module, and what it defines that is public, in its order."""
+    found = _module(module)
+    defined = [one for one in found.members.values() if not isinstance(one, Alias)]
+    documented = [one for one in defined if is_public(one)]
+    return found.docstring.value if found.docstring else "", documented
+
+
+def options_of(function: Function) -> Class | None:
+    """Return the `TypedDict` of the options that a function takes by keyword."""
+    for one in function.parameters:
+        if isinstance(one.annotation, ExprSubscript) and str(one.annotation.left) == "Unpack":
+            path = cast("Expr", one.annotation.slice).canonical_path
+            found = _at(path) if path.split(".")[0] in _FOLDERS else None
+            return found if isinstance(found, Class) else None
+    return None
+
+
+def members(of: Class, *, undocumented: bool = False) -> Iterator[Object]:
+    """Yield the public members of a class and of its bases, in their order, its own first.
+
+    What has no docstring is not for users, unless it is an option.
+    """
+    seen: set[str] = set()
+    for one in _with_bases(of):
+        for member in one.members.values():
+            if member.name not in seen and isinstance(member, (Attribute, Function)):
+                seen.add(member.name)
+                if is_public(member) or (undocumented and not member.name.startswith("_")):
+                    yield member
+
+
+def is_public(member: Object | Alias) -> bool:
+    """Return whether a member is for users: it has a docstring, and no name of ours."""
+    if isinstance(member, Alias) or member.name.startswith("_"):
+        return False
+    return member.docstring is not None
+
+
+def _with_bases(of: Class) -> Iterator[Class]:
+    yield of
+    for base in of.bases:
+        path = base if isinstance(base, str) else base.canonical_path
+        if path.split(".")[0] in _FOLDERS:
+            yield from _with_bases(cast("Class", _at(path)))
+
+
+@cache
+def _at(path: str) -> Object:
+    """The object with a full name, where it is defined."""
+    module, _, name = path.rpartition(".")
+    found = _module(module).members[name]
+    if isinstance(found, Alias):
+        return _at(found.target_path)
+    return found
+
+
+@cache
+def _module(path: str) -> Module:
+    parent, _, name = path.rpartition(".")
+    file = _FOLDERS[path.split(".")[0]].joinpath(*path.split("."))
+    file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
+    if not file.is_file():
+        raise GriffeError(f"there is no module {path}")
+    above = _module(parent) if parent else None
+    return visit(name, filepath=file, code=file.read_text(encoding="utf-8"), parent=above)

@@ -1,0 +1,151 @@
+"""A class, function or value as Markdown: signature, docstring, and its members."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from griffe import Attribute, Class, Function, Object, Parameter, ParameterKind
+
+from website.reference.reading import members, options_of
+
+_WIDTH: Final = 88
+_STARRED: Final = {ParameterKind.var_positional: "*", ParameterKind.var_keyword: "**"}
+
+
+_DECORATORS: Final = ("classmethod", "staticmethod")
+
+Options = dict[str, Class]
+"""The `TypedDict`s of options that functions of a page take, by name."""
+
+
+def rendered(name: str, of: Object, options: Options, *, called: bool = False) -> str:
+    """Return what stands below the heading of a public name; `called` is that of an instance.
+
+    Note the options of functions in `options`.
+    """
+    match of:
+        case Class() if called:
+            return _instance(name, of, options)
+        case Class():
+            return "\n".join(_class(name, of, options))
+        case Function():
+            return _function(name, of, options)
+        case Attribute():
+            return f"{_code([_value(name, of)])}\n{text(of)}"
+        case _:
+            raise TypeError(f"{name} is {of.kind}")
+
+
+def text(of: Object) -> str:
+    """Return the docstring of something."""
+    return f"{of.docstring.value}\n" if of.docstring else ""
+
+
+def heading(level: int, name: str, anchor: str) -> str:
+    """Return a heading with an anchor of its own, since names differ in capitals alone."""
+    return f"{'#' * level} `{name}` {{ #{anchor} }}\n"
+
+
+def cell(text: str) -> str:
+    """Return text for a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def code(text: str) -> str:
+    """Return code for a cell of a table, whose bars do not end the cell."""
+    return f"`{cell(text)}`"
+
+
+def _value(name: str, of: Attribute) -> str:
+    """The type of a value, or the value of an alias or a constant."""
+    if of.annotation is None or str(of.annotation).partition("[")[0] in ("Final", "TypeAlias"):
+        return f"{name} = {of.value}"
+    return f"{name}: {of.annotation}"
+
+
+def _function(name: str, of: Function, options: Options, described: str = "") -> str:
+    found = {one.name: one for each in _written(of) if (one := options_of(each))}
+    options |= found
+    links = ", ".join(f"[`{one}`](#{one})" for one in found)
+    said = f"Options: {links}.\n" if links else ""
+    signatures = [_signature(name, one) for one in _written(of)]
+    return "\n".join(filter(None, (_code(signatures), described or text(of), said)))
+
+
+def fields(of: Class, *, undocumented: bool = False) -> str:
+    """Return the table of the members of a class that are no functions."""
+    found = [one for one in members(of, undocumented=undocumented) if isinstance(one, Attribute)]
+    head = "| member | type | default | what it is |\n|---|---|---|---|\n"
+    return head + "".join(f"{_field(one)}\n" for one in found) if found else ""
+
+
+def _class(name: str, of: Class, options: Options) -> Iterator[str]:
+    found = list(members(of))
+    bases = ", ".join(str(base) for base in of.bases)
+    yield _code([f"class {name}({bases})" if bases else f"class {name}"])
+    yield text(of)
+    yield fields(of)
+    for one in found:
+        if isinstance(one, Function):
+            yield heading(4, f"{name}.{one.name}", f"{name}.{one.name}")
+            yield _function(one.name, one, options)
+
+
+def _instance(name: str, of: Class, options: Options) -> str:
+    """An instance that is called like a function."""
+    (call,) = (one for one in of.members.values() if one.name == "__call__")
+    if not isinstance(call, Function):
+        raise TypeError(f"{name} cannot be called")
+    return _function(name, call, options, text(call) or text(of))
+
+
+def _field(one: Attribute) -> str:
+    annotated = code(str(one.annotation)) if one.annotation else ""
+    has_default = one.value is not None and "property" not in one.labels
+    default = code(str(one.value)) if has_default else ""
+    return f"| `{one.name}` | {annotated} | {default} | {cell(text(one))} |"
+
+
+def _written(of: Function) -> list[Function]:
+    """A function, or its overloads, as callers see it."""
+    return of.overloads or [of]
+
+
+def _signature(name: str, of: Function) -> str:
+    decorator = next((f"@{one}\n" for one in _DECORATORS if one in of.labels), "")
+    before = f"{decorator}{'async def' if 'async' in of.labels else 'def'}"
+    parameters = list(_parameters(of))
+    returned = f" -> {of.returns}" if of.returns else ""
+    line = f"{before} {name}({', '.join(parameters)}){returned}"
+    if len(line) - len(decorator) <= _WIDTH:
+        return line
+    lines = "".join(f"    {one},\n" for one in parameters)
+    return f"{before} {name}(\n{lines}){returned}"
+
+
+def _parameters(of: Function) -> Iterator[str]:
+    star = slash = False
+    for one in of.parameters:
+        if one.name in ("self", "cls"):
+            continue
+        if slash and one.kind is not ParameterKind.positional_only:
+            yield "/"
+        slash = one.kind is ParameterKind.positional_only
+        if one.kind is ParameterKind.keyword_only and not star:
+            yield "*"
+            star = True
+        star |= one.kind is ParameterKind.var_positional
+        yield _parameter(one)
+    if slash:
+        yield "/"
+
+
+def _parameter(one: Parameter) -> str:
+    said = f"{_STARRED.get(one.kind, '') if one.kind else ''}{one.name}"
+    annotated = f"{said}: {one.annotation}" if one.annotation else said
+    if one.default is None or one.kind in _STARRED:
+        return annotated
+    return f"{annotated} = {one.default}" if one.annotation else f"{said}={one.default}"
+
+
+def _code(lines: Iterable[str]) -> str:
+    return "```python\n" + "\n".join(lines) + "\n```\n"

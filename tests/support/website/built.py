@@ -1,0 +1,108 @@
+"""The site, built once for all tests of a run, and what is in its pages."""
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+from website.building import build
+
+from support.made_once import once
+
+_LOADED: Final = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+
+
+def site() -> Path:
+    """The folder of the site, in whichever process of a run asks first."""
+
+    def make() -> str:
+        folder = Path(os.environ["MADE_ONCE"]) / "site"
+        build(folder)
+        return str(folder)
+
+    return Path(once("site", make))
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        given = {name: value or "" for name, value in attrs}
+        self.ids.update(given[name] for name in ("id", "name") if name in given)
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        address = given.get(_LOADED.get(tag, ""))
+        if address and given.get("rel") not in ("alternate", "canonical", "prev", "next"):
+            self.loaded.append(address)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What tests look at in a page."""
+
+    ids: frozenset[str]
+    links: tuple[str, ...]
+    loaded: tuple[str, ...]
+    """The addresses of what a browser loads with it."""
+    tags: tuple[str, ...]
+
+
+@cache
+def page(file: Path) -> Built:
+    """A page of the site."""
+    return _read(file.read_text(encoding="utf-8"))
+
+
+def content(file: Path) -> Built:
+    """What stands in a page beside navigation and search."""
+    found = re.search(r'<a id="__skip".*?</a>(.*?)</article>', file.read_text(), re.S)
+    assert found is not None, file
+    return _read(found[1])
+
+
+def content_of(html: str) -> Built:
+    """The same of some HTML."""
+    return _read(html)
+
+
+def search_index() -> list[dict[str, Any]]:
+    """The entries of the search index, from the script that pages load it with."""
+    text = (site() / "search.js").read_text(encoding="utf-8")
+    entries: list[dict[str, Any]] = json.loads(text.partition("=")[2].strip().rstrip(";"))["items"]
+    return entries
+
+
+def dead(file: Path) -> list[str]:
+    """The links of a page that lead to no file of the site, or to no place in a page."""
+    return [link for link in page(file).links if not _leads_somewhere(file, link)]
+
+
+def _leads_somewhere(file: Path, link: str) -> bool:
+    if re.match(r"[a-z][a-z0-9+.-]*:", link):
+        return True
+    path, _, anchor = link.partition("#")
+    target = (file.parent / unquote(path)).resolve() if path else file
+    if target.is_dir():
+        target = target / "index.html"
+    if not target.is_file():
+        return False
+    return not anchor or target.suffix != ".html" or unquote(anchor) in page(target).ids
+
+
+def _read(html: str) -> Built:
+    reader = _Reader()
+    reader.feed(html)
+    return Built(
+        frozenset(reader.ids), tuple(reader.links), tuple(reader.loaded), tuple(reader.tags)
+    )

@@ -1,0 +1,133 @@
+"""The built site: its pages, links, reference, and what programs read."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import mcp_revisions as pkg
+import pytest
+from markdown_it import MarkdownIt
+from mcp_protogen.cli.explain import explanations
+from mcp_protogen.config import setting_names
+from support.folders import ROOT
+from support.tables import case
+from support.website.built import content, content_of, dead, page, search_index, site
+from website import marks, navigation, speed
+from website.reference import declared, names
+from website.reference.topics import TOPICS
+
+STRUCTURE = ("h1", "h2", "h3", "h4", "li", "table", "tr", "pre", "blockquote")
+HTML = [f"{one.name}.html" for one in navigation.pages()]
+
+
+@pytest.fixture(scope="module")
+def built() -> Path:
+    return site()
+
+
+def test_every_page_of_docs_is_in_the_navigation() -> None:
+    assert navigation.unlisted() == set()
+
+
+def test_no_link_is_dead_and_nothing_is_loaded_from_elsewhere(built: Path) -> None:
+    for name in HTML:
+        with case(name):
+            assert dead(built / name) == []
+            assert f"./{navigation.EXPLORER.address}" in page(built / name).links
+            loaded = page(built / name).loaded
+            assert [one for one in loaded if re.match(r"[a-z]+:|//", one)] == []
+            assert [one for one in loaded if not (built / one).is_file()] == []
+
+
+def test_styles_and_search_load_nothing_from_elsewhere(built: Path) -> None:
+    for file in built.rglob("*.css"):
+        with case(str(file)):
+            assert re.findall(r"url\((?:['\"]?)(?:https?:)?//|@import", file.read_text()) == []
+
+
+def test_pages_have_the_headings_lists_and_code_that_git_hosts_show(built: Path) -> None:
+    reader = MarkdownIt("commonmark").enable("table")
+    for name in HTML:
+        text = (built / f"{name}.md").read_text(encoding="utf-8")
+        # A drawing is code on a git host.
+        if "```mermaid" in text:
+            continue
+        with case(name):
+            shown, meant = content(built / name), content_of(reader.render(text))
+            wanted, found = Counter(meant.tags), Counter(shown.tags)
+            assert {tag: found[tag] for tag in STRUCTURE} == {tag: wanted[tag] for tag in STRUCTURE}
+
+
+def test_every_public_name_has_a_place_in_the_reference(built: Path) -> None:
+    assert names.unlisted() == set()
+    package = {one for one in pkg.__all__ if not one.startswith("v2")}
+    named = {name: topic.page for topic in TOPICS for one in topic.headings for name in one.names}
+    assert package <= named.keys()
+    for name, where in named.items():
+        with case(name):
+            assert name in page(built / f"{where}.html").ids
+
+
+def test_every_command_option_code_and_setting_has_a_place(built: Path) -> None:
+    commands = (built / "reference-commands.html").read_text(encoding="utf-8")
+    for one in declared.commands():
+        with case(one.name):
+            assert f'id="{one.name.replace(" ", "-")}"' in commands
+            for parameter in one.parameters:
+                assert all(f"<code>{name}</code>" in commands for name in parameter.names)
+    assert explanations().keys() <= page(built / "reference-codes.html").ids
+    settings = (built / "reference-settings.html").read_text(encoding="utf-8")
+    assert all(f"<code>{name}</code>" in settings for name in setting_names())
+
+
+def test_programs_find_every_page_as_markdown(built: Path) -> None:
+    overview = (built / "llms.txt").read_text(encoding="utf-8")
+    assert overview.startswith("# mcp-gen\n\n> ")
+    everything = (built / "llms-full.txt").read_text(encoding="utf-8")
+    for name in HTML:
+        with case(name):
+            assert f"]({name}.md): " in overview
+            assert f"<!-- {name} -->" in everything
+            text = (built / f"{name}.md").read_text(encoding="utf-8")
+            assert text.startswith("# ") or "\n# " in text
+            links = re.findall(r"\]\(([\w-]+\.html\.md)(?:#[^)]*)?\)", text)
+            assert [one for one in links if not (built / one).is_file()] == []
+            assert f'href="{name}.md"' in (built / name).read_text(encoding="utf-8")
+
+
+def test_every_page_can_be_found(built: Path) -> None:
+    found = {one["location"].partition("#")[0] for one in search_index()}
+    assert found >= set(HTML)
+
+
+def test_drawings_say_what_they_show_and_tables_what_heads_a_cell(built: Path) -> None:
+    for name, drawn in {"protocol.html": 3, "negotiation.html": 2}.items():
+        with case(name):
+            text = (built / name).read_text(encoding="utf-8")
+            drawings = re.findall(r'<svg role="img" aria-labelledby="(\S+) (\S+)"', text)
+            assert len(drawings) == drawn
+            assert {one for pair in drawings for one in pair} <= page(built / name).ids
+            assert "mermaid" not in text
+            assert re.findall(r"<th(?! scope)[ >]", text) == []
+
+
+def test_the_readme_shows_the_benchmarks_that_were_recorded() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert marks.between(readme, speed.MARK) == speed.section(speed.read()), "run make bench"
+
+
+def test_a_section_goes_between_its_marks_and_nowhere_else(tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text("before\n<!-- x: begin -->\nold\n<!-- x: end -->\nafter\n")
+    marks.write(file, "x", "new\n")
+    assert file.read_text() == "before\n<!-- x: begin -->\nnew\n<!-- x: end -->\nafter\n"
+    file.write_text("no marks\n")
+    with pytest.raises(ValueError, match="no place for it"):
+        marks.write(file, "x", "new\n")
+
+
+def test_a_topic_that_is_measured_alone_replaces_its_own_rows(tmp_path: Path) -> None:
+    file = tmp_path / "record.json"
+    speed.updated({"a": {"rows": [1]}, "b": {"rows": [2]}}, file)
+    speed.updated({"a": {"rows": [3]}}, file)
+    assert speed.read(file) == {"a": {"rows": [3]}, "b": {"rows": [2]}}
