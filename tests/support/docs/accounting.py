@@ -1,0 +1,91 @@
+"""Which blocks of pages the tests run: those that they get by the functions of `support.docs.pages`.
+
+The calls are read, and not made, so that a run of a few tests knows of all of them.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from support.docs.pages import Block, blocks
+from support.folders import ROOT, TESTS
+
+PAGES: Final = tuple(
+    str(path.relative_to(ROOT / "docs" if path.parent.name == "docs" else ROOT))
+    for path in (
+        *sorted((ROOT / "docs").glob("*.md")),
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+        *sorted((ROOT / "examples").rglob("README.md")),
+    )
+    if not {"node_modules", ".venv"}.intersection(path.parts)
+)
+"""All pages, by the names that `page` takes."""
+
+# The functions that hand out blocks, and the kind of those that have no parameter for it.
+_KINDS: Final[Mapping[str, str]] = {
+    "defined": "python",
+    "example": "python",
+    "examples": "python",
+    "programs": "python",
+    "shown": "",
+}
+
+
+def taken() -> dict[Block, str]:
+    """Return the blocks that tests take, with the test file that does, or one of them."""
+    found: dict[Block, str] = {}
+    for path in sorted(TESTS.rglob("test_*.py")):
+        source = path.read_text(encoding="utf-8")
+        if "support.docs.pages import" in source:
+            name = str(path.relative_to(ROOT))
+            found |= {block: name for block in taken_by(source)}
+    return found
+
+
+def taken_by(source: str) -> Iterator[Block]:
+    """Yield the blocks that the source of a test takes from pages that it names.
+
+    A page that is no constant, as in a loop over pages, counts for nothing: what looks at all pages
+    runs none.
+    """
+    tree = ast.parse(source)
+    texts = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in _KINDS
+        ):
+            yield from _of_call(node, node.func.id, texts)
+
+
+def _of_call(call: ast.Call, function: str, texts: Mapping[str, str]) -> Iterator[Block]:
+    said = [_text(one, texts) for one in call.args]
+    said += [_text(one.value, texts) for one in call.keywords]
+    if not said or said[0] not in PAGES:
+        return
+    page, *others = (one or "" for one in said)
+    if function == "shown":
+        kind, label = (*others, "", "")[:2]
+        kind = kind or "python"
+    else:
+        kind, label = _KINDS[function], others[0] if function == "example" else ""
+        if function == "example" and not label:
+            raise ValueError(f"{ast.unparse(call)} does not say which: {page} has no such example")
+    for block in blocks(page):
+        if block.kind == kind and label in ("", block.label):
+            yield block
+
+
+def _text(node: ast.expr, texts: Mapping[str, str]) -> str | None:
+    if isinstance(node, ast.Name):
+        return texts.get(node.id)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
