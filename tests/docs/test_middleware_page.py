@@ -9,23 +9,14 @@ from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions._runtime.core import telemetry
 from mcp_revisions._runtime.core.middleware import MethodCall
 from opentelemetry.trace import get_current_span
-from support.folders import ROOT
-from support.generated.golden_package import PACKAGE
+from support.docs.pages import defined, page
 
-PAGE = (ROOT / "docs" / "middleware.md").read_text(encoding="utf-8")
+PAGE = page("middleware.md")
 m = mcp.models
 
 
-def shown() -> dict[str, Any]:
-    """All that the blocks of the page define."""
-    names: dict[str, Any] = {"__name__": "shown"}
-    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(block.replace("pkg", PACKAGE.name), names)
-    return names
-
-
 async def test_the_programs_of_the_page_run() -> None:
-    names = shown()
+    names: dict[str, Any] = defined("middleware.md")
     async with connect_in_memory(
         names["Patient"](), names["Weather"](), revisions=REVISIONS
     ) as one:

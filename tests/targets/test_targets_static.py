@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 from mcp_protogen.target import LAYERS, TargetOptions
-from support.docs.pages import programs
+from support.docs.pages import shown
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
 from support.targets.forms import module_of_forms
@@ -35,14 +35,15 @@ PACKAGES: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
     "mcp_sieve": (TargetOptions("pydantic", extra="ignore", root_models=True), LATEST),
     "mcp_tables": (TargetOptions("pydantic", ("methods", "capabilities")), LATEST),
 }
+(STRUCTS,) = shown("targets-msgspec.md")
 PROGRAMS: Final[Mapping[str, str]] = {
     "typeddicts.py": TYPEDDICT.lstrip(),
     "classes.py": DATACLASSES.lstrip(),
     "structs.py": MSGSPEC.lstrip(),
-    "page_of_structs.py": programs("targets-msgspec.md")[0],
+    "page_of_structs.py": STRUCTS,
     **{
         f"page_{number}.py": program
-        for number, program in enumerate(programs("targets-dependency-free.md"))
+        for number, program in enumerate(shown("targets-dependency-free.md"))
     },
 }
 FORMS: Final = ("typeddict", "dataclasses", "msgspec")

@@ -1,4 +1,4 @@
-"""Which blocks of pages the tests run: those that they get by the functions of `support.docs.pages`.
+"""Which blocks of pages the tests run: those that they get from `support.docs.pages`.
 
 The calls are read, and not made, so that a run of a few tests knows of all of them.
 """
@@ -38,7 +38,7 @@ def taken() -> dict[Block, str]:
         source = path.read_text(encoding="utf-8")
         if "support.docs.pages import" in source:
             name = str(path.relative_to(ROOT))
-            found |= {block: name for block in taken_by(source)}
+            found |= dict.fromkeys(taken_by(source), name)
     return found
 
 

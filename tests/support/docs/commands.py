@@ -1,4 +1,4 @@
-"""Whether the lines of a shell that pages show can be typed: programs, commands and options exist."""
+"""Whether lines of a shell that pages show can be typed: whether commands and options exist."""
 
 import re
 import shlex
@@ -16,14 +16,19 @@ from support.folders import ROOT
 
 # What everybody has, or the page says how to get; nothing is known of their options here.
 OTHERS: Final = frozenset(
-    "cd claude codex docker echo export git kill node npm pip pipx psql pytest source uv uvicorn uvx"
-    " systemctl".split()
+    {
+        *("cd", "echo", "export", "git", "kill", "source", "systemctl"),
+        *("node", "npm", "pip", "pipx", "pytest", "uv", "uvicorn", "uvx"),
+        *("claude", "codex", "docker"),
+    }
 )
 _PROMPT: Final = re.compile(r"^\$ ")
 # What stands behind a command to explain it.
 _REMARK: Final = re.compile(r"(?:\s+#(?:\s|$)| {3,}(?=[^\s-])).*$")
 # How a usage line says what may be left out, or stands for something.
 _USAGE: Final = re.compile(r"[\[\]…|]|\.\.\.|\b[A-Z]{2,}\b")
+# To read these has an effect: one changes the files of the user's shell.
+_ACTING: Final = frozenset({"--install-completion", "--show-completion", "--version"})
 _BETWEEN: Final = re.compile(r"\s*(?:&&|\||;)\s+")
 
 
@@ -94,7 +99,7 @@ def _mcp_gen(arguments: list[str], usage: bool) -> Iterator[str]:
     known |= {"--help", "-h"}
     given = [one.partition("=")[0] for one in arguments if one.startswith("-")]
     yield from (f"{path} has no {one}" for one in given if one not in known)
-    if usage or set(given) - known:
+    if usage or set(given) - known or _ACTING.intersection(given):
         return
     try:
         command.make_context(path, arguments)

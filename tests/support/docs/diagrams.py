@@ -1,10 +1,11 @@
-"""The diagram in docs/negotiation.md of how a client finds a revision, drawn from its rules.
+"""The diagrams in docs/negotiation.md, drawn from the rules that they show.
 
-Run as a program it rewrites the drawing in place.
+Run as a program it rewrites the drawings in place.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Final
 
 from mcp_protogen.runtime.core.connection_errors import (
@@ -13,6 +14,7 @@ from mcp_protogen.runtime.core.connection_errors import (
     RequestTimeout,
 )
 from mcp_protogen.runtime.core.errors import McpError
+from mcp_protogen.runtime.core.spec import HANDSHAKE_ERA
 from mcp_protogen.runtime.rules.client_negotiation import (
     Adopt,
     Answered,
@@ -22,6 +24,7 @@ from mcp_protogen.runtime.rules.client_negotiation import (
     Restart,
     Step,
 )
+from mcp_protogen.runtime.rules.lifecycle import State
 from mcp_protogen.runtime.rules.server_negotiation import DISCOVER, INITIALIZE, Offer
 
 from support.folders import ROOT
@@ -35,7 +38,7 @@ _OFFER: Final = Offer({_OLD: "handshake", _NEW: "stateless"})
 
 def drawn() -> Mapping[str, str]:
     """Each drawing by its name."""
-    return {"probe": _flow()}
+    return {"handshake": _states(), "probe": _flow()}
 
 
 def with_drawings(page: str) -> str:
@@ -64,6 +67,15 @@ _TO_INITIALIZE: Final[Mapping[str, Outcome]] = {
     "silence": RequestTimeout(INITIALIZE, 0),
     "the server ends": Disconnected(""),
 }
+
+
+def _states() -> str:
+    """The states of a connection that opens follow each other in their order."""
+    events = (f"result of {HANDSHAKE_ERA.opened_by}", "notifications/initialized")
+    steps = zip(pairwise(State), events, strict=True)
+    lines = [f"    {one.name} --> {other.name}: {event}" for (one, other), event in steps]
+    first = next(iter(State)).name
+    return "\n".join(["stateDiagram-v2", f"    [*] --> {first}", *lines]) + "\n"
 
 
 def _flow() -> str:

@@ -60,13 +60,13 @@ def blocks(name: str) -> tuple[Block, ...]:
         kind, _, rest = one["info"].partition(" ")
         label = rest or (one["mark"] or "").partition(": ")[2]
         found.append(Block(page=name, kind=kind, label=label, text=dedent(one["text"])))
-    for text in _INDENTED.findall(_FENCED.sub("", text)):
-        found.append(Block(page=name, kind="", label="", text=dedent(text)))
+    indented = _INDENTED.findall(_FENCED.sub("", text))
+    found += (Block(page=name, kind="", label="", text=dedent(one)) for one in indented)
     return tuple(found)
 
 
 def shown(name: str, kind: str = "python", label: str = "") -> list[str]:
-    """The texts of the blocks of a kind on a page, in its order; those with a label if it is given."""
+    """The texts of the blocks of a kind on a page, in its order; of a label, if one is given."""
     return [one.text for one in blocks(name) if one.kind == kind and label in ("", one.label)]
 
 
