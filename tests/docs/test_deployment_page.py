@@ -38,8 +38,10 @@ async def test_the_program_serves_under_its_own_names(monkeypatch: pytest.Monkey
             ("other.example", 200),
             ("evil.example", 421),
         ):
-            call = {"name": "count", "arguments": {"to": 3}, "headers": {"host": host}}
-            answer = await site.modern("tools/call", **call)
+            fields = {"host": host}
+            answer = await site.modern(
+                "tools/call", name="count", arguments={"to": 3}, headers=fields
+            )
             with case(host):
                 assert answer.status_code == status
                 assert status != 200 or text_in(answer) == "counted to 3"

@@ -126,7 +126,8 @@ async def test_a_note_is_read_by_its_uri() -> None:
     app = run(SERVER)["app"]
     async with connect(app, as_=mcp) as client:
         await client.call_tool("write_note", {"name": "milk", "text": "Buy milk."})
-        assert (await client.read_resource("notes://milk")).contents[0].text == "Buy milk."
+        read: Any = await client.read_resource("notes://milk")
+        assert read.contents[0].text == "Buy milk."
         assert [prompt.name async for prompt in client.iter_prompts()] == ["tidy"]
 
 
