@@ -21,13 +21,13 @@ PAGES: Final = tuple(
 )
 """All pages, by the names that `page` takes."""
 
-# The functions that hand out blocks, and the kind of those that have no parameter for it.
-_KINDS: Final[Mapping[str, str]] = {
-    "defined": "python",
-    "example": "python",
-    "examples": "python",
-    "programs": "python",
-    "shown": "",
+# The functions that hand out blocks, with the parameters that say which.
+_PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "defined": ("name",),
+    "example": ("name", "label"),
+    "examples": ("name",),
+    "programs": ("name",),
+    "shown": ("name", "kind", "label"),
 }
 
 
@@ -62,24 +62,20 @@ def taken_by(source: str) -> Iterator[Block]:
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id in _KINDS
+            and node.func.id in _PARAMETERS
         ):
             yield from _of_call(node, node.func.id, texts)
 
 
 def _of_call(call: ast.Call, function: str, texts: Mapping[str, str]) -> Iterator[Block]:
-    said = [_text(one, texts) for one in call.args]
-    said += [_text(one.value, texts) for one in call.keywords]
-    if not said or said[0] not in PAGES:
+    given = dict(zip(_PARAMETERS[function], call.args, strict=False))
+    given |= {one.arg: one.value for one in call.keywords if one.arg}
+    said = {name: _text(value, texts) for name, value in given.items()}
+    page, kind, label = said["name"], said.get("kind", "python"), said.get("label", "")
+    if page not in PAGES:
         return
-    page, *others = (one or "" for one in said)
-    if function == "shown":
-        kind, label = (*others, "", "")[:2]
-        kind = kind or "python"
-    else:
-        kind, label = _KINDS[function], others[0] if function == "example" else ""
-        if function == "example" and not label:
-            raise ValueError(f"{ast.unparse(call)} does not say which: {page} has no such example")
+    if kind is None or label is None:
+        raise ValueError(f"{ast.unparse(call)} does not say which blocks of {page} it takes")
     for block in blocks(page):
         if block.kind == kind and label in ("", block.label):
             yield block
