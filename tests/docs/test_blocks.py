@@ -1,8 +1,9 @@
 """Every block that a page shows is run, or checked, or compared, by a test."""
 
 import json
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,8 +13,9 @@ from mcp_protogen.config import load_settings
 from support.docs import diagrams
 from support.docs.accounting import PAGES, taken, taken_by
 from support.docs.commands import faults, is_shell
-from support.docs.pages import Block, blocks
+from support.docs.pages import Block, blocks, indented
 from support.folders import ROOT
+from support.generated.golden_package import PACKAGE
 from support.running import Run
 from support.tables import case
 
@@ -25,13 +27,13 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("CONTRIBUTING.md", "core "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "schema/<revision>"): "a drawing",
     ("CONTRIBUTING.md", "transports/"): "a drawing",
-    ("README.md", "pkg/\n"): "tests/docs/test_readme.py",
+    ("README.md", "pkg/\n"): "tests/docs/test_blocks.py",
     ("asking.md", "book: Booking.address"): "tests/docs/test_asking.py",
     ("command.md", "error[wrong-usage]"): "tests/docs/test_blocks.py",
     ("connecting.md", "mcp.json#/mcpServers/maps"): "tests/docs/test_connecting_page.py",
     ("diff.md", "2026-07-28 against"): "tests/docs/test_blocks.py",
     ("extensions.md", "$ mcp-gen extensions"): "tests/docs/test_blocks.py",
-    ("extensions.md", "mcp-gen --revision 2026-07-28"): "tests/docs/test_names_in_pages.py",
+    ("extensions.md", "mcp-gen --revision 2026-07-28"): "tests/docs/test_blocks.py",
     ("generated-artifacts.md", "hours ="): "tests/docs/test_generated_artifacts.py",
     ("new.md", "pyproject.toml "): "tests/scaffold/test_new_page.py",
     ("skills.md", "---\nname: refunds"): "tests/docs/test_skills_page.py",
@@ -124,12 +126,6 @@ def test_commands_that_cannot_be_typed_are_found() -> None:
     assert not is_shell("What comes\nof it")
 
 
-def indented(page: str, begin: str) -> str:
-    """The only block of a page that begins so."""
-    (text,) = (one.text for one in blocks(page) if not one.kind and one.text.startswith(begin))
-    return text
-
-
 def test_what_commands_are_shown_to_print_is_what_they_print(mcp_gen: Run) -> None:
     command, _, listed = indented("extensions.md", "$ mcp-gen ext").partition("\n")
     assert mcp_gen(*command.split()[2:]).out == listed
@@ -145,3 +141,26 @@ def test_the_names_that_are_shown_are_read(mcp_gen: Run) -> None:
     said = ("--revision", "2025-11-25", "--only", "models", "--names", "names.json")
     assert mcp_gen(*said, "--out", "types").code == 0
     assert "class Argument" in Path("types/_v2025_11_25.py").read_text()
+
+
+def paths(tree: str) -> Iterator[str]:
+    """Yield the paths of a tree of files, whose depth is that of its lines; remarks are apart."""
+    above: list[str] = []
+    for line in tree.splitlines():
+        depth = (len(line) - len(line.lstrip())) // 2
+        *others, last = re.split(r" {3,}", line.strip())[0].split("  ")
+        for name in (*others, last):
+            yield "".join((*above[:depth], name))
+        above[depth:] = [last]
+
+
+def test_the_files_that_are_shown_are_in_a_package() -> None:
+    command, _, tree = indented("extensions.md", "mcp-gen --rev").partition("\n\n")
+    assert list(faults(command)) == []
+    for shown in (tree, indented("README.md", "pkg/\n")):
+        found = [path.removeprefix("pkg/") for path in paths(shown)]
+        assert len(found) > 5
+        for path in found:
+            with case(path):
+                assert (PACKAGE / path).exists()
+                assert (PACKAGE / path).is_dir() == path.endswith("/") or not path

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from mcp_protogen.vectors.findings import SEVERITIES, findings
 from mcp_protogen.vectors.outcome import Verdict
+from mcp_protogen.vectors.protocol import hello, question, read_answer, read_hello
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.writing import document as as_document
-from support.docs.pages import page, run, shown
+from support.docs.pages import indented, page, run, shown
 from support.revisions import REVISIONS
 from support.vectors.made import document, vectors
 
@@ -116,6 +117,21 @@ def test_the_example_of_a_vector_is_one() -> None:
         if row["id"] == example["id"]
     ]
     assert example == line
+
+
+def test_the_conversation_on_the_page_is_one() -> None:
+    lines = indented("vectors.md", "→ {").replace("{...}", "{}").splitlines()
+    said = [(line[0], line[2:].encode()) for line in lines]
+    assert [side for side, _ in said] == ["→", "←"] * 3
+    assert json.loads(said[0][1]) == json.loads(hello(REVISION))
+    assert read_hello(said[1][1], "here").name == "mylib 1.4"
+    known = {vector.id: vector for vector in vectors(REVISION).vectors}
+    for (_, asked), (_, answer) in zip(said[2::2], said[3::2], strict=True):
+        vector = known[json.loads(asked)["id"]]
+        assert json.loads(asked).keys() == json.loads(question(vector)).keys()
+        assert json.loads(asked)["value"] in ({}, vector.value)
+        accepted = read_answer(answer, vector, "here").verdict is Verdict.ACCEPTED
+        assert accepted == vector.valid
 
 
 def table_after(heading: str) -> set[str]:

@@ -70,6 +70,12 @@ def shown(name: str, kind: str = "python", label: str = "") -> list[str]:
     return [one.text for one in blocks(name) if one.kind == kind and label in ("", one.label)]
 
 
+def indented(name: str, begin: str) -> str:
+    """The text of the only indented block of a page that begins so."""
+    (text,) = (one.text for one in blocks(name) if not one.kind and one.text.startswith(begin))
+    return text
+
+
 def anchors(text: str) -> set[str]:
     """The headings of a page, as links name them."""
     headings = re.findall(r"^#+ (.*)$", _FENCED.sub("", text), re.MULTILINE)
