@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 from mcp_protogen.target import LAYERS, TargetOptions
-from support.docs.pages import programs
+from support.docs.pages import shown
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
 from support.tables import some
@@ -40,14 +40,15 @@ OTHERS: Final = {
 }
 # What the programs use, and of the others some: each is a revision more for the type checkers.
 PACKAGES: Final = {**USED, **dict(some([*OTHERS.items()], 2, "packages of targets"))}
+(STRUCTS,) = shown("targets-msgspec.md")
 PROGRAMS: Final[Mapping[str, str]] = {
     "typeddicts.py": TYPEDDICT.lstrip(),
     "classes.py": DATACLASSES.lstrip(),
     "structs.py": MSGSPEC.lstrip(),
-    "page_of_structs.py": programs("targets-msgspec.md")[0],
+    "page_of_structs.py": STRUCTS,
     **{
         f"page_{number}.py": program
-        for number, program in enumerate(programs("targets-dependency-free.md"))
+        for number, program in enumerate(shown("targets-dependency-free.md"))
     },
 }
 FORMS: Final = ("typeddict", "dataclasses", "msgspec")
