@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+RELEASING := build/releasing
 
-.PHONY: help setup demo test test-all check golden conformance records report bench wheel clean
+.PHONY: help setup demo test test-all check golden conformance records report bench release clean
 
 help: ## Show what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -30,8 +31,8 @@ test-all: $(READY) ## Run the suite, all of every table
 	$(BIN)/python -m pytest -n $(WORKERS) --all
 
 check: $(READY) ## Lint, format check and strict types of our own code
-	$(BIN)/ruff check codegen tests benchmarks examples
-	$(BIN)/black --check --quiet codegen tests benchmarks examples
+	$(BIN)/ruff check codegen tests benchmarks examples releasing
+	$(BIN)/black --check --quiet codegen tests benchmarks examples releasing
 	$(BIN)/pyright
 	$(BIN)/mypy
 
@@ -50,9 +51,14 @@ report: $(READY) ## Write docs/generated-artifacts.md from schema/ and what has 
 bench: $(READY) ## Measure against other tools, side by side
 	$(BIN)/python -m benchmarks
 
-wheel: $(READY) ## Build sdists and wheels into dist/: the generator, and the runtime alone
-	$(BIN)/python -m build --outdir dist .
-	$(BIN)/python -m build --outdir dist codegen/mcp_protogen/runtime
+# Nobody else needs its tools.
+$(RELEASING): releasing/requirements.txt
+	$(PYTHON) -m venv $(RELEASING)
+	$(RELEASING)/bin/python -m pip install --quiet --require-virtualenv --requirement releasing/requirements.txt
+	@touch $@
+
+release: $(RELEASING) ## Build sdists and wheels of the commit, and all that a release has, into dist/
+	$(RELEASING)/bin/python -m releasing --tag '$(TAG)'
 
 clean: ## Remove what the other habits made
 	rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache $(VENV)

@@ -8,7 +8,7 @@ from support.folders import ROOT
 
 pytestmark = pytest.mark.long
 
-FOLDERS = ("codegen", "tests", "benchmarks", "examples")
+FOLDERS = ("codegen", "tests", "benchmarks", "examples", "releasing")
 COMMANDS = {
     "black": ("black", "--check", "--quiet", *FOLDERS),
     "mypy": ("mypy",),
