@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 RELEASING := build/releasing
 
-.PHONY: help setup demo test test-all check golden conformance records report bench release clean
+.PHONY: help setup demo test test-all check golden conformance records report bench release workflows clean
 
 help: ## Show what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -59,6 +59,10 @@ $(RELEASING): releasing/requirements.txt
 
 release: $(RELEASING) ## Build sdists and wheels of the commit, and all that a release has, into dist/
 	$(RELEASING)/bin/python -m releasing --tag '$(TAG)'
+	$(RELEASING)/bin/python -m releasing.trying dist/packages
+
+workflows: $(RELEASING) ## Look for weak places in the workflows
+	$(RELEASING)/bin/zizmor --offline --quiet .github docs/workflows/mcp-*.yml
 
 clean: ## Remove what the other habits made
 	rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache $(VENV)
