@@ -133,7 +133,7 @@ def _tool(value: object, place: str) -> Tool:
         output=cast("Json | None", output),
         title=_text(kept.get("title")) or _text(_member(hints, "title")),
         description=_text(kept.get("description")),
-        annotations={hint: one for hint, one in _flags(hints)},
+        annotations=dict(_flags(hints)),
     )
 
 
@@ -158,9 +158,7 @@ def _depth(value: Any) -> int:
     while left and deepest <= DEEPEST:
         one, depth = left.pop()
         deepest = max(deepest, depth)
-        inner: Iterable[Any] = (
-            one.values() if is_object(one) else one if is_array(one) else ()
-        )
+        inner: Iterable[Any] = one.values() if is_object(one) else one if is_array(one) else ()
         left += [(item, depth + 1) for item in inner]
     return deepest
 

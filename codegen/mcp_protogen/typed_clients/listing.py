@@ -34,8 +34,7 @@ async def _listed(connecting: AbstractAsyncContextManager[Any]) -> Contract:
         offers = client.server_capabilities is not None and client.server_capabilities.tools
         tools = [tool async for tool in _tools(client)] if offers is not None else []
         about = client.server_info
-        server = about.to_wire() if about is not None else {}
-        return contract(server, str(client.revision), tools)
+        return contract(None if about is None else about.to_wire(), str(client.revision), tools)
 
 
 async def _tools(client: Any) -> AsyncIterator[object]:

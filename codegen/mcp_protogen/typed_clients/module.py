@@ -1,5 +1,6 @@
 """The text of a generated module: models, and a class with a method for each tool, in two forms."""
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -7,13 +8,13 @@ from typing import Any, Final
 
 from mcp_protogen.base.names import pascal
 from mcp_protogen.base.printable import counted
+from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.emit import formatting, verify
 from mcp_protogen.emit.annotations import annotation
-from mcp_protogen.emit.models import defined
+from mcp_protogen.emit.models import Definition, defined
 from mcp_protogen.emit.sandbox import sandbox
 from mcp_protogen.emit.text import docstring, literal
-from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.ir import (
     Anything,
     ListOf,
@@ -78,13 +79,12 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
     Raise `ProblemError` (`bad-output`) for a fault of this program: no text of a server can change
     what the module consists of.
     """
-    definitions = defined(server.types, templates_folder()) if server.types else {}
+    definitions: Mapping[str, Definition] = {}
+    if server.types:
+        definitions = defined(server.types, templates_folder())
     methods = [_view(method) for method in server.methods]
     used = frozenset[str]().union(*(one.used for one in definitions.values()))
     used |= frozenset(word for one in methods for word in one["uses"])
-    imports = [
-        (place, sorted(used & provided)) for place, provided in sorted(_PLACES.items())
-    ]
     environment = sandbox(templates_folder() / "typed_clients", None)
     filters: dict[str, Any] = environment.filters
     filters |= {"literal": literal, "docstring": docstring}
@@ -92,8 +92,8 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
         about=_about(server.contract),
         title=_title(server.contract),
         names=names,
-        imports=[(place, found) for place, found in imports if found],
-        of_package=sorted({"SyncToolClient", "ToolClient", "connect", *(used & _OF_PACKAGE)}),
+        imports={place: _sorted(used & provided) for place, provided in _PLACES.items()},
+        of_package=_sorted({"SyncToolClient", "ToolClient", "connect", *(used & _OF_PACKAGE)}),
         with_content=any(method.returns is None for method in server.methods),
         definitions=[one.text for one in definitions.values()],
         methods=methods,
@@ -102,6 +102,11 @@ def module_text(server: TypedServer, names: ModuleNames) -> str:
     tree = formatting.parsed(text, "the module", _TEMPLATE)
     raise_errors(verify.module(tree, "the module"))
     return text
+
+
+def _sorted(names: Iterable[str]) -> list[str]:
+    """Return names as import lines have them: constants, classes, functions."""
+    return sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name))
 
 
 def _title(contract: Contract) -> str:
@@ -116,7 +121,9 @@ def _view(method: Method) -> Mapping[str, Any]:
     given = [_Parameter(one) for one in method.arguments or ()]
     free = method.arguments is None
     result = "CallToolResult" if method.returns is None else annotation(method.returns)
-    returns = result if method.unwrapped_type is None else read_annotation(method.unwrapped_type)
+    returns = (
+        result if method.unwrapped_type is None else argument_annotation(method.unwrapped_type)
+    )
     hints = [returns, *(one.annotation for one in given), *(one.default for one in given)]
     return {
         "tool": method.tool.name,
@@ -136,15 +143,9 @@ def _view(method: Method) -> Mapping[str, Any]:
 
 
 def _words(hints: Iterable[str]) -> Iterator[str]:
-    names = frozenset[str]().union(*_PLACES.values()) | _OF_PACKAGE
+    """Yield the names in expressions."""
     for hint in hints:
-        yield from (name for name in names if name in _unquoted(hint))
-
-
-def _unquoted(hint: str) -> set[str]:
-    import ast
-
-    return {node.id for node in ast.walk(ast.parse(hint)) if isinstance(node, ast.Name)}
+        yield from (one.id for one in ast.walk(ast.parse(hint)) if isinstance(one, ast.Name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ class _Parameter:
     def annotation(self) -> str:
         """The annotation as an expression."""
         one = self.argument
-        hint = given_annotation(one.type)
+        hint = argument_annotation(one.type)
         if one.required or (one.has_default and one.default is not None):
             return hint
         if self.default == "OMITTED":
@@ -190,17 +191,8 @@ class _Parameter:
         return f"{literal(self.argument.wire)}: {self.argument.name}"
 
 
-def given_annotation(expr: TypeExpr) -> str:
-    """Return the annotation of what a caller gives."""
-    return _annotation(expr, constants=True)
-
-
-def read_annotation(expr: TypeExpr) -> str:
-    """Return the annotation of what was read from a result."""
-    return _annotation(expr, constants=True)
-
-
-def _annotation(expr: TypeExpr, *, constants: bool) -> str:
+def argument_annotation(expr: TypeExpr) -> str:
+    """Return the annotation of what a caller gives or gets, outside of models."""
     match expr:
         case Ref(name):
             return name
@@ -209,11 +201,11 @@ def _annotation(expr: TypeExpr, *, constants: bool) -> str:
         case LiteralOf(values):
             return f"Literal[{', '.join(map(literal, values))}]"
         case ListOf(item):
-            return f"list[{_annotation(item, constants=constants)}]"
+            return f"list[{argument_annotation(item)}]"
         case MapOf(value):
-            return f"dict[str, {_annotation(value, constants=constants)}]"
+            return f"dict[str, {argument_annotation(value)}]"
         case OneOf(arms):
-            hints = dict.fromkeys(_annotation(arm, constants=constants) for arm in arms)
+            hints = dict.fromkeys(argument_annotation(arm) for arm in arms)
             return " | ".join(sorted(hints, key="None".__eq__))
         case Anything():
             return "Any"
@@ -230,7 +222,11 @@ def _doc(method: Method, *, free: bool) -> str:
     parts = [cut(tool.description.strip()) or tool.title or f"Call the tool {tool.name}."]
     if tool.title and tool.description:
         parts.insert(0, f"{tool.title}.")
-    listed = [f":param {one.name}: {' '.join(one.doc.split())}" for one in method.arguments or () if one.doc]
+    listed = [
+        f":param {one.name}: {' '.join(one.doc.split())}"
+        for one in method.arguments or ()
+        if one.doc
+    ]
     if free:
         listed = [":param arguments: All arguments, by their names."]
     if listed:

@@ -63,7 +63,9 @@ def _names(
         plain = _attribute(name, what)
         free = FieldName(_free(plain, taken))
         if free != plain and plain not in reserved:
-            other = next(one for one in found if found[one] == plain) if plain in found.values() else ""
+            other = (
+                next(one for one in found if found[one] == plain) if plain in found.values() else ""
+            )
             message = f"{what}s {other!r:.80} and {name!r:.80} would both be called {plain}"
             hint = f"{name!r:.80} is called {free}"
             found.problems.append(
@@ -134,4 +136,3 @@ def _numbered(name: str) -> Iterator[str]:
     while True:
         yield f"{name}{number}"
         number += 1
-

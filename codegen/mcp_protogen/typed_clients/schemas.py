@@ -23,9 +23,7 @@ _DEFINITIONS: Final = ("$defs", "definitions")
 _NO_FACTS: Final = Facts("", {}, "")
 _ANY_OBJECT: Final[Json] = {"type": "object", "additionalProperties": {}}
 # A schema of a server may be none at all, in any place.
-_FAULTS: Final = (
-    *(ProblemError, RecursionError, KeyError, TypeError, AttributeError, ValueError),
-)
+_FAULTS: Final = (*(ProblemError, RecursionError, KeyError, TypeError, AttributeError, ValueError),)
 # The keywords below which are no schemas, whatever they look like.
 _VALUES: Final = frozenset({"const", "default", "enum", "examples"})
 
@@ -83,7 +81,11 @@ class _Rebasing:
         if not is_object(value):
             return value
         done = {
-            key: one if key in _VALUES else self._members(one) if key == "properties" else self.schema(one)
+            key: (
+                one
+                if key in _VALUES
+                else self._members(one) if key == "properties" else self.schema(one)
+            )
             for key, one in value.items()
             if key != "$ref"
         }
@@ -122,9 +124,7 @@ class _Rebasing:
         if lost:
             message = f"the reference {ref!r:.80} is not followed"
             hint = "any value is accepted in its place"
-            problem = Problem(
-                "dangling-ref", message, self._place, hint=hint, level=Level.WARNING
-            )
+            problem = Problem("dangling-ref", message, self._place, hint=hint, level=Level.WARNING)
             if problem not in self.problems:
                 self.problems.append(problem)
         return {

@@ -110,7 +110,9 @@ def typed_server(
     types = module.types(_used(found))
     problems = [*methods.problems, *module.problems]
     for method in found:
-        problems += argument_names((one.wire for one in method.arguments or ()), method.tool.name).problems
+        problems += argument_names(
+            (one.wire for one in method.arguments or ()), method.tool.name
+        ).problems
     return TypedServer(contract, tuple(found), types, tuple(dict.fromkeys(problems)))
 
 
@@ -307,12 +309,16 @@ def cut(text: str) -> str:
 
 def _method(tool: Tool, name: FieldName, given: _Added, result: _Added | None) -> Method:
     unwrapped = unwrapped_type = None
-    if result is not None and [*result.schema.get("properties", {})] == [_WRAPPED]:
-        if _WRAPPED in result.schema.get("required", ()):
-            unwrapped = member_names([_WRAPPED], tool.name)[_WRAPPED]
-            unwrapped_type = expression(result.schema["properties"][_WRAPPED])
+    if result is not None and _is_wrapper(result.schema):
+        unwrapped = member_names([_WRAPPED], tool.name)[_WRAPPED]
+        unwrapped_type = expression(result.schema["properties"][_WRAPPED])
     returns = None if result is None else Ref(ClassName(result.root))
     return Method(tool, name, _arguments(given, tool), returns, unwrapped, unwrapped_type)
+
+
+def _is_wrapper(schema: Json) -> bool:
+    members = [*schema.get("properties", ())]
+    return members == [_WRAPPED] and _WRAPPED in schema.get("required", ())
 
 
 def _arguments(given: _Added, tool: Tool) -> tuple[Argument, ...] | None:
@@ -329,9 +335,11 @@ def _arguments(given: _Added, tool: Tool) -> tuple[Argument, ...] | None:
         for wire, value in schema["properties"].items()
     ]
     whole = [
-        Argument(one.wire, one.name, one.type, True, one.nullable, doc=one.doc)
-        if one.wire in required
-        else one
+        (
+            Argument(one.wire, one.name, one.type, True, one.nullable, doc=one.doc)
+            if one.wire in required
+            else one
+        )
         for one in found
     ]
     return tuple(sorted(whole, key=lambda one: not one.required))
