@@ -34,7 +34,7 @@ def severities() -> Mapping[str, ToolSeverity]:
 
 def _row(cells: list[str]) -> ToolSeverity:
     code, about, message, *levels, why = cells
-    severity = dict(zip(READERS, map(Severity, levels), strict=True))
+    severity: Mapping[Reader, Severity] = dict(zip(READERS, map(Severity, levels), strict=True))
     return ToolSeverity(code, Category(about), message, severity, why)
 
 
