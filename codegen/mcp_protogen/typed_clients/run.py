@@ -157,15 +157,31 @@ def check(job: ClientJob) -> Checked:
     found = tuple(causes(lock, job.module))
     if lock is None or job.server is None:
         return Checked(job.module, found)
-    names = str(lock_of(job.module)), job.server.name
-    whole = listed_contract(job.server, job.timeout)
+    name = str(lock_of(job.module))
+    return Checked(job.module, found, _against(lock, name, job.server, job.timeout))
+
+
+def against_server(name: str, server: ServerTarget, timeout: float) -> Comparison:
+    """Return how a server differs from the contract in a lock, or in that of a module."""
+    return _against(_locked(name), name, server, timeout)
+
+
+def between_locks(before: str, after: str) -> Comparison:
+    """Return how the contracts in two locks differ."""
+    sides = _locked(before).contract, _locked(after).contract
+    return compared(*sides, (before, after))
+
+
+def _against(lock: ClientLock, name: str, server: ServerTarget, timeout: float) -> Comparison:
+    whole = listed_contract(server, timeout)
     if lock.chosen:
         whole = whole.only(name for name in lock.contract.tools if name in whole.tools)
-    return Checked(job.module, found, compared(lock.contract, whole, names))
+    return compared(lock.contract, whole, (name, server.name))
 
 
-def locked(path: Path) -> ClientLock:
-    """Return a lock; raise `ProblemError` (`no-client-lock`) if there is none."""
+def _locked(name: str) -> ClientLock:
+    path = Path(name)
+    path = lock_of(path) if path.suffix == ".py" else path
     lock = read_client_lock(path)
     if lock is None:
         raise _no_lock(path)
