@@ -101,7 +101,7 @@ def _entries() -> tuple[_Entry, ...]:
 
     tables = (("diff", severities()), ("audit", SEVERITIES), ("audit, vectors", OF_VECTORS))
     findings = (_finding(name, row) for name, table in tables for row in table.values())
-    return (*_problems(), *findings, *_vector_codes())
+    return (*_problems(), *findings, *_of_tools(), *_vector_codes())
 
 
 def _problems() -> Iterator[_Entry]:
@@ -117,6 +117,19 @@ def _finding(commands: str, row: SeverityRow) -> _Entry:
     return _Entry(
         row.code, f"{commands}: {summary}", text + fill(f"Severity: {', '.join(listed)}.", _WIDTH)
     )
+
+
+def _of_tools() -> Iterator[_Entry]:
+    from mcp_protogen.typed_clients.severities import severities as of_tools
+
+    for row in of_tools().values():
+        summary = f"{row.category}: {row.message}"
+        text = (
+            f"Found by mcp-gen diff --server and mcp-gen client. {summary.capitalize()}. {row.why}"
+        )
+        listed = (f"{level} for {reader}s" for reader, level in row.severity.items())
+        severity = fill(f"Severity: {', '.join(listed)}.", _WIDTH)
+        yield _Entry(row.code, f"client: {summary}", f"{fill(text, _WIDTH)}\n\n{severity}")
 
 
 def _vector_codes() -> Iterator[_Entry]:
