@@ -1,12 +1,17 @@
 """The argument and the options with which commands are told of a server, declared with Typer."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli.console import tell
+
+if TYPE_CHECKING:
+    from mcp_protogen.connecting.server_target import ServerTarget
 
 ServerName = Annotated[
     str,
@@ -37,9 +42,91 @@ Variables = Annotated[
 WorkingFolder = Annotated[
     Path | None, typer.Option("--cwd", metavar="DIR", help="Working directory of a program.")
 ]
+Inherit = Annotated[
+    bool, typer.Option("--inherit", help="Give a program all variables, not only those it needs.")
+]
+Auth = Annotated[
+    str,
+    typer.Option(
+        "--auth",
+        metavar="HOW",
+        help="How requests over HTTP are authorized: auto, oauth[:ID[,SECRET]],"
+        " client-credentials[:ID,SECRET], bearer:TOKEN, none. ID, SECRET and TOKEN are names of"
+        " variables.",
+    ),
+]
+AUTO = "auto"
+"""The default of `--auth`: a token is for servers that ask for one."""
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Time for each answer.")
 ]
+
+_NO_AUTH = (AUTO, "none")
+_TAKEN = {
+    "a URL": ("--header", "--auth"),
+    "a program": ("--env", "--cwd", "--inherit"),
+    "a server of --config": ("--auth",),
+}
+"""The options that have an effect on each kind of server; a configuration has its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """The shared options of commands for servers, as they were given."""
+
+    config: Path | None = None
+    headers: Iterable[str] | None = None
+    auth: str = AUTO
+    env: Iterable[str] | None = None
+    cwd: Path | None = None
+    inherit: bool = False
+
+    def target(self, name: str) -> "ServerTarget":
+        """Return the server of that name; raise `ProblemError`.
+
+        The codes are `wrong-usage`, and `conflicting-options` for those that do not go together.
+        """
+        from mcp_protogen.connecting.authorization import authorization
+        from mcp_protogen.connecting.server_target import ServerTarget
+
+        headers = pairs("--header", self.headers, ":")
+        env = pairs("--env", self.env, "=")
+        target = ServerTarget(
+            name=name,
+            config=self.config,
+            headers=headers,
+            env=env,
+            cwd=self.cwd,
+            inherit=self.inherit,
+        )
+        self._check(target)
+        if target.config is None and not target.is_url:
+            return target
+        if any(one.lower() == "authorization" for one in headers):
+            if self.auth not in _NO_AUTH:
+                raise _conflict("--auth and a header Authorization do not go together")
+            return target
+        return replace(target, auth=authorization(self.auth, tell))
+
+    def _check(self, target: "ServerTarget") -> None:
+        """Raise `ProblemError` for options that would have no effect."""
+        kind = (
+            "a server of --config" if target.config else "a URL" if target.is_url else "a program"
+        )
+        given = {
+            "--header": target.headers,
+            "--auth": self.auth not in _NO_AUTH,
+            "--env": target.env,
+            "--cwd": target.cwd,
+            "--inherit": target.inherit,
+        }
+        useless = [name for name, one in given.items() if one and name not in _TAKEN[kind]]
+        if useless:
+            raise _conflict(f"{', '.join(useless)}: of no effect for {kind}")
+
+
+def _conflict(message: str) -> ProblemError:
+    return ProblemError(Problem("conflicting-options", message))
 
 
 def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[str, str]:

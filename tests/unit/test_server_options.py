@@ -1,0 +1,137 @@
+"""The shared options of commands for servers: what they make, and what they refuse."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.cli.server_options import ServerOptions
+from mcp_protogen.connecting import authorization as module
+from mcp_protogen.connecting.authorization import (
+    Bearer,
+    FixedFields,
+    LoggingIn,
+    WhereAllowed,
+    authorization,
+    user_config,
+)
+from mcp_protogen.runtime.http.auth.client.grants import ClientCredentials
+from mcp_protogen.runtime.http.auth.client.oauth import OAuth
+from mcp_protogen.runtime.http.auth.client.storage import FileStorage, MemoryStorage
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from support.tables import case
+
+URL = "https://mcp.example/mcp"
+VARIABLES = {"ID": "me", "SECRET": "s3cret", "TOKEN": "t0ken", "BAD": "a\nb", "MCP_GEN_CONFIG": ""}
+
+REFUSED = {
+    "oaut": ("'oaut'", "did you mean oauth or auto?"),
+    "bearer": ("'bearer'", "write bearer:TOKEN, with names of variables"),
+    "none:ID": ("'none'", "write none alone"),
+    "oauth:ID,SECRET,TOKEN": ("'oauth'", "write oauth:ID,SECRET, with names of variables"),
+    "bearer:NOWHERE": ("the variable NOWHERE of --auth is not set", "never secrets"),
+    "bearer:eyJhbGciOi.secret": ("a variable of --auth is not set", "never secrets"),
+    "bearer:BAD": ("has spaces or control characters", "never secrets"),
+    "client-credentials": ("the variable MCP_CLIENT_ID of --auth is not set", "never secrets"),
+}
+
+
+def test_what_auth_cannot_be_is_refused_without_repeating_a_secret() -> None:
+    for said, (message, hint) in REFUSED.items():
+        with case(said):
+            with pytest.raises(ProblemError) as caught:
+                authorization(said, print, VARIABLES)
+            problem = caught.value.problems[0]
+            assert problem.code == "wrong-usage"
+            assert message in problem.message and hint in problem.hint
+            assert "secret" not in problem.message and "\n" not in problem.message
+
+
+def test_auth_is_made_of_variables_and_hides_them() -> None:
+    bearer = authorization("bearer:TOKEN", print, VARIABLES)
+    assert isinstance(bearer, Bearer) and "t0ken" not in repr(bearer)
+    authorizer = bearer.authorizer(URL)
+    assert authorizer.headers("POST", URL) == {"authorization": "Bearer t0ken"}
+    assert "t0ken" not in repr(authorizer)
+    program = authorization("client-credentials:ID,SECRET", print, VARIABLES)
+    assert isinstance(program, OAuth) and isinstance(program.grant, ClientCredentials)
+    assert program.client is not None and "s3cret" not in repr(program)
+    assert (program.client.client_id, program.client.client_secret) == ("me", "s3cret")
+    registered = authorization("oauth:ID", print, VARIABLES)
+    assert isinstance(registered, OAuth) and registered.client is not None
+    assert registered.client.client_secret is None
+    assert authorization("none", print, VARIABLES) is None
+
+
+def test_a_token_that_is_there_goes_over_https_or_to_this_machine_only() -> None:
+    bearer = Bearer("t0ken")
+    for url in (URL, "http://localhost:80/mcp", "http://127.0.0.1:1/", "http://[::1]:8000/mcp"):
+        with case(url):
+            assert bearer.authorizer(url).headers("POST", url)
+    for url in ("http://mcp.example/mcp", "http://localhost.evil.example/", "ws://localhost/"):
+        with case(url), pytest.raises(ValueError, match="over HTTPS only"):
+            bearer.authorizer(url)
+
+
+def test_by_default_a_server_that_may_get_no_tokens_is_called_without() -> None:
+    auto = authorization("auto", print, VARIABLES)
+    assert isinstance(auto, WhereAllowed)
+    assert auto.authorizer("http://mcp.example/mcp") == FixedFields()
+    assert auto.authorizer(URL).headers("POST", URL) is None  # what is stored is read first
+    wanted = authorization("oauth", print, VARIABLES)
+    assert wanted is not None
+    with pytest.raises(ValueError, match="over HTTPS only"):
+        wanted.authorizer("http://mcp.example/mcp")
+
+
+def test_where_nobody_can_log_in_nothing_is_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "browser", lambda: None)
+    monkeypatch.setattr(module, "is_terminal", lambda: False)
+    with pytest.raises(AuthorizationError, match="neither a browser nor a terminal"):
+        LoggingIn(print).redirection(())
+
+
+def test_the_page_to_log_in_is_shown_where_a_terminal_has_no_browser(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "browser", lambda: None)
+    monkeypatch.setattr(module, "is_terminal", lambda: True)
+    shown: list[str] = []
+
+    async def opened() -> str:
+        async with LoggingIn(shown.append).redirection(()) as place:
+            return place.redirect_uri
+
+    assert asyncio.run(opened()).startswith("http://127.0.0.1:")
+
+
+def test_tokens_are_kept_in_the_folder_of_the_user(tmp_path: Path) -> None:
+    kept = authorization("oauth", print, {"XDG_CONFIG_HOME": str(tmp_path)})
+    assert isinstance(kept, OAuth) and isinstance(kept.storage, FileStorage)
+    assert str(tmp_path / "mcp-gen" / "tokens.json") in repr(kept.storage)
+    assert user_config({"MCP_GEN_CONFIG": str(tmp_path)}) == tmp_path
+    assert user_config({"XDG_CONFIG_HOME": "relative"}) is None
+    forgetful = authorization("oauth", print, VARIABLES)
+    assert isinstance(forgetful, OAuth) and isinstance(forgetful.storage, MemoryStorage)
+
+
+def test_options_without_effect_are_refused() -> None:
+    file = Path("mcp.json")
+    table = {
+        "--header": (ServerOptions(headers=["A:b"]), "server", "a program"),
+        "--auth": (ServerOptions(auth="oauth"), "server", "a program"),
+        "--env, --inherit": (ServerOptions(env=["A=b"], inherit=True), URL, "a URL"),
+        "--cwd": (ServerOptions(cwd=Path(), config=file), "one", "a server of --config"),
+    }
+    for names, (options, target, kind) in table.items():
+        refused = pytest.raises(ProblemError, match=f"{names}: of no effect for {kind}")
+        with case(names), refused:
+            options.target(target)
+    with pytest.raises(ProblemError, match="--auth and a header Authorization"):
+        ServerOptions(headers=["authorization: x"], auth="oauth").target(URL)
+
+
+def test_a_header_that_authorizes_takes_the_place_of_the_default() -> None:
+    assert ServerOptions(headers=["Authorization: Bearer x"]).target(URL).auth is None
+    assert isinstance(ServerOptions().target(URL).auth, WhereAllowed)
+    assert ServerOptions(env=["A=b=c"]).target("server").env == {"A": "b=c"}
