@@ -63,6 +63,22 @@ def tell(text: str, end: str = "\n") -> None:
     print(_shown(text, sys.stderr), end=end, file=sys.stderr, flush=True)
 
 
+def say_bytes(content: bytes) -> None:
+    """Write bytes to stdout as they are, which is no terminal; end as `say` does."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(_READER_GONE) from None
+
+
+def replace_line(text: str) -> None:
+    """Show one line on the terminal of stderr, in place of the one that was shown so before."""
+    print(f"\r{one_line(text)}\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def _shown(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
     return page(text, colour=colourful(stream), commands=form == Format.GITHUB)
 
