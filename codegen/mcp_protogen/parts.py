@@ -296,6 +296,11 @@ CONTENTS: Final = (
     ),
     Contents(frozenset({"bridge", "tasks"}), {"bridge": ("tasks",)}),
     Contents(
+        frozenset({"bridge", "http-server"}),
+        {"http": ("bridging",)},
+        (("http.bridging", ("bridge_app",)),),
+    ),
+    Contents(
         frozenset({"telemetry"}),
         {"core": ("connection_errors", "http_request", "middleware", "telemetry")},
         (("core.telemetry", ("Telemetry",)),),
