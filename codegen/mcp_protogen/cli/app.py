@@ -19,6 +19,7 @@ from mcp_protogen.cli import completion
 from mcp_protogen.cli.audit import audit
 from mcp_protogen.cli.console import finish, say
 from mcp_protogen.cli.diff import diff
+from mcp_protogen.cli.inspect import inspect_server
 from mcp_protogen.cli.new import new
 from mcp_protogen.cli.options import (
     DocstringsOption,
@@ -62,6 +63,7 @@ app.add_typer(schema_app, name="schema")
 app.add_typer(templates_app, name="templates")
 app.command(cls=Command)(audit)
 app.command(cls=Command)(diff)
+app.command("inspect", cls=Command)(inspect_server)
 app.command(cls=Command)(new)
 app.command(cls=Command)(sync)
 app.command(cls=Command)(update)
