@@ -38,7 +38,7 @@ class ServerTarget:
 
     @property
     def is_url(self) -> bool:
-        """Whether the server is reached over HTTP by this name."""
+        """Return whether the server is reached over HTTP by this name."""
         return self.config is None and _URL.match(self.name) is not None
 
     def opener(self) -> Opener:

@@ -52,9 +52,12 @@ class Rule:
     def page(self, revision: str) -> str:
         """Return the address of the page that says it for a revision."""
         known = revision if revision in REVISIONS else self.revisions[-1]
-        page = self.pages[known == STATELESS] or self.pages[known != STATELESS]
         # The site has an index page at the address of its folder.
-        return f"{_SITE}/{known}/{page.replace('/index', '')}"
+        return f"{_SITE}/{known}/{self.path(known).replace('/index', '')}"
+
+    def path(self, revision: str) -> str:
+        """Return the page that says it for a revision, and the section."""
+        return self.pages[revision == STATELESS] or self.pages[revision != STATELESS]
 
 
 @cache

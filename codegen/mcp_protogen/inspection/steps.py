@@ -60,7 +60,7 @@ class Asking:
 
     @property
     def stateless(self) -> bool:
-        """Whether each request says all about its client."""
+        """Return whether each request says all about its client."""
         return self.session.revision == STATELESS
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -172,7 +172,7 @@ class Session:
 
     @property
     def is_spoken(self) -> bool:
-        """Whether the server agreed to the revision that was asked for."""
+        """Return whether the server agreed to the revision that was asked for."""
         return self.negotiated == self.revision
 
     @property
