@@ -18,6 +18,7 @@ from mcp_protogen.findings.report import Report, failure, render
 
 _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
 _COLOURS = {Level.ERROR: "\x1b[1;31m", Level.WARNING: "\x1b[1;33m"}
+_DOING = {"inspect": "inspecting"}
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
@@ -121,7 +122,7 @@ def progress(mode: str, *, shown: bool) -> Generator[None, None, None]:
     """Show on a terminal that something slow is running, and remove that again."""
     shown = shown and mode != "check" and _interactive(sys.stderr)
     if shown:
-        print("generating ...", end="\r", file=sys.stderr, flush=True)
+        print(f"{_DOING.get(mode, 'generating')} ...", end="\r", file=sys.stderr, flush=True)
     try:
         yield
     finally:
