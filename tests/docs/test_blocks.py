@@ -10,7 +10,6 @@ from typing import Final
 import pytest
 import yaml
 from mcp_protogen.config import load_settings
-from support.docs import diagrams
 from support.docs.accounting import PAGES, taken, taken_by
 from support.docs.commands import faults, is_shell
 from support.docs.pages import Block, blocks, indented
@@ -18,6 +17,8 @@ from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
 from support.running import Run
 from support.tables import case
+from website.drawings.drawn import DRAWN
+from website.drawings.graphs import mermaid
 
 # What is indented and is no command, by its page and how it begins: the test that compares it with
 # what it shows, or why none can.
@@ -59,7 +60,7 @@ def typed(text: str) -> None:
 
 def drawn(text: str) -> None:
     """Have a drawing be one of those that are made from the rules."""
-    assert text in diagrams.drawn().values()
+    assert text in {mermaid(drawing()) for drawing in DRAWN.values()}
 
 
 # Kinds of which all blocks are checked here, whoever else uses them.
