@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+RELEASING := build/releasing
 
-.PHONY: help setup demo test test-all check golden conformance records report bench site wheel clean
+.PHONY: help setup demo test test-all check golden conformance records report bench site release workflows clean
 
 help: ## Show what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -30,8 +31,8 @@ test-all: $(READY) ## Run the suite, all of every table
 	$(BIN)/python -m pytest -n $(WORKERS) --all
 
 check: $(READY) ## Lint, format check and strict types of our own code
-	$(BIN)/ruff check codegen tests benchmarks examples docs/website
-	$(BIN)/black --check --quiet codegen tests benchmarks examples docs/website
+	$(BIN)/ruff check codegen tests benchmarks examples docs/website releasing
+	$(BIN)/black --check --quiet codegen tests benchmarks examples docs/website releasing
 	$(BIN)/pyright
 	$(BIN)/mypy
 
@@ -56,9 +57,18 @@ URL ?=
 site: $(READY) ## Build the site into build/site
 	PYTHONPATH=docs:codegen:generated $(BIN)/python -m website --url "$(URL)"
 
-wheel: $(READY) ## Build sdists and wheels into dist/: the generator, and the runtime alone
-	$(BIN)/python -m build --outdir dist .
-	$(BIN)/python -m build --outdir dist codegen/mcp_protogen/runtime
+# Nobody else needs its tools.
+$(RELEASING): releasing/requirements.txt
+	$(PYTHON) -m venv $(RELEASING)
+	$(RELEASING)/bin/python -m pip install --quiet --require-virtualenv --requirement releasing/requirements.txt
+	@touch $@
+
+release: $(RELEASING) ## Build sdists and wheels of the commit, and all that a release has, into dist/
+	$(RELEASING)/bin/python -m releasing --tag '$(TAG)'
+	$(RELEASING)/bin/python -m releasing.trying dist/packages
+
+workflows: $(RELEASING) ## Look for weak places in the workflows
+	$(RELEASING)/bin/zizmor --offline --quiet .github docs/workflows/mcp-*.yml
 
 clean: ## Remove what the other habits made
 	rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache $(VENV)

@@ -1,8 +1,24 @@
-"""Build hook: put `templates/` and `schema/` inside the package of a wheel."""
+"""Build hook: put `templates/` and `schema/` inside the package of a wheel, and say what they are.
 
-from typing import Any
+The wheel lists what it contains of others in `.dist-info/sboms/` (PEP 770): the snapshots of the
+published schemas, with the commits and digests of their files. What the wheel needs is not in that
+list, because scanners take what they find there for installed.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any, Final
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+# From the file LICENSE of each repository; the licence of others has not been looked at.
+LICENCES: Final = {
+    "https://github.com/modelcontextprotocol/modelcontextprotocol": "Apache-2.0 AND MIT",
+    "https://github.com/modelcontextprotocol/ext-tasks": "Apache-2.0",
+}
 
 
 class DataFolders(BuildHookInterface):
@@ -14,3 +30,51 @@ class DataFolders(BuildHookInterface):
                 "templates": "mcp_protogen/templates",
                 "schema": "mcp_protogen/schema",
             }
+            self.temporary = Path(mkdtemp())
+            place = self.temporary / "mcp-protogen.cdx.json"
+            content = contents(self.metadata.version, Path(self.root, "schema"))
+            place.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+            build_data["sbom_files"].append(str(place))
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        if version == "standard":
+            rmtree(self.temporary)
+
+
+def contents(version: str, schema: Path) -> dict[str, Any]:
+    """Return what a wheel of this version contains, as a document of CycloneDX 1.6."""
+    components = [*pinned(schema / "pins.json"), *pinned(schema / "extensions" / "pins.json")]
+    ours = component("mcp-protogen", version, "library", "Apache-2.0")
+    return {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {"component": ours | {"purl": f"pkg:pypi/mcp-protogen@{version}"}},
+        "components": components,
+    }
+
+
+def pinned(pins: Path) -> Iterator[dict[str, Any]]:
+    """Yield a component for each pin of a file of pins, with the digest of the published file."""
+    document = json.loads(pins.read_bytes())
+    for kind in ("revisions", "extensions"):
+        for name, pin in document.get(kind, {}).items():
+            repository, commit = pin["repository"], pin["spec_commit"]
+            licence = LICENCES.get(repository, "")
+            yield component(f"schema of {name}", commit or pin["date"], "data", licence) | {
+                "externalReferences": [
+                    {
+                        "type": "vcs",
+                        "url": repository,
+                        "comment": pin["spec_path"],
+                        "hashes": [{"alg": "SHA-256", "content": pin["sha256"]}],
+                    }
+                ]
+            }
+
+
+def component(name: str, version: str, kind: str, licence: str) -> dict[str, Any]:
+    """Return a component of CycloneDX; `licence` is an SPDX expression, or empty."""
+    said = {"licenses": [{"expression": licence}]} if licence else {}
+    return {"type": kind, "bom-ref": f"{name}@{version}", "name": name, "version": version} | said

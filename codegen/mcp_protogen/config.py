@@ -129,6 +129,17 @@ class Format(StrEnum):
     GITHUB = "github"
 
 
+class ClientSettings(NamedTuple):
+    """A typed client of a project: its server as on the command line, its module, and the rest."""
+
+    name: str
+    server: str
+    out: Path
+    package: str | None = None
+    config: Path | None = None
+    tools: tuple[str, ...] = ()
+
+
 class Settings(NamedTuple):
     """The settings of a run, from pyproject.toml or flags; None where nobody has set one.
 
@@ -140,7 +151,8 @@ class Settings(NamedTuple):
     `schemas` are files or URLs by revision, and `schema` is one for a revision that is not named.
     `patches` are files, or entries that pyproject.toml has itself.
     From `target` to `root_models`, they say in which form types and tables are generated alone.
-    `names` is the file or URL of names that the user gives to types.
+    `names` is the file or URL of names that the user gives to types. `clients` are typed clients,
+    which have a command of their own.
     """
 
     revisions: tuple[str, ...] | None = None
@@ -169,6 +181,7 @@ class Settings(NamedTuple):
     schemas: Mapping[str, str] | None = None
     docstrings: Docstrings | None = None
     patches: tuple[FileOf | GivenPatches, ...] | None = None
+    clients: tuple[ClientSettings, ...] | None = None
 
     @property
     def only(self) -> tuple[str, ...] | None:
@@ -370,6 +383,27 @@ def _patches_of(key: str, value: Any, base: Path) -> FileOf | GivenPatches:
     return GivenPatches(revision, tuple(value), str(_seen(base / PROJECT)), pointer)
 
 
+def _clients(value: Any, base: Path) -> tuple[ClientSettings, ...]:
+    if not is_object(value):
+        raise ValueError("must be a table of tables: [tool.mcp-gen.clients.NAME]")
+    return tuple(_client(name, one, base) for name, one in value.items())
+
+
+def _client(name: str, value: Any, base: Path) -> ClientSettings:
+    if not is_object(value) or not value.keys() >= {"server", "out"}:
+        raise ValueError(f"has no server or no out in {name}")
+    if unknown := sorted(value.keys() - _OF_CLIENTS.keys()):
+        hint = did_you_mean(unknown[0], _OF_CLIENTS)
+        raise ValueError(f"has no setting {unknown[0]!r} in {name}; {hint}")
+    try:
+        said: dict[str, Any] = {key: _OF_CLIENTS[key](one, base) for key, one in value.items()}
+    except _OutsideError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"has a setting in {name} that {error}") from error
+    return ClientSettings(name, **said)
+
+
 def _choice(kind: type[_Choice]) -> Callable[[Any, Path], _Choice]:
     def read(value: Any, base: Path) -> _Choice:
         try:
@@ -395,8 +429,16 @@ def _flag(value: Any, _: Path) -> bool:
     return value
 
 
+_OF_CLIENTS: Mapping[str, Callable[[Any, Path], Any]] = {
+    "config": _path,
+    "out": _path,
+    "package": _text,
+    "server": _text,
+    "tools": _texts,
+}
 _READERS: Mapping[str, tuple[str, Callable[[Any, Path], Any]]] = {
     "base-class": ("base_class", _text),
+    "clients": ("clients", _clients),
     "docstrings": ("docstrings", _choice(Docstrings)),
     "extensions": ("extensions", _extensions),
     "extra": ("extra", _one_of(EXTRAS)),

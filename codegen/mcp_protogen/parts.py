@@ -182,7 +182,7 @@ CONTENTS: Final = (
         {
             "client": (
                 *("base", "cache", "checked_results", "config", "config_text", "connect"),
-                *("targets", "tool_results"),
+                *("targets", "tool_client", "tool_results"),
             ),
             "core": ("recent_names", "schema_validation", "subscriptions"),
             "rules": ("client_negotiation",),
@@ -191,8 +191,10 @@ CONTENTS: Final = (
             ("client.cache", ("Cache",)),
             ("client.checked_results", ("CheckedResults",)),
             ("client.config", ("ConfigError", "ConnectConfig", "Servers")),
+            ("client.tool_client", ("OMITTED", "Omitted", "SyncToolClient", "ToolClient")),
             ("client.tool_results", ("ToolFailed",)),
             ("client.targets", ("Connect",)),
+            ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),
             ("rules.client_negotiation", ("NegotiatedRevision",)),
         ),
         ("client",),
@@ -293,6 +295,11 @@ CONTENTS: Final = (
         modules=("bridge",),
     ),
     Contents(frozenset({"bridge", "tasks"}), {"bridge": ("tasks",)}),
+    Contents(
+        frozenset({"bridge", "http-server"}),
+        {"http": ("bridging",)},
+        (("http.bridging", ("bridge_app",)),),
+    ),
     Contents(
         frozenset({"telemetry"}),
         {"core": ("connection_errors", "http_request", "middleware", "telemetry")},

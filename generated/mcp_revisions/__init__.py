@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     from ._runtime.client.tasks.receiver import (
         TaskReceiver as TaskReceiver,
     )
+    from ._runtime.client.tool_client import (
+        OMITTED as OMITTED,
+        Omitted as Omitted,
+        SyncToolClient as SyncToolClient,
+        ToolClient as ToolClient,
+    )
     from ._runtime.client.tool_results import (
         ToolFailed as ToolFailed,
     )
@@ -84,6 +90,14 @@ if TYPE_CHECKING:
         Middleware as Middleware,
         Network as Network,
         SessionEnd as SessionEnd,
+    )
+    from ._runtime.core.models import (
+        Exact as Exact,
+        Implied as Implied,
+        Integer as Integer,
+        Nullable as Nullable,
+        Number as Number,
+        WireModel as WireModel,
     )
     from ._runtime.core.oauth_scopes import (
         InsufficientScope as InsufficientScope,
@@ -167,6 +181,9 @@ if TYPE_CHECKING:
     from ._runtime.http.auth.server.replays import (
         MemoryReplays as MemoryReplays,
         SharedReplays as SharedReplays,
+    )
+    from ._runtime.http.bridging import (
+        bridge_app as bridge_app,
     )
     from ._runtime.http.client.connect import (
         ConnectHttp as ConnectHttp,
@@ -352,6 +369,7 @@ __all__ = [
     "Disconnected",
     "EngineUnavailable",
     "EnterpriseManaged",
+    "Exact",
     "FetchPolicy",
     "Fetcher",
     "File",
@@ -363,7 +381,9 @@ __all__ = [
     "HttpOptions",
     "HttpRequest",
     "Image",
+    "Implied",
     "InsufficientScope",
+    "Integer",
     "Introspection",
     "InvalidMetadata",
     "InvalidParams",
@@ -392,8 +412,12 @@ __all__ = [
     "NegotiatedRevision",
     "NegotiationError",
     "Network",
+    "Nullable",
+    "Number",
     "OAuth",
     "OAuthError",
+    "OMITTED",
+    "Omitted",
     "Opener",
     "Options",
     "PostgresEngine",
@@ -423,6 +447,7 @@ __all__ = [
     "SkillFolder",
     "StaticKeys",
     "StatusError",
+    "SyncToolClient",
     "TaskCalls",
     "TaskCancelled",
     "TaskHandle",
@@ -434,6 +459,7 @@ __all__ = [
     "TokenCache",
     "TokenRefused",
     "TokenStorage",
+    "ToolClient",
     "ToolError",
     "ToolFailed",
     "Toolkit",
@@ -446,8 +472,10 @@ __all__ = [
     "UriTemplate",
     "VerifierUnavailable",
     "WebRedirect",
+    "WireModel",
     "WorkloadIdentity",
     "WrongCall",
+    "bridge_app",
     "client_metadata_document",
     "client_of",
     "connect",
@@ -531,6 +559,10 @@ _MODULES = {
     "TaskCalls": "client.tasks.calls",
     "TaskHandle": "client.tasks.handle",
     "TaskReceiver": "client.tasks.receiver",
+    "OMITTED": "client.tool_client",
+    "Omitted": "client.tool_client",
+    "SyncToolClient": "client.tool_client",
+    "ToolClient": "client.tool_client",
     "ToolFailed": "client.tool_results",
     "Disconnected": "core.connection_errors",
     "HttpError": "core.connection_errors",
@@ -555,6 +587,12 @@ _MODULES = {
     "Middleware": "core.middleware",
     "Network": "core.middleware",
     "SessionEnd": "core.middleware",
+    "Exact": "core.models",
+    "Implied": "core.models",
+    "Integer": "core.models",
+    "Nullable": "core.models",
+    "Number": "core.models",
+    "WireModel": "core.models",
     "InsufficientScope": "core.oauth_scopes",
     "Options": "core.options",
     "Progress": "core.options",
@@ -592,6 +630,7 @@ _MODULES = {
     "StaticKeys": "http.auth.server.keys",
     "MemoryReplays": "http.auth.server.replays",
     "SharedReplays": "http.auth.server.replays",
+    "bridge_app": "http.bridging",
     "ConnectHttp": "http.client.connect",
     "open_http": "http.client.connect",
     "Reconnection": "http.client.state",

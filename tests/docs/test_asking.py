@@ -1,8 +1,6 @@
 """What the page about questions shows: a server in a process of its own and over HTTP, and more."""
 
 import asyncio
-import re
-import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -11,15 +9,14 @@ from typing import Any
 import pytest
 from mcp_revisions import v2025_11_25
 from pydantic import BaseModel
-from support.folders import ROOT
+from support.docs.pages import beside_package, page, run, shown
 from support.http.serving import booted
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, models, named, pkg, tools
 from support.tables import case
 
-PAGE = (ROOT / "docs" / "asking.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+NAME = "asking.md"
 FIRST = "2025-06-18"
 BOOKED = "today: 3 for Ada, fish"
 
@@ -53,9 +50,7 @@ async def booked(connecting: Any, revision: str) -> str:
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The server of the page, beside the package and nothing else."""
-    hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(ROOT / "generated" / "mcp_revisions", tmp_path / "pkg", ignore=hidden)
-    (tmp_path / "tables.py").write_text(BLOCKS[0])
+    beside_package(tmp_path, {"tables.py": shown(NAME)[0]})
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield import_module("tables")
     for name in [one for one in sys.modules if one.partition(".")[0] in ("pkg", "tables")]:
@@ -95,12 +90,9 @@ async def test_the_server_of_the_page_takes_no_for_an_answer(server: Any) -> Non
             assert await booked(connecting, OLD) == expected
 
 
-async def test_the_other_blocks_of_the_page_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pkg", pkg)
-    monkeypatch.setitem(sys.modules, "pkg.v2025_11_25", pkg.load(OLD))
-    found: JsonObject = {}
-    for block in BLOCKS[1:]:
-        exec(block, found)
+async def test_the_other_blocks_of_the_page_work() -> None:
+    _, *others = shown(NAME)
+    found = run("".join(others))
     asked: list[str] = []
 
     async def on_elicit(self: object, params: Any) -> object:
@@ -115,8 +107,8 @@ async def test_the_other_blocks_of_the_page_work(monkeypatch: pytest.MonkeyPatch
         assert content_of(await ours.call_tool(named(OLD, "x")))[0].text == "OSL"
     wrong = "String should match pattern '^[A-Z]{3}$'. Which airport?"
     assert asked == ["Which airport?", wrong]
-    shown = found["SIZE"].fitted(pkg.load(OLD).methods.ELICIT, OLD)["properties"]["value"]
-    assert [one["title"] for one in shown["oneOf"]] == ["Small", "Large"]
+    form = found["SIZE"].fitted(pkg.load(OLD).methods.ELICIT, OLD)["properties"]["value"]
+    assert [one["title"] for one in form["oneOf"]] == ["Small", "Large"]
 
 
 class Address(BaseModel):
@@ -138,4 +130,4 @@ async def book(session: v2025_11_25.Session) -> str:
 def test_the_error_on_the_page_is_that_of_a_server_that_is_made() -> None:
     with pytest.raises(TypeError) as raised:
         v2025_11_25.App("tables").tool(book)
-    assert f"    {raised.value}\n" in PAGE
+    assert f"    {raised.value}\n" in page(NAME)

@@ -6,9 +6,8 @@ from dataclasses import fields
 from importlib import import_module
 
 import pytest
-from support.docs.pages import example, page
+from support.docs.pages import example, examples, page
 from support.sessions.talking import pkg
-from support.tables import case
 
 NAME = "authorization-verifiers.md"
 
@@ -25,10 +24,7 @@ def options(cls: str) -> dict[str, str]:
 
 def test_the_programs_of_the_page_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTES_SECRET", "a secret")
-    for name in re.findall(r"<!-- example: (\w+) -->", page(NAME)):
-        with case(name):
-            assert example(NAME, name)
-    assert example(NAME, "dpop")["authentication"].proofs.algorithms
+    assert examples(NAME)["dpop"]["authentication"].proofs.algorithms
 
 
 async def test_the_memory_of_proofs_is_connected_in_the_lifespan() -> None:

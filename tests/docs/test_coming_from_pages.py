@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import pytest
 from support.docs import names
-from support.docs.pages import page, programs
+from support.docs.pages import page, programs, shown
 from support.folders import environment
 from support.peers.places import python_with
 from support.tables import case
@@ -104,6 +104,11 @@ SDK_2: Final = Other(
     ],
 )
 OTHERS: Final = (FASTMCP, SDK_1, SDK_2)
+# Ours, and theirs, of which the newest is shown first.
+PROGRAMS: Final = {
+    "from-fastmcp.md": (programs("from-fastmcp.md"), shown("from-fastmcp.md", "py")),
+    "from-mcp-sdk.md": (programs("from-mcp-sdk.md"), shown("from-mcp-sdk.md", "py")),
+}
 
 
 def pieces(name: str, column: int) -> list[str]:
@@ -149,13 +154,11 @@ def printed(done: subprocess.CompletedProcess[str]) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["from-fastmcp.md", "from-mcp-sdk.md"])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_programs_do_the_same(name: str) -> None:
-    (ours,) = programs(name)
+    (ours,), theirs = PROGRAMS[name]
     expected = printed(run(ours))
     assert len(expected) >= 4
-    theirs = re.findall(r"```py\n(.*?)```", page(name), re.DOTALL)
-    # The newest is shown first.
     peers = [other for other in reversed(OTHERS) if other.page == name]
     for other, program in zip(peers, theirs, strict=True):
         with case(other.requirements):

@@ -52,6 +52,8 @@ async def test_the_example_of_routes_works() -> None:
 
 def test_the_example_of_workers_starts_none_when_it_is_imported() -> None:
     assert example(NAME, "workers")["app"].info.name == "clock"
+    shared = example(NAME, "shared")["app"].http.shared
+    assert isinstance(shared.engine, package.RedisEngine)
 
 
 def test_the_example_of_web_pages_works() -> None:

@@ -23,11 +23,6 @@ PLACES = {
 }
 
 
-def settings(name: str, **other: str) -> dict[str, Any]:
-    """The names of an example, which was run; with `other` texts in place of some of its own."""
-    return example(NAME, name, {f'"{PLACES[old]}"': f'"{new}"' for old, new in other.items()})
-
-
 async def accepted(program: dict[str, Any], **claims: Any) -> frozenset[str]:
     """The scopes of a token with these claims, and what they imply."""
     authentication = program["authentication"]
@@ -41,7 +36,7 @@ async def accepted(program: dict[str, Any], **claims: Any) -> frozenset[str]:
 
 
 async def test_tokens_as_providers_issue_them_are_accepted() -> None:
-    plain, entra = settings("plain"), settings("entra")
+    plain, entra = example(NAME, "plain"), example(NAME, "entra")
     rows: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
         ("oidc-provider", plain, {"aud": plain["URL"], "scope": "notes:read notes:write"}),
         ("Keycloak", plain, {"aud": [plain["URL"], "account"], "scope": "email notes:read"}),
@@ -56,7 +51,7 @@ async def test_tokens_as_providers_issue_them_are_accepted() -> None:
 
 
 async def test_tokens_for_others_are_refused() -> None:
-    plain, entra = settings("plain"), settings("entra")
+    plain, entra = example(NAME, "plain"), example(NAME, "entra")
     rows: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
         (plain, {"scope": "notes:read"}),
         (plain, {"aud": "account", "scope": "notes:read"}),
@@ -74,7 +69,9 @@ async def test_metadata_of_the_server_itself_lists_what_the_provider_does_not() 
     port = free_port()
     origin = f"http://127.0.0.1:{port}"
     async with authorization_server("/tenant", behaviour=unlisted) as issuer:
-        program = settings("listed", server=origin, host="127.0.0.1", issuer=issuer.issuer)
+        others = {"server": origin, "host": "127.0.0.1", "issuer": issuer.issuer}
+        changes = {f'"{PLACES[name]}"': f'"{other}"' for name, other in others.items()}
+        program = example(NAME, "listed", changes)
         async with booted(program["asgi"], port=port):
             agent = pkg.LoopbackReceiver(open=User().open)
             url, oauth = program["URL"], pkg.OAuth(user_agent=agent)

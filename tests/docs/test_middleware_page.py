@@ -1,5 +1,6 @@
 """What the page about middleware shows works as it stands there."""
 
+import asyncio
 import re
 from typing import Any
 
@@ -9,23 +10,14 @@ from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions._runtime.core import telemetry
 from mcp_revisions._runtime.core.middleware import MethodCall
 from opentelemetry.trace import get_current_span
-from support.folders import ROOT
-from support.generated.golden_package import PACKAGE
+from support.docs.pages import defined, page
 
-PAGE = (ROOT / "docs" / "middleware.md").read_text(encoding="utf-8")
+PAGE = page("middleware.md")
 m = mcp.models
 
 
-def shown() -> dict[str, Any]:
-    """All that the blocks of the page define."""
-    names: dict[str, Any] = {"__name__": "shown"}
-    for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(block.replace("pkg", PACKAGE.name), names)
-    return names
-
-
 async def test_the_programs_of_the_page_run() -> None:
-    names = shown()
+    names: dict[str, Any] = defined("middleware.md")
     async with connect_in_memory(
         names["Patient"](), names["Weather"](), revisions=REVISIONS
     ) as one:
@@ -44,6 +36,24 @@ async def test_the_programs_of_the_page_run() -> None:
         params = m.CallToolRequestParams(name="twice", arguments={"number": 21})
         assert "42" in str(await two.call_tool(params))
     assert not get_current_span().is_recording()
+
+
+@pytest.mark.skips_time
+async def test_a_list_that_takes_too_long_is_asked_for_again() -> None:
+    class Slow(mcp.Server):
+        """Does not answer the first time."""
+
+        asked = 0
+
+        async def on_list_tools(self, session: Any, params: object) -> Any:
+            self.asked += 1
+            if self.asked == 1:
+                await asyncio.Event().wait()
+            return m.ListToolsResult(tools=[])
+
+    async with connect_in_memory(defined("middleware.md")["Patient"](), slow := Slow()) as client:
+        assert (await client.list_tools()).tools == []
+    assert slow.asked == 2
 
 
 def test_the_tables_name_what_there_is() -> None:

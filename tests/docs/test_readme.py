@@ -3,25 +3,22 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
-from support.docs.pages import anchors
+from support.docs.pages import anchors, beside_package, page, shown
 from support.folders import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = page("README.md")
 
 
 def test_the_server_and_the_client_run_as_they_stand(tmp_path: Path) -> None:
-    server, client = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    server, client = shown("README.md")
     assert server.count("\n") <= 10
     assert client.count("\n") <= 15
-    (tmp_path / "server.py").write_text(server)
-    (tmp_path / "client.py").write_text(client)
-    shutil.copytree(ROOT / "generated" / "mcp_revisions", tmp_path / "pkg")
+    beside_package(tmp_path, {"server.py": server, "client.py": client})
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["python", "client.py"],
@@ -39,7 +36,7 @@ def test_the_server_and_the_client_run_as_they_stand(tmp_path: Path) -> None:
 
 
 def test_the_configuration_of_a_host_is_json() -> None:
-    (configuration,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+    (configuration,) = shown("README.md", "json")
     (server,) = json.loads(configuration)["mcpServers"].values()
     assert server.keys() == {"command", "args", "env"}
 

@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -64,10 +65,16 @@ def rows(page: Page) -> Mapping[str, Row]:
 def marked(page: Page) -> Mapping[str, set[str]]:
     """Return the tests that are marked to show a row, by its id."""
     found: dict[str, set[str]] = defaultdict(set)
-    for ids, test in marks():
+    for ids, test in all_marks():
         for id in re.findall(page.ids, ids):
             found[id].add(test)
     return found
+
+
+@cache
+def all_marks() -> tuple[tuple[str, str], ...]:
+    """Return what `marks` yields, which takes a while to read."""
+    return tuple(marks())
 
 
 def marks() -> Iterator[tuple[str, str]]:

@@ -4,19 +4,21 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from support.docs.pages import example
-from support.skills.folders import skill, written
+from support.docs.pages import example, indented
+from support.skills.folders import written
 
 
 def test_the_example_of_skills_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    written(tmp_path, {"skills/acme/refunds/SKILL.md": skill("refunds", body="Be kind.\n")})
+    head = indented("skills.md", "---")
+    written(tmp_path, {"skills/acme/refunds/SKILL.md": f"{head}Be kind.\n"})
     program = example("skills.md", "skills")
     asyncio.run(program["main"]())
     said = capsys.readouterr().out
-    assert said.startswith("skill://acme/refunds/SKILL.md What refunds is for.\n---\nname: refunds")
+    begin = "skill://acme/refunds/SKILL.md How to give money back. "
+    assert said.startswith(begin) and head in said
     assert "Be kind." in said and "not used" not in said
     # What changes between the entry and the reading is not used.
     folder = program["Docs"].skills

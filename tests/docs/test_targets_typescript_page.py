@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.docs.pages import page
+from support.docs.pages import shown
 from support.tables import case
 from support.targets.typescript import complaints, project, run, written
 
@@ -14,7 +14,7 @@ CONSOLE = "declare const console: { log(...values: unknown[]): void };\n"
 
 
 def test_programs_of_the_page_are_checked_and_run() -> None:
-    programs = re.findall(r"```typescript\n(.*?)```", page("targets-typescript.md"), re.DOTALL)
+    programs = shown("targets-typescript.md", "typescript")
     assert len(programs) == 2
     for number, program in enumerate(programs):
         with case(number):

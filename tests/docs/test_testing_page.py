@@ -1,17 +1,15 @@
 """The tests that the page about testing shows run, under each plug-in that runs coroutines."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from support.folders import GENERATED, ROOT
+from support.docs.pages import beside_package, shown
 from support.peers.places import python_with
 from support.tables import case
 
-PAGE = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
-SERVER, TESTS, FIXTURES, SNAPSHOT = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+SERVER, TESTS, FIXTURES, SNAPSHOT = shown("testing.md")
 BACKEND = """
 import pytest
 
@@ -33,12 +31,8 @@ PLUGINS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with the server and the tests of the page, and the package."""
-    hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(GENERATED / "mcp_revisions", tmp_path / "pkg", ignore=hidden)
-    (tmp_path / "welcome.py").write_text(SERVER)
-    (tmp_path / "conftest.py").write_text(BACKEND)
-    (tmp_path / "test_snapshot.py").write_text(SNAPSHOT)
-    return tmp_path
+    files = {"welcome.py": SERVER, "conftest.py": BACKEND, "test_snapshot.py": SNAPSHOT}
+    return beside_package(tmp_path, files)
 
 
 @pytest.mark.long

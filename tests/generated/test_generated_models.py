@@ -7,6 +7,7 @@ import subprocess
 import sys
 from graphlib import TopologicalSorter
 from importlib import import_module
+from inspect import get_annotations
 from typing import Any, get_type_hints
 
 from support import tables
@@ -86,7 +87,7 @@ def test_classes_know_what_their_annotations_name() -> None:
             for name in package.models.__all__:
                 value = getattr(package.models, name)
                 if isinstance(value, type):
-                    assert get_type_hints(value).keys() >= vars(value)["__annotations__"].keys()
+                    assert get_type_hints(value).keys() >= get_annotations(value).keys()
             for spec in (
                 *package.methods.REQUESTS.values(),
                 *package.methods.NOTIFICATIONS.values(),

@@ -1,5 +1,6 @@
 """The distribution as users get it: built, installed into empty environments, and run there."""
 
+import json
 import subprocess
 import sys
 import venv
@@ -10,6 +11,8 @@ from zipfile import ZipFile
 
 import pytest
 from support.folders import ROOT
+
+from releasing.contents import DISTRIBUTIONS, wrong_contents
 
 RUNTIME = ROOT / "codegen" / "mcp_protogen" / "runtime"
 GOLDEN = ROOT / "generated" / "mcp_revisions"
@@ -110,12 +113,30 @@ def everything_else_works(binaries: Path, work: Path) -> None:
     assert "vectors" in run(binaries / "mcp-gen", "explain", "no-sample", cwd=work)
 
 
-def test_wheel_puts_only_its_package_into_site_packages(dist: Path) -> None:
-    names = ZipFile(wheel_in(dist)).namelist()
-    folders = {name.partition("/")[0] for name in names}
-    assert {one for one in folders if not one.endswith(".dist-info")} == {"mcp_protogen"}
-    assert "mcp_protogen/py.typed" in names
-    assert "mcp_protogen/runtime/pyproject.toml" not in names
+def test_sdists_and_wheels_have_what_is_listed_and_nothing_else(
+    dist: Path, runtime_wheel: Path
+) -> None:
+    version = runtime_wheel.name.split("-")[1]
+    for one, folder in zip(DISTRIBUTIONS, (dist, runtime_wheel.parent), strict=True):
+        assert wrong_contents(one, version, folder, ROOT) == []
+
+
+def test_the_wheel_says_which_published_schemas_are_in_it(dist: Path) -> None:
+    version = wheel_in(dist).name.split("-")[1]
+    with ZipFile(wheel_in(dist)) as archive:
+        place = f"mcp_protogen-{version}.dist-info/sboms/mcp-protogen.cdx.json"
+        bill = json.loads(archive.read(place))
+    assert bill["metadata"]["component"]["purl"] == f"pkg:pypi/mcp-protogen@{version}"
+    listed = {
+        one["name"]: one["externalReferences"][0]["hashes"][0]["content"]
+        for one in bill["components"]
+    }
+    revisions = json.loads((ROOT / "schema" / "pins.json").read_bytes())["revisions"]
+    extensions = json.loads((ROOT / "schema" / "extensions" / "pins.json").read_bytes())
+    assert listed == {
+        f"schema of {name}": pin["sha256"]
+        for name, pin in {**revisions, **extensions["extensions"]}.items()
+    }
 
 
 CALL = """

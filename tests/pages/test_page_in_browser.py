@@ -10,6 +10,7 @@ from support.missing import untested
 from support.pages.browser import Page, browser, executable
 from support.pages.comparisons import MATRIX, NOTHING, SMALL, hostile, large
 from support.pages.comparisons import page as written
+from support.pages.measures import OVERFLOWING, contrast
 
 CHANGES = "#changes tbody tr"
 ROWS = "#matrix tbody tr:not(.group)"
@@ -231,14 +232,6 @@ def test_without_scripts_everything_is_there(page: Page, address: str) -> None:
     assert page.evaluate("document.documentElement.style.length") == 0  # the script has not run
 
 
-OVERFLOWING = """
-[...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll *, .unseen, .skip, thead"))
-    .filter(e => e.getClientRects().length)
-    .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
-    .map(e => e.outerHTML.slice(0, 80))
-"""
-
-
 @pytest.mark.parametrize("width", [WIDE, 1024, 870, NARROW, 320])
 @pytest.mark.parametrize("content", ["large", "hostile"])
 def test_nothing_sticks_out_of_the_window(
@@ -299,54 +292,13 @@ def test_the_heads_of_the_changes_stay_in_view(page: Page, address: str) -> None
     assert head == pytest.approx(bar, abs=2)
 
 
-CONTRAST = """
-(() => {
-    const channels = text => text.match(/[\\d.]+/g).map(Number);
-    const over = (top, below) => {
-        const alpha = top[3] ?? 1;
-        return [0, 1, 2].map(i => top[i] * alpha + below[i] * (1 - alpha));
-    };
-    const light = colour => {
-        const [r, g, b] = colour.map(c => c / 255)
-            .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const behind = element => {
-        if (!element) return [255, 255, 255];
-        const own = channels(getComputedStyle(element).backgroundColor);
-        return own[3] === undefined ? own : over(own, behind(element.parentElement));
-    };
-    const ratio = (element, pseudo) => {
-        const below = behind(element);
-        const text = over(channels(getComputedStyle(element, pseudo).color), below);
-        const [bright, dark] = [light(text), light(below)].sort((a, b) => b - a);
-        return (bright + 0.05) / (dark + 0.05);
-    };
-    const faults = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    let seen = 0;
-    const look = (element, pseudo) => {
-        seen += 1;
-        const found = ratio(element, pseudo);
-        if (found < 4.5) faults.push([found.toFixed(2), element.outerHTML.slice(0, 80)]);
-    };
-    while (walker.nextNode()) {
-        const element = walker.currentNode.parentElement;
-        if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
-        if (!element.closest(".unseen, script, style")) look(element);
-    }
-    look(document.querySelector("#query"), "::placeholder");
-    return [seen, faults];
-})()
-"""
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_all_text_stands_out_from_what_is_behind_it(small: Page, scheme: str) -> None:
     # 4.5 to 1 is what WCAG 2.2 asks of text, https://www.w3.org/TR/WCAG22/#contrast-minimum.
     small.scheme(scheme)
     for reader in ("", "client"):
         small.click(f"[name=for][value='{reader}']")
-        seen, faults = small.evaluate(CONTRAST)
+        seen, faults = small.evaluate(contrast("#query"))
         assert faults == []
         assert seen > 100
 

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import shutil
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
+from support.docs.pages import beside_package
 from support.folders import ROOT
 from support.http.serving import serving
 from support.revisions import HANDSHAKE, OLD, STATELESS
@@ -53,12 +53,9 @@ class Newer(pkg.Toolkit, mcp.Server):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose name has a space, with the package and a server of each era."""
-    place = tmp_path_factory.mktemp("with space")
-    hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(ROOT / "generated" / "mcp_revisions", place / "pkg", ignore=hidden)
-    for name, module in (("old.py", "v2025_11_25"), ("new.py", "v2026_07_28")):
-        (place / name).write_text(PROGRAM.format(module=module))
-    return place
+    modules = {"old.py": "v2025_11_25", "new.py": "v2026_07_28"}
+    files = {name: PROGRAM.format(module=module) for name, module in modules.items()}
+    return beside_package(tmp_path_factory.mktemp("with space"), files)
 
 
 async def weather(client: mcp.Client) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.target import CONTRACT
-from support.docs.pages import page
+from support.docs.pages import page, shown
 from support.running import Run
 from support.tables import case
 
+(PROGRAM,) = shown("targets.md")
 ONE = ("--revision", "2025-06-18", "--out", "pkg", "--target", "outline")
 BAD = {
     "raise ValueError(1)": "cannot be loaded: ValueError",
@@ -49,14 +50,13 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_target_of_the_page_works_once_it_is_installed(site: Path, mcp_gen: Run) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", page("targets.md"), re.DOTALL)
-    assert f"contract = {CONTRACT}\n" in program
-    _install(site, program)
+    assert f"contract = {CONTRACT}\n" in PROGRAM
+    _install(site, PROGRAM)
     assert mcp_gen(*ONE).code == 0
     lines = Path("pkg/v2025_06_18.txt").read_text().splitlines()
     assert "PingRequest method params" in [" ".join(line.split()[:3]) for line in lines]
     assert mcp_gen("--out", "pkg", "--check").code == 0
-    _install(site, program, "1.1")
+    _install(site, PROGRAM, "1.1")
     checked = mcp_gen("--out", "pkg", "--check")
     assert checked.code == 1
     assert "target-version was 'mcp-outline 1.0' and is 'mcp-outline 1.1'" in checked.out
@@ -65,11 +65,10 @@ def test_the_target_of_the_page_works_once_it_is_installed(site: Path, mcp_gen: 
 def test_a_package_of_such_a_target_is_never_taken_from_an_earlier_run(
     site: Path, tmp_path: Path
 ) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", page("targets.md"), re.DOTALL)
     environment = {**os.environ, "PYTHONPATH": str(site)}
     command = [sys.executable, "-m", "mcp_protogen", *ONE]
     for start in ("# ", "## "):
-        _install(site, program.replace("{lines}", f"{start}{{lines}}"))
+        _install(site, PROGRAM.replace("{lines}", f"{start}{{lines}}"))
         subprocess.run([*command, "--force"], cwd=tmp_path, env=environment, check=True)
         made = (tmp_path / "pkg/v2025_06_18.txt").read_text()
         assert made.startswith(f"{start}Annotations")
@@ -86,8 +85,7 @@ def test_a_target_that_fails_is_one_clear_error(site: Path, mcp_gen: Run) -> Non
 
 
 def test_a_target_that_is_gone_is_one_clear_error(site: Path, mcp_gen: Run) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", page("targets.md"), re.DOTALL)
-    _install(site, program)
+    _install(site, PROGRAM)
     assert mcp_gen(*ONE).code == 0
     sys.path.remove(str(site))
     ran = mcp_gen("--out", "pkg", "--check")

@@ -11,9 +11,10 @@ from typing import Final
 
 import pytest
 from mcp_protogen.target import LAYERS, TargetOptions
-from support.docs.pages import programs
+from support.docs.pages import shown
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
+from support.tables import some
 from support.targets.forms import module_of_forms
 from support.targets.made import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
@@ -23,11 +24,13 @@ pytestmark = pytest.mark.long
 OLDEST: Final = REVISIONS[:1]
 LATEST: Final = REVISIONS[-1:]
 CHECKED: Final = (REVISIONS[0], *REVISIONS[-2:])
-PACKAGES: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
+USED: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
     "mcp_types": (TargetOptions("typeddict", LAYERS), CHECKED),
     "mcp_classes": (TargetOptions("dataclasses"), REVISIONS[-2:]),
     "mcp_structs": (TargetOptions("msgspec", LAYERS), REVISIONS[-2:]),
-    "mcp_models": (TargetOptions("pydantic", LAYERS), REVISIONS[-2:]),
+    "mcp_models": (TargetOptions("pydantic", LAYERS), LATEST),
+}
+OTHERS: Final = {
     "mcp_package": (TargetOptions("dataclasses", LAYERS, "package"), OLDEST),
     "mcp_package_of_structs": (TargetOptions("msgspec", LAYERS, "package"), OLDEST),
     "mcp_package_of_models": (TargetOptions("pydantic", LAYERS, "package"), OLDEST),
@@ -35,14 +38,17 @@ PACKAGES: Final[Mapping[str, tuple[TargetOptions, tuple[str, ...]]]] = {
     "mcp_sieve": (TargetOptions("pydantic", extra="ignore", root_models=True), LATEST),
     "mcp_tables": (TargetOptions("pydantic", ("methods", "capabilities")), LATEST),
 }
+# What the programs use, and of the others some: each is a revision more for the type checkers.
+PACKAGES: Final = {**USED, **dict(some([*OTHERS.items()], 2, "packages of targets"))}
+(STRUCTS,) = shown("targets-msgspec.md")
 PROGRAMS: Final[Mapping[str, str]] = {
     "typeddicts.py": TYPEDDICT.lstrip(),
     "classes.py": DATACLASSES.lstrip(),
     "structs.py": MSGSPEC.lstrip(),
-    "page_of_structs.py": programs("targets-msgspec.md")[0],
+    "page_of_structs.py": STRUCTS,
     **{
         f"page_{number}.py": program
-        for number, program in enumerate(programs("targets-dependency-free.md"))
+        for number, program in enumerate(shown("targets-dependency-free.md"))
     },
 }
 FORMS: Final = ("typeddict", "dataclasses", "msgspec")

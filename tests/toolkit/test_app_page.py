@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -11,31 +10,22 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.folders import ROOT
+from support.docs.pages import beside_package, page, run, shown
 from support.revisions import REVISIONS
 from support.sessions.talking import named
 from support.tables import case
 from support.toolkit.kits import mcp, pkg
 
-PAGE = (ROOT / "docs" / "app.md").read_text(encoding="utf-8")
-STATE = (ROOT / "docs" / "state.md").read_text(encoding="utf-8")
-GREETER, NOTES, METHOD = (
-    re.findall(r"```python\n(.*?)```", page, re.DOTALL)[number]
-    for page, number in ((PAGE, 0), (STATE, 0), (STATE, 1))
-)
-PROGRAMS = ("greeter.py", "notes.py")
+PAGE = page("app.md")
+(GREETER,), (NOTES, METHOD) = shown("app.md"), shown("state.md")
+PROGRAMS = {"greeter.py": GREETER, "notes.py": NOTES}
 OWN = REVISIONS[-2]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the servers of the pages, the package, and nothing else."""
-    place = tmp_path_factory.mktemp("app")
-    hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(ROOT / "generated" / "mcp_revisions", place / "pkg", ignore=hidden)
-    (place / "greeter.py").write_text(GREETER)
-    (place / "notes.py").write_text(NOTES)
-    return place
+    return beside_package(tmp_path_factory.mktemp("app"), PROGRAMS)
 
 
 def test_the_shortest_form_is_short() -> None:
@@ -68,9 +58,7 @@ async def test_the_functions_of_the_pages_can_be_called(
 
 
 async def test_a_lifespan_may_be_a_method() -> None:
-    names: dict[str, Any] = {}
-    exec(re.sub(r"\bpkg\b", pkg.__name__, METHOD), names)
-    async with pkg.connect(names["Notes"](), as_=mcp) as client:
+    async with pkg.connect(run(METHOD)["Notes"](), as_=mcp) as client:
         assert (await client.call_tool("version")).text == sqlite3.sqlite_version
 
 

@@ -1,33 +1,22 @@
 """What the page about mounting shows works as it stands there."""
 
-import re
 import sys
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.folders import ROOT
-from support.generated.golden_package import PACKAGE
+from support.docs.pages import page, run, shown
 from support.http.serving import booted
 from support.revisions import ERAS, OLD
 from support.tables import case
 from support.toolkit.kits import pkg
 from support.toolkit.mounting import in_memory, names_of, program, text_of
 
-PAGE = (ROOT / "docs" / "mounting.md").read_text(encoding="utf-8")
-SHOWN, ELSEWHERE, ENABLED = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-
-
-def made(*blocks: str) -> dict[str, Any]:
-    """All that blocks of the page define."""
-    names: dict[str, Any] = {"__name__": "shown"}
-    for block in blocks:
-        exec(block.replace("pkg", PACKAGE.name), names)
-    return names
+SHOWN, ELSEWHERE, ENABLED = shown("mounting.md")
 
 
 async def test_the_server_of_the_page_has_the_names_of_the_table() -> None:
-    app = made(SHOWN)["app"]
+    app = run(SHOWN)["app"]
     for spoken in ERAS:
         with case(spoken):
             async with in_memory(pkg.load(spoken).Client(), app) as one:
@@ -47,7 +36,7 @@ async def test_servers_elsewhere_are_mounted_as_on_the_page(
 ) -> None:
     (tmp_path / "files.py").write_text(program(f"weather({OLD!r})"))
     monkeypatch.chdir(tmp_path)
-    names = made(SHOWN)
+    names = run(SHOWN)
     served = names["weather"].http()
     async with booted(served) as port:
         block = ELSEWHERE.replace("https://example.org", f"http://127.0.0.1:{port}")
@@ -59,13 +48,13 @@ async def test_servers_elsewhere_are_mounted_as_on_the_page(
 
 
 async def test_what_is_enabled_is_what_the_page_says() -> None:
-    app = made(SHOWN, ENABLED)["app"]
+    app = run(SHOWN + ENABLED)["app"]
     for spoken in ERAS:
         with case(spoken):
             async with in_memory(pkg.load(spoken).Client(), app) as one:
-                shown = {"tools": ["unlock", "weather_forecast"]}
+                tools = {"tools": ["unlock", "weather_forecast"]}
                 assert await names_of(one) == {
-                    **shown,
+                    **tools,
                     "prompts": [],
                     "resources": [],
                     "templates": [],
@@ -75,7 +64,7 @@ async def test_what_is_enabled_is_what_the_page_says() -> None:
 
 
 def test_errors_are_those_of_the_page() -> None:
-    names = made(SHOWN)
+    names = run(SHOWN)
     app, weather = names["app"], names["weather"]
     taken = cast(Any, pkg.load(OLD)).App("travel")
     taken.add_tool(lambda: None, name="weather_forecast")
@@ -88,4 +77,4 @@ def test_errors_are_those_of_the_page() -> None:
         with pytest.raises((ValueError, LookupError)) as refused:
             attempt(*given)
         said = str(refused.value).partition(": mount one")[0].partition(" called")[0]
-        assert said.replace("travel and weather", "weather and travel") in PAGE
+        assert said.replace("travel and weather", "weather and travel") in page("mounting.md")

@@ -1,8 +1,6 @@
 """What the page about the toolkit shows works as it stands there, beside the package alone."""
 
 import json
-import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,13 +9,11 @@ from typing import Any
 import pytest
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
-from support.docs.pages import defined
+from support.docs.pages import beside_package, defined, page, shown
 from support.sessions.talking import client as client_of
 from support.toolkit.kits import pkg
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "toolkit.md").read_text(encoding="utf-8")
-SERVER, CAMERA = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[:2]
+SERVER, CAMERA, *_ = shown("toolkit.md")
 
 
 SERVED = """
@@ -30,12 +26,8 @@ run_stdio(Camera(), revisions=REVISIONS)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the server of the page, the package, and nothing else."""
-    place = tmp_path_factory.mktemp("toolkit")
-    hidden = shutil.ignore_patterns("__pycache__", ".*")
-    shutil.copytree(ROOT / "generated" / "mcp_revisions", place / "pkg", ignore=hidden)
-    (place / "server.py").write_text(SERVER)
-    (place / "camera.py").write_text(CAMERA + SERVED)
-    return place
+    files = {"server.py": SERVER, "camera.py": CAMERA + SERVED}
+    return beside_package(tmp_path_factory.mktemp("toolkit"), files)
 
 
 async def test_the_server_of_the_page_runs(folder: Path) -> None:
@@ -45,8 +37,8 @@ async def test_the_server_of_the_page_runs(folder: Path) -> None:
         assert [tool.name async for tool in client.iter_tools()] == ["forecast", "add"]
         wrong = {"place": "Oslo", "days": 9, "plaec": "Oslo"}
         answer = await client.call_tool(m.CallToolRequestParams(name="forecast", arguments=wrong))
-        shown = "\n".join(f"    {line}" for line in answer.content[0].text.splitlines())
-        assert shown in PAGE
+        lines = "\n".join(f"    {line}" for line in answer.content[0].text.splitlines())
+        assert lines in page("toolkit.md")
         read = await client.read_resource(m.ReadResourceRequestParams(uri="climate://Oslo"))
         assert json.loads(read.contents[0].text) == {"place": "Oslo", "celsius": 6.5}
 
@@ -87,10 +79,10 @@ async def test_the_functions_of_the_page_that_wait_do_so_in_threads(folder: Path
 
 
 async def test_the_other_programs_of_the_page_run() -> None:
-    shown = defined("toolkit.md")
-    async with pkg.connect(shown["Raw"](), as_=mcp) as client:
+    programs = defined("toolkit.md")
+    async with pkg.connect(programs["Raw"](), as_=mcp) as client:
         assert (await client.call_tool("double", {"x": 2})).data == {"x": 4}
         assert (await client.call_tool("double", {"x": "2"})).is_error
-    async with pkg.connect(shown["app"], as_=mcp) as client:
+    async with pkg.connect(programs["app"], as_=mcp) as client:
         assert [tool.title async for tool in client.iter_tools()] == ["Greet somebody"]
         assert client.server_capabilities.resources is None

@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base.resources import schema_folder
 from support import tables
+from support.docs.pages import shown
 from support.folders import ROOT
 from support.peers.places import install, made
 from support.update.specifications import OLDER, Spec, committed, git
@@ -239,8 +239,7 @@ def of_the_repository(runner: Runner, offered: Path) -> tuple[str | Path, ...]:
 
 
 def of_the_page(runner: Runner, offered: Path) -> tuple[str | Path, ...]:
-    page = (ROOT / "docs" / "update.md").read_text()
-    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (example,) = shown("update.md", "yaml")
     assert "[SOURCE]" in example
     here = example.replace("[SOURCE]", f"[{offered}]")
     (runner.folder / ".pre-commit-config.yaml").write_text(here)

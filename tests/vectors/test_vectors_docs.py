@@ -11,22 +11,23 @@ from typing import Any
 import pytest
 from mcp_protogen.vectors.findings import SEVERITIES, findings
 from mcp_protogen.vectors.outcome import Verdict
+from mcp_protogen.vectors.protocol import hello, question, read_answer, read_hello
 from mcp_protogen.vectors.running import run_vectors
 from mcp_protogen.vectors.writing import document as as_document
+from support.docs.pages import indented, page, run, shown
 from support.revisions import REVISIONS
 from support.vectors.made import document, vectors
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "vectors.md").read_text(encoding="utf-8")
+PAGE = page("vectors.md")
+(READER,) = shown("vectors.md", "python", "reader")
+(NODE_READER,) = shown("vectors.md", "javascript", "reader")
+(RESPONDER,) = shown("vectors.md", "javascript", "responder")
+(VECTOR,) = shown("vectors.md", "json")
 REVISION = "2025-11-25"
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(
     NODE is None, reason="NOT TESTED for want of node: the responder for it"
 )
-
-
-def shown(kind: str) -> str:
-    (text,) = re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
-    return str(text)
 
 
 def written(folder: Path) -> Path:
@@ -36,9 +37,7 @@ def written(folder: Path) -> Path:
 
 
 def reader() -> Callable[..., Any]:
-    names: dict[str, Any] = {}
-    exec(shown("python reader"), names)
-    function: Callable[..., Any] = names["wrong_verdicts"]
+    function: Callable[..., Any] = run(READER)["wrong_verdicts"]
     return function
 
 
@@ -47,8 +46,8 @@ def accept_all(subject: Any, value: Any) -> bool:
 
 
 def test_a_reader_is_at_most_30_lines() -> None:
-    assert shown("python reader").count("\n") <= 30
-    assert shown("javascript reader").count("\n") <= 30
+    assert READER.count("\n") <= 30
+    assert NODE_READER.count("\n") <= 30
 
 
 def test_the_python_reader_finds_no_fault_with_the_schema_itself(tmp_path: Path) -> None:
@@ -75,7 +74,7 @@ def test_the_python_reader_names_what_a_careless_reader_accepts(tmp_path: Path) 
 @needs_node
 def test_the_reader_for_node_says_the_same(tmp_path: Path) -> None:
     path = written(tmp_path)
-    (tmp_path / "reader.mjs").write_text(shown("javascript reader"))
+    (tmp_path / "reader.mjs").write_text(NODE_READER)
     program = """
         import { wrongVerdicts } from "./reader.mjs";
         const careless = [...wrongVerdicts(process.argv[2], () => true)];
@@ -100,7 +99,7 @@ def test_the_reader_for_node_says_the_same(tmp_path: Path) -> None:
 
 @needs_node
 def test_the_responder_for_node_can_be_tried(tmp_path: Path) -> None:
-    (tmp_path / "responder.mjs").write_text(shown("javascript responder"))
+    (tmp_path / "responder.mjs").write_text(RESPONDER)
     outcome = run_vectors(["node", "responder.mjs"], vectors(REVISION), cwd=tmp_path)
     assert outcome.target == "example"
     known = {r.vector.subject.type for r in outcome.results if r.verdict is not Verdict.UNKNOWN}
@@ -111,13 +110,28 @@ def test_the_responder_for_node_can_be_tried(tmp_path: Path) -> None:
 
 
 def test_the_example_of_a_vector_is_one() -> None:
-    example = json.loads(shown("json"))
+    example = json.loads(VECTOR)
     (line,) = [
         row
         for row in json.loads(as_document(vectors(REVISION)))["vectors"]
         if row["id"] == example["id"]
     ]
     assert example == line
+
+
+def test_the_conversation_on_the_page_is_one() -> None:
+    lines = indented("vectors.md", "→ {").replace("{...}", "{}").splitlines()
+    said = [(line[0], line[2:].encode()) for line in lines]
+    assert [side for side, _ in said] == ["→", "←"] * 3
+    assert json.loads(said[0][1]) == json.loads(hello(REVISION))
+    assert read_hello(said[1][1], "here").name == "mylib 1.4"
+    known = {vector.id: vector for vector in vectors(REVISION).vectors}
+    for (_, asked), (_, answer) in zip(said[2::2], said[3::2], strict=True):
+        vector = known[json.loads(asked)["id"]]
+        assert json.loads(asked).keys() == json.loads(question(vector)).keys()
+        assert json.loads(asked)["value"] in ({}, vector.value)
+        accepted = read_answer(answer, vector, "here").verdict is Verdict.ACCEPTED
+        assert accepted == vector.valid
 
 
 def table_after(heading: str) -> set[str]:

@@ -42,12 +42,15 @@ def user_cache() -> Path | None:
     return None
 
 
-def read_entry(name: str) -> bytes | None:
-    """Return the content of an entry, if it is there and whole."""
+def read_entry(name: str, shelf: str = "") -> bytes | None:
+    """Return the content of an entry, if it is there and whole.
+
+    A shelf is a folder in the cache, with a number of entries of its own.
+    """
     folder = user_cache()
     if folder is None:
         return None
-    entry = folder / name
+    entry = folder / shelf / name
     try:
         if not _is_own_file(entry.stat()):
             return None
@@ -61,11 +64,12 @@ def read_entry(name: str) -> bytes | None:
     return content
 
 
-def keep_entry(name: str, content: bytes) -> None:
-    """Write an entry, and remove the oldest if there are too many."""
-    folder = user_cache()
-    if folder is None:
+def keep_entry(name: str, content: bytes, shelf: str = "") -> None:
+    """Write an entry, and remove the oldest on its shelf if there are too many."""
+    cache = user_cache()
+    if cache is None:
         return
+    folder = cache / shelf
     temporary = folder / f".{name}.{os.getpid()}.{get_ident()}"
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -17,8 +17,12 @@ from mcp_protogen import __version__
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.audit import audit
+from mcp_protogen.cli.call import call
+from mcp_protogen.cli.client import client
 from mcp_protogen.cli.console import finish, say
 from mcp_protogen.cli.diff import diff
+from mcp_protogen.cli.inspect import inspect_server
+from mcp_protogen.cli.list import list_offers
 from mcp_protogen.cli.new import new
 from mcp_protogen.cli.options import (
     DocstringsOption,
@@ -30,6 +34,8 @@ from mcp_protogen.cli.options import (
     Schemas,
     Templates,
 )
+from mcp_protogen.cli.prompt import prompt
+from mcp_protogen.cli.read import read
 from mcp_protogen.cli.run import run
 from mcp_protogen.cli.schema import schema_app
 from mcp_protogen.cli.sync import sync
@@ -61,8 +67,14 @@ app = typer.Typer(
 app.add_typer(schema_app, name="schema")
 app.add_typer(templates_app, name="templates")
 app.command(cls=Command)(audit)
+app.command(cls=Command)(client)
+app.command(cls=Command)(call)
 app.command(cls=Command)(diff)
+app.command("list", cls=Command)(list_offers)
+app.command("inspect", cls=Command)(inspect_server)
 app.command(cls=Command)(new)
+app.command(cls=Command)(prompt)
+app.command(cls=Command)(read)
 app.command(cls=Command)(sync)
 app.command(cls=Command)(update)
 app.command(cls=Command)(vectors)

@@ -13,6 +13,7 @@ from mcp_protogen.findings.pages import PageFormat
 
 if TYPE_CHECKING:
     from mcp_protogen.compare.revisions import ComparedRevision
+    from mcp_protogen.connecting.server_target import ServerTarget
     from mcp_protogen.findings.change import Matrix
 
 
@@ -27,6 +28,8 @@ class DiffOptions:
     reader: Reader | None = None
     only: Severity | None = None
     fail_on: Severity | None = None
+    server: "ServerTarget | None" = None
+    timeout: float = 30.0
     known: BaselineOptions = field(default_factory=lambda: BaselineOptions("change"))
     place: Destination = field(default_factory=lambda: Destination(PageFormat.TEXT))
 
@@ -41,6 +44,10 @@ def compare(options: DiffOptions) -> NoReturn:
 
 
 def _show(options: DiffOptions) -> bool:
+    from mcp_protogen.typed_clients.lock import is_client_lock
+
+    if options.server is not None or is_client_lock(options.before):
+        return _show_contracts(options)
     from mcp_protogen.compare.engine import compare_revisions
     from mcp_protogen.compare.naming import named_revisions
     from mcp_protogen.findings.severities import severities
@@ -57,6 +64,24 @@ def _show(options: DiffOptions) -> bool:
     return options.fail_on is not None and result.new.reaches(options.reader, options.fail_on)
 
 
+def _show_contracts(options: DiffOptions) -> bool:
+    """Compare a lock of a typed client with another one, or with its server as it is now."""
+    from mcp_protogen.typed_clients.run import against_server, between_locks
+    from mcp_protogen.typed_clients.severities import severities
+
+    options.known.check(severities())
+    if options.server is not None:
+        found = against_server(options.before, options.server, options.timeout)
+    else:
+        found = between_locks(options.before, options.after)
+    result = options.known.compared(found)
+    if result.keep():
+        return False
+    page = options.place.page(result.new.narrowed(options.reader, options.only), options.reader)
+    options.place.deliver(_completed(options, result, page))
+    return options.fail_on is not None and result.new.reaches(options.reader, options.fail_on)
+
+
 def _page(
     options: DiffOptions,
     result: BaselineResult,
@@ -65,7 +90,12 @@ def _page(
     form = PageFormat(options.place.form)
     shown = result.new.narrowed(options.reader, options.only)
     matrix = _matrix(*revisions) if form is PageFormat.HTML else None
-    page = options.place.page(shown, options.reader, matrix)
+    return _completed(options, result, options.place.page(shown, options.reader, matrix))
+
+
+def _completed(options: DiffOptions, result: BaselineResult, page: str) -> str:
+    """Return a page with what the baseline knows."""
+    form = PageFormat(options.place.form)
     if form is PageFormat.JSON and options.known.baseline is not None:
         return json.dumps({**json.loads(page), **result.as_json()}, indent=2) + "\n"
     return result.closed(page, form)

@@ -18,6 +18,7 @@ from mcp_protogen.findings.report import Report, failure, render
 
 _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this signal ends
 _COLOURS = {Level.ERROR: "\x1b[1;31m", Level.WARNING: "\x1b[1;33m"}
+_DOING = {"inspect": "inspecting"}
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
@@ -63,6 +64,22 @@ def tell(text: str, end: str = "\n") -> None:
     print(_shown(text, sys.stderr), end=end, file=sys.stderr, flush=True)
 
 
+def say_bytes(content: bytes) -> None:
+    """Write bytes to stdout as they are, which is no terminal; end as `say` does."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(_READER_GONE) from None
+
+
+def replace_line(text: str) -> None:
+    """Show one line on the terminal of stderr, in place of the one that was shown so before."""
+    print(f"\r{one_line(text)}\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def _shown(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
     return page(text, colour=colourful(stream), commands=form == Format.GITHUB)
 
@@ -105,7 +122,7 @@ def progress(mode: str, *, shown: bool) -> Generator[None, None, None]:
     """Show on a terminal that something slow is running, and remove that again."""
     shown = shown and mode != "check" and _interactive(sys.stderr)
     if shown:
-        print("generating ...", end="\r", file=sys.stderr, flush=True)
+        print(f"{_DOING.get(mode, 'generating')} ...", end="\r", file=sys.stderr, flush=True)
     try:
         yield
     finally:

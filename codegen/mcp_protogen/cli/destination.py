@@ -30,16 +30,21 @@ class Destination:
         """Return whether text has colours; in a file it has none."""
         return self.output is None and colourful(sys.stdout)
 
+    @property
+    def width(self) -> int:
+        """Return the columns of a line: those of the terminal, or as many as are easy to read."""
+        narrow = self.output is None and sys.stdout.isatty()
+        return min(get_terminal_size().columns, _WIDTH) if narrow else _WIDTH
+
     def page(
         self, comparison: "Comparison", reader: "Reader | None", matrix: "Matrix | None" = None
     ) -> str:
         """Return a comparison in this form, no wider than the terminal, or than is easy to read."""
         from mcp_protogen.findings.pages import PageFormat, render
 
-        narrow = self.output is None and sys.stdout.isatty()
-        width = min(get_terminal_size().columns, _WIDTH) if narrow else _WIDTH
         form: PageFormat = PageFormat(self.form)
-        return render(form, comparison, matrix, reader=reader, colour=self.coloured, width=width)
+        colour, width = self.coloured, self.width
+        return render(form, comparison, matrix, reader=reader, colour=colour, width=width)
 
     def deliver(self, page: str) -> None:
         """Write a page to its place; a failure leaves the old file as it was."""

@@ -2,17 +2,30 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.comparing import DiffOptions, compare
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions
 from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
+from mcp_protogen.cli.server_options import (
+    ConfigFile,
+    Headers,
+    Timeout,
+    Variables,
+    WorkingFolder,
+    pairs,
+)
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
+
+if TYPE_CHECKING:
+    from mcp_protogen.connecting.server_target import ServerTarget
 
 
 class FailOn(StrEnum):
@@ -37,16 +50,32 @@ def diff(
         typer.Argument(
             metavar="A",
             help="A revision or an extension, an earlier publication of it (NAME@DIGEST), a file"
-            " or a URL.",
+            " or a URL; or the lock of a typed client.",
             autocompletion=completion.side,
         ),
     ],
     after: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="B", help="What to compare it with.", autocompletion=completion.side
+            metavar="[B]",
+            help="What to compare it with, if that is not --server.",
+            autocompletion=completion.side,
         ),
-    ],
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server",
+            metavar="TARGET",
+            help="Compare the lock of a typed client with its server: its URL, its command line as"
+            " one word, a file of Python, or with --config its name.",
+        ),
+    ] = None,
+    config: ConfigFile = None,
+    header: Headers = None,
+    env: Variables = None,
+    cwd: WorkingFolder = None,
+    timeout: Timeout = 30.0,
     reader: Annotated[
         Reader | None, typer.Option("--for", help="Show the severities for these authors.")
     ] = None,
@@ -74,20 +103,43 @@ def diff(
 ) -> None:
     """Compare what two revisions mean: methods, required capabilities, types, members, headers.
 
+    Or compare what a server offers with the lock of a typed client, or two such locks: which
+    changes break callers, and which ones models and hosts have to know of.
+
     An extension is compared with another version of it (NAME=FILE), or with what a revision has in
     its place. A file does not say which method needs which capability, and the like. These facts
     come from the other side, or from the pinned revision if the file is one; REVISION=FILE names
     another.
     """
+    if (after is None) == (server is None):
+        hint = "mcp-gen diff A B, or mcp-gen diff LOCK --server TARGET"
+        message = "a comparison has two sides"
+        raise ProblemError(Problem("wrong-usage", message, hint=hint))
     options = DiffOptions(
         before,
-        after,
+        after or "",
         source,
         as_published,
         reader,
         _LEAST[only] if only else None,
         _LEAST[fail_on] if fail_on else None,
+        _server(server, config, pairs("--header", header, ":"), pairs("--env", env, "="), cwd),
+        timeout,
         BaselineOptions("change", baseline, write_baseline, tuple(ignore or ())),
         Destination(format, output),
     )
     compare(options)
+
+
+def _server(
+    name: str | None,
+    config: Path | None,
+    headers: Mapping[str, str],
+    env: Mapping[str, str],
+    cwd: Path | None,
+) -> "ServerTarget | None":
+    if name is None:
+        return None
+    from mcp_protogen.connecting.server_target import ServerTarget
+
+    return ServerTarget(name=name, config=config, headers=headers, env=env, cwd=cwd)

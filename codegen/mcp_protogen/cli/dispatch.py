@@ -35,6 +35,10 @@ def _run(arguments: list[str]) -> None:
     # To import the library behind all commands takes longer than a check or a comparison, so usual
     # command lines are read without it. All others, and whatever is wrong with one, are left to it.
     usual = not os.environ.get(_COMPLETING)
+    if os.environ.get(_COMPLETING) == "complete_bash":
+        from mcp_protogen.cli.bash_words import rejoin
+
+        rejoin(os.environ)
     if usual and (said := plain(arguments)) is not None:
         run(said.mode, said.flags, force=said.force, cached=said.cached)
     match arguments:

@@ -6,7 +6,7 @@ tables that set their severities.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from textwrap import fill, shorten
@@ -46,6 +46,12 @@ _READERS: Mapping[str, Mapping[str, str]] = {
         "sdk": "the SDK",
         "sender": "who builds on it and sends such values",
         "receiver": "who reads them",
+        "gateway": "gateways",
+    },
+    "inspect": {
+        "sender": "the author of the server",
+        "receiver": "clients",
+        "sdk": "the library that it is made with",
         "gateway": "gateways",
     },
     "audit, vectors": {
@@ -101,7 +107,21 @@ def _entries() -> tuple[_Entry, ...]:
 
     tables = (("diff", severities()), ("audit", SEVERITIES), ("audit, vectors", OF_VECTORS))
     findings = (_finding(name, row) for name, table in tables for row in table.values())
-    return (*_problems(), *findings, *_vector_codes())
+    others = (*_of_inspections(), *_of_tools(), *_vector_codes())
+    return (*_problems(), *findings, *others)
+
+
+def _of_inspections() -> Iterator[_Entry]:
+    from mcp_protogen.inspection.rules import SEVERITIES, rules
+
+    for rule in rules().values():
+        row = SEVERITIES[rule.code]
+        first, last = rule.revisions[0], rule.revisions[-1]
+        since = f"in {first}" if first == last else f"from {first} to {last}"
+        told = f"{rule.level}, {since}: {rule.text} {row.why}"
+        found = _finding("inspect", replace(row, why=told))
+        where = f"In the specification: {rule.path(last)} ({last})."
+        yield replace(found, summary=f"inspect: {rule.text}", text=f"{found.text}\n{where}")
 
 
 def _problems() -> Iterator[_Entry]:
@@ -117,6 +137,19 @@ def _finding(commands: str, row: SeverityRow) -> _Entry:
     return _Entry(
         row.code, f"{commands}: {summary}", text + fill(f"Severity: {', '.join(listed)}.", _WIDTH)
     )
+
+
+def _of_tools() -> Iterator[_Entry]:
+    from mcp_protogen.typed_clients.severities import severities as of_tools
+
+    for row in of_tools().values():
+        summary = f"{row.category}: {row.message}"
+        text = (
+            f"Found by mcp-gen diff --server and mcp-gen client. {summary.capitalize()}. {row.why}"
+        )
+        listed = (f"{level} for {reader}s" for reader, level in row.severity.items())
+        severity = fill(f"Severity: {', '.join(listed)}.", _WIDTH)
+        yield _Entry(row.code, f"client: {summary}", f"{fill(text, _WIDTH)}\n\n{severity}")
 
 
 def _vector_codes() -> Iterator[_Entry]:

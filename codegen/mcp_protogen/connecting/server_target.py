@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.connecting.protocol import protocol
 from mcp_protogen.runtime.client.targets import program_words
-from mcp_protogen.runtime.transports.base import Opener
+from mcp_protogen.runtime.transports.base import Opener, StandardError
 
+_SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
 
 
@@ -25,7 +27,8 @@ class ServerTarget:
 
     `name` is a URL or a command line, or with `config` a name in a file such as the `mcp.json` of a
     host. `headers` and `auth` are for URLs; `env` and `cwd` for programs, which inherit all other
-    variables if `inherit` says so, and else only those that are safe.
+    variables if `inherit` says so, and else only those that are safe. `stderr` is where the
+    standard error of a program goes, by default to ours.
     """
 
     name: str
@@ -35,6 +38,18 @@ class ServerTarget:
     env: Mapping[str, str] = field(default_factory=_nothing, repr=False)
     cwd: Path | None = None
     inherit: bool = False
+    stderr: StandardError = None
+
+    @property
+    def shown(self) -> str:
+        """The server as it may be shown: URLs and command lines often have secrets in them."""
+        if self.config is not None:
+            return f"{self.config}: {self.name}"
+        if self.is_url:
+            parts = urlsplit(self.name)
+            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        program, *others = [Path(word).name for word in self.name.split()[:2]] or [""]
+        return next(filter(_SCRIPT.search, others), program)
 
     @property
     def is_url(self) -> bool:
@@ -62,11 +77,15 @@ class ServerTarget:
         package = protocol()
         opener: Opener
         if self.config is not None:
-            opener = package.connect_config.opener(self.config, self.name, auth=self.auth)
+            opener = package.connect_config.opener(
+                self.config, self.name, auth=self.auth, stderr=self.stderr
+            )
         elif self.is_url:
             opener = package.open_http(self.name, headers=self.headers, auth=self.auth)
         else:
-            settings: dict[str, Any] = {"inherit": True} if self.inherit else {}
+            settings: dict[str, Any] = {"stderr": self.stderr}
+            if self.inherit:
+                settings["inherit"] = True
             words = program_words(self.name)
             opener = package.stdio_client(words, cwd=self.cwd, env=self.env, **settings)
         return opener

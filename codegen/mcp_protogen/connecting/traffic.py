@@ -111,36 +111,39 @@ def read_recording(path: Path) -> tuple[Mapping[str, Any], list[Message]]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise _bad(path, 0, str(error)) from error
-    about: Any = _decoded(path, 1, lines[0] if lines else "")
+        raise bad_recording(path, 0, str(error)) from error
+    about: Any = decoded(path, 1, lines[0] if lines else "")
     if about.get(_HEAD) != FORMAT:
-        raise _bad(path, 1, f'the first line has no "{_HEAD}": {FORMAT}')
-    return about, [_message(path, number, text) for number, text in enumerate(lines[1:], 2)]
+        raise bad_recording(path, 1, f'the first line has no "{_HEAD}": {FORMAT}')
+    entries = ((number, decoded(path, number, text)) for number, text in enumerate(lines[1:], 2))
+    return about, [message_of(path, number, entry) for number, entry in entries]
 
 
-def _message(path: Path, number: int, text: str) -> Message:
-    entry = _decoded(path, number, text)
+def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> Message:
+    """Return the message in an entry; raise `ProblemError` (`bad-recording`) for what is none."""
     at, sender = entry.get("at"), entry.get("sender")
     if not isinstance(at, int | float) or sender not in _ROLES:
-        raise _bad(path, number, 'it needs "at", a number, and "sender": client or server')
+        raise bad_recording(path, number, 'it needs "at", a number, and "sender": client or server')
     if isinstance(entry.get("text"), str):
         return Message(at, sender, entry["text"].encode())
     if "message" not in entry:
-        raise _bad(path, number, 'it has neither "message" nor "text"')
+        raise bad_recording(path, number, 'it has neither "message" nor "text"')
     return Message(at, sender, json.dumps(entry["message"], ensure_ascii=False).encode())
 
 
-def _decoded(path: Path, number: int, text: str) -> dict[str, Any]:
+def decoded(path: Path, number: int, text: str) -> dict[str, Any]:
+    """Return the entry on a line; raise `ProblemError` (`bad-recording`) for what is none."""
     try:
         entry = json.loads(text)
     except ValueError as error:
-        raise _bad(path, number, f"it is not JSON: {error}") from error
+        raise bad_recording(path, number, f"it is not JSON: {error}") from error
     if not is_object(entry):
-        raise _bad(path, number, "it is no object")
+        raise bad_recording(path, number, "it is no object")
     return entry
 
 
-def _bad(path: Path, number: int, message: str) -> ProblemError:
+def bad_recording(path: Path, number: int, message: str) -> ProblemError:
+    """Return the problem with a line of a recording; 0 stands for the whole file."""
     place = f"{path}:{number}" if number else str(path)
-    hint = "give a file that mcp-gen bridge --record has written"
+    hint = "give a file that mcp-gen has written with --record"
     return ProblemError(Problem("bad-recording", message, place, hint=hint))

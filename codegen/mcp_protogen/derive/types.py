@@ -55,7 +55,7 @@ def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
     """
     raise_errors(tuple(_name_problems(definitions, context.place)))
     surroundings = _Surroundings(
-        context, _nullable_names(definitions), fillings(definitions, context.facts)
+        context, nullable_names(definitions), fillings(definitions, context.facts)
     )
     return tuple(_type(name, schema, surroundings) for name, schema in sorted(definitions.items()))
 
@@ -144,7 +144,7 @@ def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR
             type=expr,
             required=wire in required,
             default=_default(wire, value, around) if wire in required else None,
-            nullable=_nullable(expr, around.nulls),
+            nullable=nullable(expr, around.nulls),
             constraints=tuple((key, value[key]) for key in _CONSTRAINTS if key in value),
             known_values=known.get(f"{owner}.{wire}", ()),
             doc=context.doc(context.descriptions.member(owner, wire), deprecated),
@@ -163,24 +163,24 @@ def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | Fil
     return constant
 
 
-def _nullable_names(definitions: Json) -> frozenset[str]:
+def nullable_names(definitions: Json) -> frozenset[str]:
     """Return the definitions that accept null, directly or through others."""
     aliases = {name: one for name, one in definitions.items() if "properties" not in one}
     found: set[str] = set()
     for name in targets_first(direct(aliases)):
-        if _nullable(expression(aliases[name]), found):
+        if nullable(expression(aliases[name]), found):
             found.add(name)
     return frozenset(found)
 
 
-def _nullable(expr: TypeExpr, nulls: Container[str]) -> bool:
+def nullable(expr: TypeExpr, nulls: Container[str]) -> bool:
     match expr:
         case Anything() | Scalar("null"):
             return True
         case Ref(name):
             return name in nulls
         case OneOf(arms):
-            return any(_nullable(arm, nulls) for arm in arms)
+            return any(nullable(arm, nulls) for arm in arms)
         case _:
             return False
 

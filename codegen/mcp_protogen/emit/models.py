@@ -9,7 +9,7 @@ import ast
 import json
 import warnings
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import inf
@@ -83,7 +83,7 @@ def emit(
         for module in core
     ]
     offered = [*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME), *beside]
-    definitions = _divided(_generate(ir, templates / "models"), ir)
+    definitions = defined(ir.types, templates)
     for module, types in modules.items():
         parts = [one for name, one in definitions.items() if name in names[module]]
         used = frozenset[str]().union(*(part.used for part in parts)) - names[module]
@@ -97,25 +97,26 @@ def emit(
 
 
 @dataclass(frozen=True, slots=True)
-class _Definition:
+class Definition:
     """The text of a type, and the names in it."""
 
     text: str
     used: frozenset[str]
 
 
-def _divided(source: str, ir: RevisionIR) -> Mapping[str, _Definition]:
+def defined(types: Sequence[TypeIR], templates: Path) -> Mapping[str, Definition]:
     """Return the definition of each type, in order."""
+    source = _generate(types, templates / "models")
     body = _definitions(source)
     lines = _quoted(source, body)
-    hints = {name: [ast.parse(alias_annotation(one))] for name, one in _endless(ir).items()}
+    hints = {name: [ast.parse(alias_annotation(one))] for name, one in _endless(types).items()}
     found = [(name, node) for node in body for name in _defined(node)]
     starts = [node.lineno - 1 for _, node in found]
     ends = [*starts[1:], body[-1].end_lineno]
-    definitions: dict[str, _Definition] = {}
+    definitions: dict[str, Definition] = {}
     for (name, node), start, end in zip(found, starts, ends, strict=True):
         text = "\n".join(lines[start:end]).rstrip()
-        definitions[name] = _Definition(text, frozenset(_used([node, *hints.get(name, ())])))
+        definitions[name] = Definition(text, frozenset(_used([node, *hints.get(name, ())])))
     return definitions
 
 
@@ -130,7 +131,7 @@ def load_tool() -> None:
         import_module(f"datamodel_code_generator.{module}")
 
 
-def _generate(ir: RevisionIR, templates: Path) -> str:
+def _generate(types: Sequence[TypeIR], templates: Path) -> str:
     from datamodel_code_generator import InputFileType, LiteralType, generate
     from datamodel_code_generator.enums import DataModelType
     from datamodel_code_generator.format import PythonVersion
@@ -138,13 +139,13 @@ def _generate(ir: RevisionIR, templates: Path) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = generate(
-            json.dumps(_skeleton(ir)),
+            json.dumps(_skeleton(types)),
             input_file_type=InputFileType.JsonSchema,
             output_model_type=DataModelType.PydanticV2BaseModel,
             target_python_version=PythonVersion.PY_311,
             base_class=f"{_RUNTIME}.WireModel",
             custom_template_dir=templates,
-            extra_template_data=_template_data(ir),
+            extra_template_data=_template_data(types),
             custom_class_name_generator=str,  # names are ours, and safe
             formatters=[],
             disable_timestamp=True,
@@ -165,15 +166,15 @@ def _generate(ir: RevisionIR, templates: Path) -> str:
     return result
 
 
-def _skeleton(ir: RevisionIR) -> Json:
+def _skeleton(types: Sequence[TypeIR]) -> Json:
     """Return the types as datamodel-code-generator should read them.
 
     It needs only members, and the references in cycles. There, classes come before aliases, because
     Python evaluates the right-hand side of an alias at once. All other types are in their final
     order, and show no references: the tool spends most of its time on them.
     """
-    graph = recursion.graph_of(ir.types)
-    circular = recursion.circular(ir.types)
+    graph = recursion.graph_of(types)
+    circular = recursion.circular(types)
     rounds = _rounds(graph, circular)
 
     def rank(type_: TypeIR) -> tuple[float, int]:
@@ -182,7 +183,7 @@ def _skeleton(ir: RevisionIR) -> Json:
 
     definitions = {
         str(type_.name): _outline(type_, graph if type_.name in circular else ())
-        for type_ in sorted(ir.types, key=rank)
+        for type_ in sorted(types, key=rank)
     }
     # The schema itself is not a type; no type has this name.
     return {"title": "WireModel", "$defs": definitions}
@@ -227,10 +228,10 @@ def _references(names: Iterable[str]) -> Json:
     return {"type": "array", "prefixItems": [to(name) for name in dict.fromkeys(names)]}
 
 
-def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
+def _template_data(types: Sequence[TypeIR]) -> defaultdict[str, Json]:
     data: defaultdict[str, Json] = defaultdict(dict)
-    endless = _endless(ir)
-    for type_ in ir.types:
+    endless = _endless(types)
+    for type_ in types:
         entry = data[type_.name]
         if type_.doc:
             is_class = isinstance(type_, ObjectIR)
@@ -256,12 +257,12 @@ def _template_data(ir: RevisionIR) -> defaultdict[str, Json]:
     return data
 
 
-def _endless(ir: RevisionIR) -> Mapping[str, UnionIR | AliasIR]:
+def _endless(types: Sequence[TypeIR]) -> Mapping[str, UnionIR | AliasIR]:
     """Return the aliases that contain themselves without a class in between.
 
     Pydantic needs a `TypeAliasType` for these, and pyright understands only some of such cycles.
     """
-    aliases = {str(one.name): one for one in ir.types if not isinstance(one, ObjectIR)}
+    aliases = {str(one.name): one for one in types if not isinstance(one, ObjectIR)}
     return {name: aliases[name] for name in sorted(recursion.circular(aliases.values()))}
 
 

@@ -7,6 +7,7 @@ diff`, `audit` and `update` all use these values.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from mcp_protogen.base.problems import Problem
 
@@ -40,6 +41,16 @@ class Reader(StrEnum):
     """The author of a library for clients and servers."""
     GATEWAY = "gateway"
     """The author of a program between client and server that passes messages on."""
+    CALLER = "caller"
+    """The author of a program that calls the tools of one server."""
+    MODEL = "model"
+    """A model that chooses among tools by what is said about them, and who writes its prompts."""
+    HOST = "host"
+    """The application that offers tools to a model, and its user, who allows their calls."""
+
+
+PROTOCOL: Final = (Reader.CLIENT, Reader.SERVER, Reader.SDK, Reader.GATEWAY)
+"""Those for whom changes of the protocol are judged."""
 
 
 class Category(StrEnum):
@@ -57,6 +68,12 @@ class Category(StrEnum):
     RULE = "rule"
     BEHAVIOUR = "behaviour"
     """The reaction of an implementation to a message; found by audits."""
+    SERVER = "server"
+    TOOL = "tool"
+    ANNOTATION = "annotation"
+    """What a server says of a tool, for hosts."""
+    ARGUMENT = "argument"
+    RESULT = "result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +118,7 @@ class Comparison:
     `notes` are warnings met on the way, such as one about a method without facts. `left_out` is the
     number of changes that are not shown, because they matter too little or not to this reader.
     `came` and `went` are the features that only the side after or only the side before has.
+    `readers` are those for whom the changes are judged.
     """
 
     before: str
@@ -110,6 +128,7 @@ class Comparison:
     left_out: int = 0
     came: tuple[str, ...] = ()
     went: tuple[str, ...] = ()
+    readers: tuple[Reader, ...] = PROTOCOL
 
     def narrowed(self, reader: Reader | None, least: Severity | None = None) -> "Comparison":
         """Return it with the changes of at least `least` for the reader, the worst first."""

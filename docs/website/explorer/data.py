@@ -161,7 +161,10 @@ def _items(
     added = {title: {key(one): one for one in part.get(kind, ())} for title, part in parts.items()}
     meanings = [{name: without_sources(one) for name, one in column.items()} for column in columns]
     moved = marks(meanings)
-    newest = {name: one for column in (*added.values(), *columns) for name, one in column.items()}
+    # Where a revision and an extension of it both have an item, it is that of the revision.
+    sides = [*added.items(), *zip(whole, columns, strict=True)]
+    sides.sort(key=lambda side: side[0].partition("+")[0])
+    newest = {name: one for _, column in sides for name, one in column.items()}
     return [
         {
             "name": name,

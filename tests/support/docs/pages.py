@@ -1,7 +1,15 @@
-"""The programs that pages show, with the committed package in place of `pkg`."""
+"""The blocks of code that pages show, and the programs among them.
+
+A test gets what it runs from here and from nowhere else. So `support.docs.accounting` finds, in the
+calls of these functions, which blocks are run.
+"""
 
 import re
+import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from textwrap import dedent
 from types import MappingProxyType
 from typing import Any, Final
@@ -11,37 +19,102 @@ from support.generated.golden_package import PACKAGE
 
 DOCS: Final = ROOT / "docs"
 
+_FENCED: Final = re.compile(
+    r"^(?:<!-- (?P<mark>\w+: .+?) -->\n)?(?P<indent> *)```(?P<info>.*)\n(?P<text>(?s:.*?))^ *```$",
+    re.MULTILINE,
+)
+_INDENTED: Final = re.compile(r"(?<=\n\n)(?: {4}.*\n|\n(?= {4}))+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A block of a page, as it stands there: fenced, with a kind, or indented, without one.
+
+    A label tells it from others of its kind: the rest of the line of the fence, or else a comment
+    above it, `<!-- example: label -->`.
+    """
+
+    page: str
+    kind: str
+    label: str
+    text: str
+
+    @property
+    def place(self) -> str:
+        """The page, and the line that the block begins with."""
+        return f"{self.page}: {self.text.partition(chr(10))[0]}"
+
 
 def page(name: str) -> str:
-    """The text of a page."""
-    return (DOCS / name).read_text(encoding="utf-8")
+    """The text of a page of `docs`, or of another page of the checkout."""
+    here = DOCS / name
+    return (here if here.exists() else ROOT / name).read_text(encoding="utf-8")
+
+
+@cache
+def blocks(name: str) -> tuple[Block, ...]:
+    """All blocks of a page: first those that are fenced, then those that are indented."""
+    text = page(name)
+    found: list[Block] = []
+    for one in _FENCED.finditer(text):
+        kind, _, rest = one["info"].partition(" ")
+        label = rest or (one["mark"] or "").partition(": ")[2]
+        found.append(Block(page=name, kind=kind, label=label, text=dedent(one["text"])))
+    indented = _INDENTED.findall(_FENCED.sub("", text))
+    found += (Block(page=name, kind="", label="", text=dedent(one)) for one in indented)
+    return tuple(found)
+
+
+def shown(name: str, kind: str = "python", label: str = "") -> list[str]:
+    """The texts of the blocks of a kind on a page, in its order; of a label, if one is given."""
+    return [one.text for one in blocks(name) if one.kind == kind and label in ("", one.label)]
+
+
+def indented(name: str, begin: str) -> str:
+    """The text of the only indented block of a page that begins so."""
+    (text,) = (one.text for one in blocks(name) if not one.kind and one.text.startswith(begin))
+    return text
 
 
 def anchors(text: str) -> set[str]:
     """The headings of a page, as links name them."""
-    headings = re.findall(
-        r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE
-    )
+    headings = re.findall(r"^#+ (.*)$", _FENCED.sub("", text), re.MULTILINE)
     plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
     return {heading.replace(" ", "-") for heading in plain}
 
 
 def programs(name: str) -> list[str]:
-    """The programs of a page, in its order."""
-    found: list[str] = re.findall(r"```python\n(.*?)```", renamed(page(name)), re.DOTALL)
-    return [dedent(program) for program in found]
+    """The programs of a page, in its order, with the committed package in place of `pkg`."""
+    return [renamed(program) for program in shown(name)]
 
 
 def example(
-    page_name: str, name: str, changes: Mapping[str, str] = MappingProxyType({})
+    name: str, label: str, changes: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, Any]:
     """The names of a program that a page marks as an example, with some of its texts changed."""
-    marked = rf"<!-- example: {name} -->\n```python\n(.*?)```"
-    (program,) = re.findall(marked, renamed(page(page_name)), re.DOTALL)
+    (program,) = shown(name, label=label)
     for old, new in changes.items():
         program = program.replace(old, new)
+    return run(program)
+
+
+def examples(name: str) -> dict[str, dict[str, Any]]:
+    """The names of all programs of a page, by their labels."""
+    return {one.label: run(one.text) for one in blocks(name) if one.kind == "python"}
+
+
+def defined(name: str) -> dict[str, Any]:
+    """All that the programs of a page define, each of which stands for itself."""
     names: dict[str, Any] = {}
-    exec(program, names)
+    for program in shown(name):
+        names |= run(program, name)
+    return names
+
+
+def run(program: str, name: str = "shown") -> dict[str, Any]:
+    """Run a program with the committed package in place of `pkg`, and return its names."""
+    names: dict[str, Any] = {"__name__": name}
+    exec(renamed(program), names)
     return names
 
 
@@ -50,11 +123,10 @@ def renamed(text: str) -> str:
     return re.sub(r"\bpkg\b", PACKAGE.name, text)
 
 
-def defined(name: str) -> dict[str, Any]:
-    """All that the programs of a page define, each of which stands for itself."""
-    names: dict[str, Any] = {}
-    for program in programs(name):
-        own: dict[str, Any] = {"__name__": name}
-        exec(program, own)
-        names |= own
-    return names
+def beside_package(folder: Path, files: Mapping[str, str]) -> Path:
+    """Write files into a folder that has the committed package as `pkg`, and nothing else."""
+    hidden = shutil.ignore_patterns("__pycache__", ".*")
+    shutil.copytree(PACKAGE, folder / "pkg", ignore=hidden)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder

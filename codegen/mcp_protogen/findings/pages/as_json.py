@@ -5,7 +5,7 @@ a terminal, and all changes are in it, whoever the reader is.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp_protogen.findings.change import Comparison, Reader, Severity
@@ -31,8 +31,8 @@ def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
         "after": comparison.after,
         "reader": reader,
         "summary": headline(comparison, reader),
-        "counts": {one: _counts(comparison, one) for one in Reader},
-        "changes": [_change(entry) for entry in ranked(comparison, reader)],
+        "counts": {one: _counts(comparison, one) for one in comparison.readers},
+        "changes": [_change(entry, comparison.readers) for entry in ranked(comparison, reader)],
         "notes": [note._asdict() for note in comparison.notes],
     }
 
@@ -41,14 +41,14 @@ def _counts(comparison: Comparison, reader: Reader) -> Mapping[Severity, int]:
     return counts(change.severity_for(reader) for change in comparison.changes)
 
 
-def _change(entry: Ranked) -> dict[str, Any]:
+def _change(entry: Ranked, readers: Sequence[Reader]) -> dict[str, Any]:
     change = entry.change
     return {
         "code": change.code,
         "category": change.category,
         "item": change.item,
         "message": change.message,
-        "severity": {reader: change.severity_for(reader) for reader in Reader},
+        "severity": {reader: change.severity_for(reader) for reader in readers},
         "worst": change.worst,
         "pointer": change.pointer,
         "before": change.before,

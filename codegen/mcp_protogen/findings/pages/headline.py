@@ -15,6 +15,9 @@ _READERS: Mapping[Reader, str] = {
     Reader.SERVER: "servers",
     Reader.SDK: "libraries",
     Reader.GATEWAY: "gateways",
+    Reader.CALLER: "callers",
+    Reader.MODEL: "models",
+    Reader.HOST: "hosts",
 }
 
 
@@ -24,7 +27,7 @@ def headline(comparison: Comparison, reader: Reader | None) -> str:
     if not entries or entries[0].severity is Severity.NONE:
         return ""
     worst = entries[0].severity
-    counts = ", ".join(_counts(entries, worst, reader))
+    counts = ", ".join(_counts(entries, worst, (reader,) if reader else comparison.readers))
     found = sorted(_features(comparison, [one for one in entries if one.severity is worst]))
     listed = _listed([one.text for one in found], _FEATURES)
     new = [name for name in comparison.came if any(e.change.feature == name for e in entries)]
@@ -33,16 +36,18 @@ def headline(comparison: Comparison, reader: Reader | None) -> str:
     return f"{comparison.after} against {comparison.before}: {counts}{said}{also}."
 
 
-def _counts(entries: Sequence[Ranked], severity: Severity, reader: Reader | None) -> Iterator[str]:
+def _counts(
+    entries: Sequence[Ranked], severity: Severity, judged: Sequence[Reader]
+) -> Iterator[str]:
     """Yield the number of changes that are so severe.
 
-    It is for the reader, or for clients and servers, or else for all that are affected.
+    It is for clients and servers where they are judged, or else for all that are affected.
     """
     found = Counter(
-        one for entry in entries for one in Reader if entry.change.severity_for(one) is severity
+        one for entry in entries for one in judged if entry.change.severity_for(one) is severity
     )
-    wanted = (reader,) if reader else (Reader.CLIENT, Reader.SERVER)
-    readers = [one for one in wanted if found[one]] or [one for one in Reader if found[one]]
+    first = [one for one in (Reader.CLIENT, Reader.SERVER) if found[one]]
+    readers = first or [one for one in judged if found[one]]
     for position, one in enumerate(readers):
         what = "" if position else f"{noun(severity, found[one])} "
         yield f"{found[one]} {what}for {_READERS[one]}"

@@ -134,7 +134,7 @@ def _change_views(comparison: Comparison, reader: Reader | None) -> tuple[Change
             order,
             CATEGORIES[entry.change.category],
             entry.severity,
-            {one: entry.change.severity_for(one) for one in Reader},
+            {one: entry.change.severity_for(one) for one in comparison.readers},
             entry.change,
         )
         for order, (entry, anchor) in enumerate(zip(entries, anchors, strict=True))

@@ -27,6 +27,11 @@ CATEGORIES: Mapping[Category, str] = {
     Category.HEADER: "HTTP headers",
     Category.RULE: "rules",
     Category.BEHAVIOUR: "behaviour",
+    Category.SERVER: "server",
+    Category.TOOL: "tools",
+    Category.ANNOTATION: "annotations",
+    Category.ARGUMENT: "arguments",
+    Category.RESULT: "results",
 }
 _POSITION = {category: position for position, category in enumerate(Category)}
 
@@ -42,7 +47,7 @@ class Ranked:
     @property
     def concerns(self) -> str:
         """The readers for whom it is that severe, in words."""
-        everybody = len(self.readers) == len(Reader)
+        everybody = {*self.readers} >= self.change.severity.keys()
         return "everybody" if everybody else ", ".join(self.readers)
 
 
@@ -91,7 +96,7 @@ def summary(comparison: Comparison, reader: Reader | None) -> str:
 
 def _ranked(change: Change, reader: Reader | None) -> Ranked:
     severity = change.severity_for(reader)
-    concerned = tuple(one for one in Reader if change.severity_for(one) is severity)
+    concerned = tuple(one for one in Reader if change.severity.get(one) is severity)
     return Ranked(change, severity, (reader,) if reader else concerned)
 
 

@@ -211,7 +211,7 @@ def _tally(comparison: Comparison) -> Iterator[str]:
     """Yield how many changes there are of each severity, a line for each reader."""
     columns = [severity for severity in Severity if severity is not Severity.NONE]
     yield "for      " + "".join(f"{severity:>10}" for severity in columns)
-    for reader in Reader:
+    for reader in comparison.readers:
         found = counts(change.severity_for(reader) for change in comparison.changes)
         yield f"{reader:<9}" + "".join(f"{found[severity]:>10}" for severity in columns)
 

@@ -315,9 +315,9 @@ class ProxyServerRuntime(ServerRuntime):
 
     async def put(self, spec: RequestSpec[Any, Any], params: Any, options: CallOptions) -> Any:
         """Return the client's answer to a question, in whichever way it can be asked."""
-        for session in self._sessions():
-            if session.__mcp_runtime__.spoken.rules.server_requests:
-                return await session.__mcp_runtime__.put(spec, params, options)
+        for context in self._contexts():
+            if context.spoken.rules.server_requests:
+                return await context.put(spec, params, options)
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
         asking = [one for one in reversed(self._forwarded.values()) if one.may_ask]
@@ -347,13 +347,31 @@ class ProxyServerRuntime(ServerRuntime):
             for context in self._log_readers():
                 await context.log(params.level, params.data, params.logger)
         else:
-            for session in self._sessions():
+            for context in self._contexts():
                 # A client that has gone needs no notification.
                 with suppress(Disconnected):
-                    await session.notify(spec, off_stream(params))
+                    await context.session().notify(spec, off_stream(params))
 
-    def _sessions(self) -> list[SessionBase]:
-        return [connection.session() for connection in self.connections]
+    def _contexts(self) -> list[RequestContext]:
+        """Return one context for each connection: of its last request that is under way, if any.
+
+        Over HTTP, what is said beside a request goes on its stream, and else only to clients that
+        have opened one for that.
+        """
+        found: list[RequestContext] = []
+        for connection in self.connections:
+            context = connection.session().__mcp_runtime__
+            if context.spoken.era.remembers_client:
+                context = next(
+                    (
+                        one.context
+                        for one in reversed(self._forwarded.values())
+                        if one.context and not one.over and one.context.connection is connection
+                    ),
+                    context,
+                )
+            found.append(context)
+        return found
 
     @property
     def _is_shared(self) -> bool:
@@ -361,7 +379,7 @@ class ProxyServerRuntime(ServerRuntime):
         return any(one.endpoint.connection.shared for one in self.connections)
 
     def _log_readers(self) -> list[RequestContext]:
-        readers = [session.__mcp_runtime__ for session in self._sessions()]
+        readers = self._contexts()
         if any(one.spoken.era.remembers_client for one in readers):
             return readers
         under_way = [one.context for one in self._forwarded.values() if not one.over]

@@ -30,7 +30,7 @@ from ..core.json import is_array, is_object
 from ..core.models.validation_errors import escaped, problems
 from ..core.options import CallOptions, Options
 from ..core.tasks import together
-from ..transports.base import Opener
+from ..transports.base import Opener, StandardError
 from .base import ClientBase
 from .config_text import read_commented, read_variables
 from .connect import USUAL
@@ -199,16 +199,18 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         *,
         inputs: Mapping[str, str] = _NOTHING,
         auth: Any = None,
+        stderr: StandardError = None,
     ) -> Opener:
         """Return what opens connections to one server of a file, or of what was read from one.
 
-        Raises `ConfigError` and `OSError` as above, also where there is no server of that name.
+        `stderr` is that of `stdio_client`, for a server that is a program. Raises `ConfigError` and
+        `OSError` as above, also where there is no server of that name.
         """
         source = _Source(config, inputs)
         found = dict(source.servers())
         if name not in found:
             raise ConfigError(f"{source.name}: no server {name}; there are {', '.join(found)}")
-        return self._opener(found[name].entry, auth)
+        return self._opener(found[name].entry, auth, stderr)
 
     @asynccontextmanager
     async def _connected(
@@ -239,13 +241,14 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
             # In the order of the file, whichever was the first to answer.
             yield Servers({name: clients[name] for name in entries if name in clients}, separator)
 
-    def _opener(self, entry: _Entry, auth: Any) -> Opener:
+    def _opener(self, entry: _Entry, auth: Any, stderr: StandardError = None) -> Opener:
         if entry.url:
             own = "authorization" in map(str.lower, entry.headers)
             auth = None if own else auth
             return self.part("open_http", entry.url, headers=entry.headers, auth=auth)
         env = {name: str(value) for name, value in entry.env.items()}
-        return self.part("stdio_client", [entry.command, *entry.args], cwd=entry.cwd, env=env)
+        words = [entry.command, *entry.args]
+        return self.part("stdio_client", words, cwd=entry.cwd, env=env, stderr=stderr)
 
 
 class _Source:

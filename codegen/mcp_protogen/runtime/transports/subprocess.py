@@ -9,13 +9,13 @@ import signal
 import sys
 from asyncio import SubprocessTransport, get_running_loop
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from ..core.connection_errors import Disconnected
-from .base import Opener, Received, Transport
+from .base import Opener, Received, StandardError, Transport
 from .streams import LONGEST, LineProtocol, LineTransport
 
 SAFE_VARIABLES: Final = frozenset(
@@ -26,9 +26,6 @@ SAFE_VARIABLES: Final = frozenset(
     | {"TEMP", "TMP", "USERNAME", "USERPROFILE"}
 )
 """The variables that a server inherits by default, beside those that begin with `LC_`."""
-
-StandardError: TypeAlias = Callable[[str], object] | Path | None
-"""Where a server's standard error goes: to a function, line by line, to a file, or to ours."""
 
 _LAST_LINES: Final = 10
 _LONGEST_LAST_LINE: Final = 2000

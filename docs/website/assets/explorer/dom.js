@@ -1,12 +1,13 @@
 /** Elements, made without markup in texts: what data says is never read as HTML. */
 
 /** @typedef {Node | string | null | undefined | false} Child */
+/** @typedef {string | number | boolean | undefined | ((event: Event) => void)} Attribute */
 
 /**
- * An element: `"p.dim"` is a paragraph with a class. A function as an attribute listens to an event.
+ * An element: `"p.dim"` is a paragraph with a class. A function listens to an event.
  * @template {keyof HTMLElementTagNameMap} Name
  * @param {Name | `${Name}.${string}`} selector
- * @param {Record<string, string | number | boolean | undefined | ((event: Event) => void)>} [attributes]
+ * @param {Record<string, Attribute>} [attributes]
  * @param {(Child | Child[])[]} children
  * @returns {HTMLElementTagNameMap[Name]}
  */
@@ -38,7 +39,11 @@ export function prose(text) {
  */
 export function named(name) {
   const parts = name.split(/(?<=[/.:_])/);
-  return el("code", {}, parts.flatMap((part, at) => (at ? [el("wbr"), part] : [part])));
+  return el(
+    "code",
+    {},
+    parts.flatMap((part, at) => (at ? [el("wbr"), part] : [part])),
+  );
 }
 
 /**
@@ -80,7 +85,15 @@ export function table(caption, heads, rows, style = "") {
       "table",
       style ? { class: style } : {},
       el("caption.unseen", {}, caption),
-      el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col" }, head)))),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          heads.map((head) => el("th", { scope: "col" }, head)),
+        ),
+      ),
       el("tbody", {}, rows),
     ),
   );
@@ -92,7 +105,12 @@ export function table(caption, heads, rows, style = "") {
  * @param {(Child | Child[])[]} cells
  */
 export function row(head, ...cells) {
-  return el("tr", {}, el("th", { scope: "row" }, head), cells.map((cell) => el("td", {}, cell)));
+  return el(
+    "tr",
+    {},
+    el("th", { scope: "row" }, head),
+    cells.map((cell) => el("td", {}, cell)),
+  );
 }
 
 /**
@@ -104,8 +122,17 @@ export function json(value) {
 }
 
 /**
+ * What can be chosen: values with their texts, the one that is chosen, and what follows.
+ * @typedef {object} Choice
+ * @property {string} label
+ * @property {[string, string][]} options
+ * @property {string} value
+ * @property {(value: string) => void} change
+ */
+
+/**
  * A list to choose from, with its label.
- * @param {{label: string, options: [string, string][], value: string, change: (value: string) => void}} choice
+ * @param {Choice} choice
  */
 export function select({ label, options, value, change }) {
   const made = el(
@@ -114,4 +141,46 @@ export function select({ label, options, value, change }) {
     options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)),
   );
   return el("label.choice", {}, el("span", {}, label), made);
+}
+
+/**
+ * A field to search with.
+ * @param {string} value
+ * @param {() => void} changed
+ */
+export function searchField(value, changed) {
+  const never = { autocomplete: "off", spellcheck: "false" };
+  return el("input", { type: "search", value, ...never, input: changed });
+}
+
+/**
+ * A form that is never sent: it only chooses what is shown.
+ * @param {string} label
+ * @param {Child[]} children
+ */
+export function filterForm(label, ...children) {
+  const submit = (/** @type {Event} */ event) => event.preventDefault();
+  return el("form.filters", { "aria-label": label, submit }, children);
+}
+
+/**
+ * Whether a text has all words of another one, in either case.
+ * @param {string} text
+ * @param {string} words
+ */
+export function holds(text, words) {
+  const lower = text.toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word));
+}
+
+/**
+ * Options that are called as they are.
+ * @param {string[]} names
+ * @returns {[string, string][]}
+ */
+export function plainOptions(names) {
+  return names.map((name) => [name, name]);
 }

@@ -21,7 +21,8 @@ export const KINDS = [
     view: "types",
     title: "Types",
     one: "type",
-    intro: "Every type of the schemas; objects without a name in a schema are named after their place.",
+    intro:
+      "Every type of the schemas; objects without a name in a schema are named after their place.",
   },
   {
     kind: "capabilities",

@@ -42,6 +42,7 @@ async function show(moving) {
   const number = ++shown;
   const place = current();
   markNavigation(place.view);
+  main.setAttribute("aria-busy", "true");
   /** @type {View} */
   let view;
   try {
@@ -52,6 +53,7 @@ async function show(moving) {
   if (number !== shown) return; // somebody has gone on meanwhile
   const heading = el("h1", { tabindex: -1 }, view.title);
   main.replaceChildren(heading, ...view.content);
+  main.setAttribute("aria-busy", "false");
   document.title = `${view.title} · MCP protocol explorer`;
   if (moving && document.activeElement !== field) {
     scrollTo(0, 0);

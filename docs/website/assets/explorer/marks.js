@@ -56,7 +56,16 @@ export function legend() {
     "ul.legend",
     { "aria-label": "What the marks mean" },
     known.map((mark) =>
-      el("li", {}, el(`span.mark.${MARKS[mark][0]}`, { "aria-hidden": "true" }, mark === "s" ? "" : MARKS[mark][1]), ` ${EXPLAINED[mark]}`),
+      el(
+        "li",
+        {},
+        el(
+          `span.mark.${MARKS[mark][0]}`,
+          { "aria-hidden": "true" },
+          mark === "s" ? "" : MARKS[mark][1],
+        ),
+        ` ${EXPLAINED[mark]}`,
+      ),
     ),
   );
 }

@@ -8,15 +8,17 @@ it is, so that the server sees what the client can do.
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ..client.base import ClientBase
 from ..client.connect import connected
-from ..core.errors import InvalidParams, RemoteError
+from ..core.connection_errors import Disconnected
+from ..core.errors import INTERNAL_ERROR, InvalidParams, RemoteError
 from ..core.json import JSONObject, is_object
 from ..core.options import Options, SizeLimit
 from ..core.revision import Revision
+from ..core.spec import HANDSHAKE_ERA
 from ..messages import jsonrpc
 from ..messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ..messages.jsonrpc import Call
@@ -35,6 +37,12 @@ from .proxies import UNKNOWN, ProxyClientRuntime, ProxyServerRuntime
 from .task_carrying import task_caller
 
 _USUAL: Final = Options()
+
+UNREACHABLE: Final = "The server cannot be reached"
+
+_IN_HANDSHAKE: Final = ("/params", "capabilities", "clientInfo")
+_IN_REQUEST: Final = ("/params/_meta", CLIENT_CAPABILITIES, CLIENT_INFO)
+"""Where clients say what they can do and who they are."""
 
 
 class BridgeBase:
@@ -75,7 +83,14 @@ class BridgeBase:
             await self._arrival.close()
 
     async def _carry(self, caller: "Caller") -> None:
-        async with _proxied(caller, self._server_opener, self._servers, self._options) as server:
+        async with AsyncExitStack() as stack:
+            connecting = proxied(caller, self._server_opener, self._servers, self._options)
+            try:
+                server = await stack.enter_async_context(connecting)
+            except Exception:
+                # Programs show their users an answer, and nothing of a connection that ends.
+                await self._arrival.refuse(UNREACHABLE)
+                raise
             # Until the client, or the server, is gone.
             serving = asyncio.create_task(serve(server, self._arrival, options=self._options))
             gone = asyncio.create_task(runtime_of(server, ProxyServerRuntime).until_gone())
@@ -103,11 +118,11 @@ class BridgeBase:
         known = next(one for one in cls.REVISIONS if one.id == revision)
         # Tasks are those of the server that mounts, and not of what is mounted.
         caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
-        return _proxied(caller, opener, cls.REVISIONS, options, carries=False)
+        return proxied(caller, opener, cls.REVISIONS, options, carries=False)
 
 
 @asynccontextmanager
-async def _proxied(
+async def proxied(
     caller: "Caller",
     opener: Opener,
     servers: Iterable[Revision],
@@ -151,6 +166,29 @@ class Caller(NamedTuple):
     revision: Revision
     capabilities: JSONObject
     info: JSONObject
+
+
+def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
+    """Return who says that it is a client of a revision; raise `RemoteError` for what is too much.
+
+    It goes on to the server, so it has to be what it should be.
+    """
+    understood(
+        CarryingTable(revision.load().methods.TABLE).interpret(call, "client", lambda _: None)
+    )
+    remembers = revision.era == HANDSHAKE_ERA.name
+    at, *names = _IN_HANDSHAKE if remembers else _IN_REQUEST
+    given = call.params if remembers else call.meta
+    capabilities, info = (given.get(name) for name in names)
+    caller = Caller(
+        revision,
+        capabilities if is_object(capabilities) else {},
+        info if is_object(info) else {**UNKNOWN},
+    )
+    problems = limit.problems(at, dict(zip(names, caller[1:], strict=True)))
+    if problems:
+        raise InvalidParams(problems[0].message, problems, id=call.id)
+    return caller
 
 
 class Arrival:
@@ -197,34 +235,22 @@ class Arrival:
         match server_negotiation.route(call, self._offer, handshaken=False):
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, self._offer, call.id)
-                return self._caller(call, revision, "/params", ("capabilities", "clientInfo"))
+                return caller_of(call, self._revisions[revision], self._limit)
             case str(revision) if call.id is not None:
-                names = (CLIENT_CAPABILITIES, CLIENT_INFO)
-                return self._caller(call, revision, "/params/_meta", names)
+                return caller_of(call, self._revisions[revision], self._limit)
             case _:
                 if call.id is not None:
                     await self.send([jsonrpc.write_result(call.id, b"{}")])
                 return None
 
-    def _caller(self, call: Call, revision: str, at: str, names: tuple[str, str]) -> Caller:
-        """Return who a client says it is; raise `RemoteError` if it may not be passed on.
-
-        It goes on to the server, so it has to be what it should be.
-        """
-        known = self._revisions[revision]
-        table = CarryingTable(known.load().methods.TABLE)
-        understood(table.interpret(call, "client", lambda _: None))
-        given = call.params if at == "/params" else call.meta
-        capabilities, info = (given.get(name) for name in names)
-        caller = Caller(
-            known,
-            capabilities if is_object(capabilities) else {},
-            info if is_object(info) else {**UNKNOWN},
-        )
-        problems = self._limit.problems(at, dict(zip(names, caller[1:], strict=True)))
-        if problems:
-            raise InvalidParams(problems[0].message, problems, id=call.id)
-        return caller
+    async def refuse(self, message: str) -> None:
+        """Answer what is waiting for the server with an error."""
+        for received in self._seen:
+            call = jsonrpc.read(received) if isinstance(received, bytes) else None
+            if isinstance(call, Call) and call.id is not None:
+                with suppress(Disconnected):
+                    await self.send([jsonrpc.write_error(call.id, INTERNAL_ERROR, message, None)])
+        self._seen.clear()
 
     async def receive(self) -> Sequence[Received]:
         if self._seen:

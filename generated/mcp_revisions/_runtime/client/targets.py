@@ -141,13 +141,18 @@ class Connect(Connector[Newest]):
         if isinstance(target, str) and _URL.match(target):
             return self.part("open_http", target)
         if isinstance(given, (str, PathLike, Sequence)):
-            return self.part("stdio_client", _program(cast(Program, given)))
+            return self.part("stdio_client", program_words(cast(Program, given)))
         if not callable(given):
             raise TypeError(f"{given!r:.80} is no command, file, URL, server or opener")
         return cast(Opener, given)
 
 
-def _program(target: Program) -> list[str]:
+def program_words(target: Program) -> list[str]:
+    """Return the program and the arguments of a command line or a file.
+
+    Raise `FileNotFoundError` for a file of Python that is not there, and `ValueError` for what is
+    no command line.
+    """
     if isinstance(target, str) and not Path(target).is_file():
         program = _words(target)
     elif isinstance(target, (str, PathLike)):

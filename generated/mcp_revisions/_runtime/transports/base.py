@@ -8,6 +8,7 @@ Transports"; 2026-07-28, basic/transports, "Custom Transports").
 from asyncio import sleep
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from ..core.errors import RemoteError, RequestId
@@ -109,6 +110,8 @@ Opener: TypeAlias = Callable[[], Awaitable[Transport]]
 Program: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 Target: TypeAlias = Program | Handlers | type[Handlers] | Opener
 """A command line, a file, a URL, a server or its class, or what opens a connection."""
+StandardError: TypeAlias = Callable[[str], object] | Path | None
+"""Where a server's standard error goes: to a function, line by line, to a file, or to ours."""
 
 
 class Intake(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from contextlib import AsyncExitStack
 from functools import partial
 from logging import getLogger
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from ...core.errors import RemoteError
 from ...core.options import Options
@@ -18,6 +18,7 @@ from ...core.throttle import Throttle
 from ...messages import jsonrpc
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Batch, Call, Malformed, Parsed
+from ...rpc.jobs import Work
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
 from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
@@ -135,7 +136,7 @@ class HttpApp:
         for path, probe in ((http.health_path, self._health), (http.ready_path, self._ready)):
             if path is not None and path not in taken and not self._routes.are_at(path):
                 self._unchecked[path] = probe
-        self._running: _Running | None = None
+        self._running: Running | None = None
         self._beginning: Task[None] | None = None
         self.failure: LifespanError | None = None
         """What has failed in the lifespan of the ASGI server, which only writes it to its log."""
@@ -256,8 +257,8 @@ class HttpApp:
         return self.http.shared is not None or any(map(has_lifespan, self._servers))
 
     async def _enter(self) -> None:
-        state = HttpState(self._servers, self._revisions, self.options, self.http)
-        running = _Running(state)
+        running = self._new_running()
+        state = running.state
         try:
             await _connected(state)
             await running.held.enter_async_context(entered(state.shared_servers))
@@ -265,6 +266,11 @@ class HttpApp:
             await state.close()
             raise
         self._running = running
+
+    def _new_running(self) -> "Running":
+        """Return what serves in the loop that runs."""
+        state = HttpState(self._servers, self._revisions, self.options, self.http)
+        return Running(state, StatelessHttp(state))
 
     async def _begin_first(self) -> None:
         try:
@@ -286,8 +292,7 @@ class HttpApp:
             # one in many.
             if self._has_to_begin:
                 return None
-            state = HttpState(self._servers, self._revisions, self.options, self.http)
-            running = self._running = _Running(state)
+            running = self._running = self._new_running()
         running.state.check_open()
         handlers = running.paths.get(exchange.path)
         if handlers is None:
@@ -398,16 +403,24 @@ async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> N
     await exchange.send(*response.messages(method))
 
 
-class _Running:
+class Stateless(Protocol):
+    """What serves the revisions without a handshake."""
+
+    def post(self, exchange: HttpExchange, message: Parsed | Batch, /) -> Work:
+        """Return what serves a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
+        ...
+
+
+class Running:
     """The application while an event loop runs it: its routes, by path and method."""
 
-    def __init__(self, state: HttpState) -> None:
+    def __init__(self, state: HttpState, stateless: Stateless) -> None:
         self.state = state
         self.loop: Final = get_running_loop()
         self.held: Final = AsyncExitStack()
         """The lifespans of the servers."""
         self._stateful = StatefulHttp(state)
-        self._stateless = StatelessHttp(state)
+        self._stateless = stateless
         http, legacy = state.http, LegacySse(state)
         self.posts: Mapping[str, _Handler] = {"POST": self._post}
         self.paths: dict[str, Mapping[str, _Handler]] = {}

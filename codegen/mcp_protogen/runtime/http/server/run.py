@@ -63,7 +63,7 @@ class HttpRunOptions(AppOptions, total=False):
 
 
 def run_http(
-    servers: Server | Iterable[Server] | str,
+    servers: Server | Iterable[Server] | HttpApp | str,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -77,7 +77,8 @@ def run_http(
 
     `servers` may also be the name of one, or of what `http_app` returns, which has the other
     parameters already: `"module:app"`, where `app` may be a function that returns it. Several
-    `workers`, which are processes, need that, or one server that is a global of a module.
+    `workers`, which are processes, need that, or one server that is a global of a module; an
+    application as a value is served by one.
 
     Only this machine can reach the server unless `host` says otherwise; then `http` has to name the
     `allowed_hosts`. SIGTERM and Ctrl-C end it: streams are closed, and handlers get
@@ -95,11 +96,7 @@ def run_http(
     }
     said = several | {"options": options, "http": http}
     given = cast(AppOptions, {name: one for name, one in said.items() if one is not _USUAL[name]})
-    if isinstance(servers, str):
-        name, app = servers, _named(servers, given)
-    else:
-        name = "" if workers == 1 else _name_of(servers, given)
-        app = http_app(servers, **given)
+    name, app = _application(servers, given, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(f"a server on {host} needs HttpOptions.allowed_hosts, its public names")
     server = _server(app, host, port)
@@ -111,6 +108,20 @@ def run_http(
     with create_server((host, port), family=family) as listening:
         work = partial(_work, name, given, listening, token_bytes(32))
         Workers(work, workers).run(_patience(app) + 1)
+
+
+def _application(
+    servers: Server | Iterable[Server] | HttpApp | str, given: AppOptions, workers: int
+) -> tuple[str, HttpApp]:
+    """Return an application, and the name by which other processes find it."""
+    if isinstance(servers, str):
+        return servers, _named(servers, given)
+    if isinstance(servers, HttpApp):
+        if workers > 1 or given:
+            raise ValueError(f"an application has its parameters, and one worker: {_BY_NAME}")
+        return "", servers
+    name = "" if workers == 1 else _name_of(servers, given)
+    return name, http_app(servers, **given)
 
 
 def _run(server: Any, app: HttpApp, sockets: Sequence[socket] | None = None) -> None:

@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from typing import Final
 
 from ...connection import Refusal
+from ...core.connection_errors import Disconnected
 from ...core.errors import HEADER_MISMATCH, InvalidRequest, MethodNotFound, RequestId
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Batch, Call, Malformed, Parsed, Response
@@ -17,7 +18,7 @@ from ...messages.method_table import Request
 from ...rpc.jobs import Job, Work
 from ...rpc.send_queue import NullSink
 from ...rules import server_negotiation
-from ...server.connection import BoundServer, ServerConnection
+from ...server.connection import BoundServer, ServerConnection, ServerState
 from .. import headers
 from .asgi import HttpExchange, HttpRefusal
 from .response import STATELESS, HttpResponse, single_request
@@ -31,12 +32,12 @@ _LISTEN: Final = "subscriptions/listen"
 
 
 class StatelessHttp:
-    """The server of the revisions without a handshake."""
+    """The server of the revisions without a handshake: that of `servers`, or of the application."""
 
-    def __init__(self, state: HttpState) -> None:
+    def __init__(self, state: HttpState, servers: ServerState | None = None) -> None:
         self._state = state
         # Requests have nothing in common, so the limit is that of all there are.
-        self._shared = copy(state.shared)
+        self._shared = copy(servers or state.shared)
         self._shared.options = replace(state.options, max_in_flight=state.http.max_requests)
         self._connections: dict[str, ServerConnection] = {}
         self._known: dict[tuple[str, bytes | None, str], ServerConnection] = {}
@@ -120,12 +121,18 @@ class StatelessHttp:
                 raise self._mismatch("Mcp-Name is not the name in the message", id)
         return connection
 
+    def abort(self, error: Disconnected) -> None:
+        """End what is under way: calls and listen streams."""
+        for connection in self._connections.values():
+            connection.abort(error)
+            self._state.connections.pop(connection, None)
+
     def _notified(self, exchange: HttpExchange, call: Call, revision: str) -> None:
         """Handle a notification of an extension; the revision itself has none over HTTP.
 
         (2026-07-28, basic/transports/streamable-http, "Sending Messages")
         """
-        bound_server = self._state.bound_server(revision)
+        bound_server = self._shared.bound_server(revision)
         extensions = bound_server.server.TABLE.extensions
         if any(call.method in extension.notifications for extension in extensions):
             # A connection of its own, so that its sender is that of nothing else.
@@ -137,7 +144,7 @@ class StatelessHttp:
 
     def _new_connection(self, revision: str) -> ServerConnection:
         """Return what serves all requests of a revision: nothing is remembered between them."""
-        bound_server = self._state.bound_server(revision)
+        bound_server = self._shared.bound_server(revision)
         connection = bound_server.connection()
         connection.shared = True
         server_connection = ServerConnection(bound_server, connection, self._shared, NullSink())

@@ -19,7 +19,8 @@ import { referring } from "./checker.js";
 /** @type {Record<string, (bound: any) => string>} */
 const WORDS = {
   const: (bound) => `has to be ${JSON.stringify(bound)}`,
-  enum: (bound) => `has to be one of ${bound.map((/** @type {Json} */ one) => JSON.stringify(one)).join(", ")}`,
+  enum: (bound) =>
+    `has to be one of ${bound.map((/** @type {Json} */ one) => JSON.stringify(one)).join(", ")}`,
   minimum: (bound) => `has to be at least ${bound}`,
   maximum: (bound) => `has to be at most ${bound}`,
   exclusiveMinimum: (bound) => `has to be more than ${bound}`,
@@ -201,7 +202,9 @@ function* alternatives(checker, node, keyword, value, pointer) {
     return;
   }
   const names = [...new Set(arms.map((arm) => checker.target(arm.schema) || spelled(arm.schema)))];
-  const needed = arms.every((arm) => arm.schema["required"]) ? "has to have one of" : "fits none of";
+  const needed = arms.every((arm) => arm.schema["required"])
+    ? "has to have one of"
+    : "fits none of";
   yield fault(node, keyword, pointer, `${needed} ${names.join(", ")}`);
 }
 
@@ -248,11 +251,14 @@ function closer(one, other) {
 function tagFault(checker, node, keyword, value, pointer) {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return undefined;
   /** @type {Map<string, Json>[]} */
-  const constants = node.schema[keyword].map((/** @type {Schema} */ arm) => constantsOf(checker, arm));
+  const constants = node.schema[keyword].map((/** @type {Schema} */ arm) =>
+    constantsOf(checker, arm),
+  );
   const [first = new Map()] = constants;
   const tag = [...first.keys()].find((name) => constants.every((one) => one.has(name)));
   const known = [...new Set(constants.map((one) => one.get(tag ?? "")))];
-  if (tag === undefined || !Object.hasOwn(value, tag) || known.includes(value[tag])) return undefined;
+  if (tag === undefined || !Object.hasOwn(value, tag) || known.includes(value[tag]))
+    return undefined;
   const words = known.map((one) => JSON.stringify(one)).join(", ");
   return fault(node, keyword, pointer + step(tag), `has to be one of ${words}`);
 }
@@ -276,8 +282,14 @@ function constantsOf(checker, schema) {
  */
 function membersOf(checker, schema) {
   const target = checker.target(schema);
-  const inner = [...(schema["allOf"] ?? []), ...(target ? [checker.definitions[target] ?? {}] : [])];
-  return [...inner.flatMap((one) => membersOf(checker, one)), ...Object.entries(schema["properties"] ?? {})];
+  const inner = [
+    ...(schema["allOf"] ?? []),
+    ...(target ? [checker.definitions[target] ?? {}] : []),
+  ];
+  return [
+    ...inner.flatMap((one) => membersOf(checker, one)),
+    ...Object.entries(schema["properties"] ?? {}),
+  ];
 }
 
 /**

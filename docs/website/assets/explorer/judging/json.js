@@ -14,7 +14,11 @@ const SPACE = /[ \t\n\r]*/y;
 /** @type {Record<string, string>} */
 const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 /** @type {[string, Json][]} */
-const WORDS = [["true", true], ["false", false], ["null", null]];
+const WORDS = [
+  ["true", true],
+  ["false", false],
+  ["null", null],
+];
 
 /** What is no JSON, and where. */
 export class JsonFault extends Error {
@@ -104,7 +108,8 @@ class Reader {
     if (this.takes("}")) return value;
     do {
       this.matched(SPACE);
-      if (this.text[this.at] !== '"') throw this.fault("the name of a member is expected, in quotes");
+      if (this.text[this.at] !== '"')
+        throw this.fault("the name of a member is expected, in quotes");
       const name = this.string();
       if (!this.takes(":")) throw this.fault("a colon is expected after the name of a member");
       if (Object.hasOwn(value, name)) {
@@ -141,7 +146,7 @@ class Reader {
 
   string() {
     let value = "";
-    for (this.at += 1; ; ) {
+    for (this.at += 1; ;) {
       value += this.matched(PLAIN);
       const next = this.text[this.at];
       if (next === '"') break;
@@ -170,7 +175,9 @@ class Reader {
     const start = this.at;
     const digits = this.matched(NUMBER);
     if (!digits) {
-      throw this.fault(start < this.text.length ? "this begins no JSON value" : "a value is missing");
+      throw this.fault(
+        start < this.text.length ? "this begins no JSON value" : "a value is missing",
+      );
     }
     const value = Number(digits);
     if (!Number.isFinite(value)) throw this.fault("a number that is too large", start);

@@ -6,7 +6,8 @@ import { batch, ofForm } from "./rules.js";
 import { methodOf, schemaOf } from "./subjects.js";
 import { undeclared } from "./undeclared.js";
 
-/** @import {Asked, Definitions, Extension, Fault, Finding, Json, Revision, Subject, Verdict} from "../types.js" */
+/** @import {Asked, Definitions, Extension, Fault, Finding, Json, Revision} from "../types.js" */
+/** @import {Subject, Verdict} from "../types.js" */
 /** @import {Spoken} from "./subjects.js" */
 
 /** @type {WeakMap<object, {mended: Checker, published: Checker}>} */
@@ -117,6 +118,8 @@ function publishedOf(spoken, subject, value, wrong) {
  * @param {Fault} fault
  */
 function isAbout(finding, fault) {
-  const [shorter = "", longer = ""] = [finding.pointer, fault.rule].sort((a, b) => a.length - b.length);
+  const [shorter = "", longer = ""] = [finding.pointer, fault.rule].sort(
+    (a, b) => a.length - b.length,
+  );
   return longer === shorter || longer.startsWith(`${shorter}/`) || fault.type === finding.type;
 }

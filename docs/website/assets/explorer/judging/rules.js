@@ -2,12 +2,14 @@
 
 import { OTHER, formOf, methodOf, objectOf, resultsOf } from "./subjects.js";
 
-/** @import {Asked, Condition, Fault, Json, JsonObject, Method, NeededGate, Revision, Role, Subject, Verdict} from "../types.js" */
+/** @import {Asked, Condition, Fault, Json, JsonObject, Method, NeededGate} from "../types.js" */
+/** @import {Revision, Role, Subject, Verdict} from "../types.js" */
 /** @import {Spoken} from "./subjects.js" */
 
 /**
  * What is known of a message before a schema is asked.
- * @typedef {Pick<Verdict, "subject" | "faults" | "gates" | "notes"> & {status: "unknown" | null}} Found
+ * @typedef {Pick<Verdict, "subject" | "faults" | "gates" | "notes">} Known
+ * @typedef {Known & {status: "unknown" | null}} Found
  */
 
 /**
@@ -118,7 +120,8 @@ function holds(condition, params) {
 /** @param {Method} method */
 function notesOnMethod(method) {
   const notes = [];
-  if (method.deprecated) notes.push({ text: `${method.name} is deprecated since ${method.deprecated}.` });
+  if (method.deprecated)
+    notes.push({ text: `${method.name} is deprecated since ${method.deprecated}.` });
   if (method.phase === "before_ready") {
     notes.push({ text: "It is sent before the handshake is over, and not afterwards." });
   }
@@ -133,7 +136,9 @@ function notesOnError(spoken, message) {
   const code = objectOf(message["error"] ?? null)["code"];
   const known = spoken.revision.errors.find((one) => one.code === code);
   if (!known) {
-    return typeof code === "number" ? [{ text: `${code} is no code of ${spoken.revision.id}.` }] : [];
+    return typeof code === "number"
+      ? [{ text: `${code} is no code of ${spoken.revision.id}.` }]
+      : [];
   }
   const who = known.emit === "never" ? "nobody sends it any more" : `sent by ${known.emit}`;
   return [{ text: `${code} is ${known.name}: ${who}.`, ...(known.url ? { url: known.url } : {}) }];
@@ -187,7 +192,9 @@ function guessed(spoken, message, asked, accepts) {
   if (!first) return { ...NOTHING, subject: { kind: "result" } };
   const equal = ranked.filter((one) => one.known === first.known && one.fits === first.fits);
   const names = equal.map((one) => one.method).join(", ");
-  const text = `By its members it is a result of ${names}. Choose the method that was called, if it is another one.`;
+  const text =
+    `By its members it is a result of ${names}. ` +
+    "Choose the method that was called, if it is another one.";
   return { ...NOTHING, subject: { kind: "result", method: first.method }, notes: [{ text }] };
 }
 
@@ -220,7 +227,9 @@ function leniencies(spoken, method, message) {
     .filter((one) => one.rule === "absent_reads_as" && !Object.hasOwn(result, one.member))
     .filter((one) => isRequired(spoken.revision, types, one.member))
     .map((one) => ({
-      text: `A receiver reads a result without “${one.member}” as one with ${JSON.stringify(one.value)}.`,
+      text:
+        `A receiver reads a result without “${one.member}” ` +
+        `as one with ${JSON.stringify(one.value)}.`,
       ...(one.url ? { url: one.url } : {}),
     }));
 }

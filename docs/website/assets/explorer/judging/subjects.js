@@ -3,7 +3,8 @@
 import { referring } from "./checker.js";
 import { definition } from "./explain.js";
 
-/** @import {Extension, Json, JsonObject, Method, Revision, Role, Schema, Subject} from "../types.js" */
+/** @import {Extension, Json, JsonObject, Method, Revision, Role, Schema} from "../types.js" */
+/** @import {Subject} from "../types.js" */
 /** @import {Checker} from "./checker.js" */
 /** @import {Node} from "./explain.js" */
 

@@ -57,7 +57,8 @@ function* members(checker, parts, value, pointer, anySchema) {
     if (owners.some((one) => anySchema.has(`${typeOf(one)}.${name}`))) continue;
     const next = owners.map((one) => within(one, "properties", name));
     if (owners.length) yield* walk(checker, next, member, place, anySchema);
-    else if (!free) yield { pointer: place, type: declaring.map(typeOf).find(Boolean) ?? "" };
+    else if (!free)
+      yield { pointer: place, type: declaring.map(typeOf).filter(Boolean).at(-1) ?? "" };
     else {
       const values = maps.map((one) => within(one, "additionalProperties"));
       yield* walk(checker, values, member, place, anySchema);

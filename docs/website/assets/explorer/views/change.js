@@ -43,7 +43,8 @@ export function itemLink(change) {
   const view = VIEWS[change.category];
   const name = named(change.item);
   if (!view) return name;
-  const target = view === "types" ? typeOf(change) : view === "errors" ? change.item.split(" ")[0] : change.item;
+  const target =
+    view === "types" ? typeOf(change) : view === "errors" ? change.item.split(" ")[0] : change.item;
   return el("a", { href: address(view, target) }, name);
 }
 

@@ -1,8 +1,8 @@
 /** Two revisions side by side: everything that changed, by severity. */
 
-import { address, remember } from "../address.js";
+import { address, current, remember } from "../address.js";
 import * as data from "../data.js";
-import { el, row, select, table } from "../dom.js";
+import { el, filterForm, holds, plainOptions, row, searchField, select, table } from "../dom.js";
 import { READERS, SEVERITIES, itemLink, severityOf, severityTag, sides } from "./change.js";
 
 /** @import {Address} from "../address.js" */
@@ -16,6 +16,8 @@ const MEANINGS = {
   none: "Of no interest to this reader.",
 };
 
+/** @typedef {{for: string, q: string, only: string}} Chosen */
+
 /**
  * @param {Index} index
  * @param {Address} place
@@ -23,54 +25,60 @@ const MEANINGS = {
 export async function compareView(index, place) {
   const [before, after] = pairOf(index, place.name);
   const comparison = await data.comparison(before, after);
-  const shown = el("div", {});
+  const shown = el("div");
   const count = el("p.count", { role: "status" });
-  const chosen = {
-    for: place.query.get("for") ?? "",
-    q: place.query.get("q") ?? "",
-    only: place.query.get("only") ?? "",
-  };
+  const [reader, q, only] = ["for", "q", "only"].map((name) => place.query.get(name) ?? "");
+  /** @type {Chosen} */
+  const chosen = { for: reader ?? "", q: q ?? "", only: only ?? "" };
   const update = () => {
     const found = comparison.changes.filter((one) => isWanted(one, chosen));
     shown.replaceChildren(...sections(comparison, found, chosen.for));
     count.textContent = `${found.length} of ${comparison.changes.length} changes`;
-    remember(chosen);
   };
-  const text = el("input", {
-    type: "search",
-    value: chosen.q,
-    autocomplete: "off",
-    input: () => {
-      chosen.q = text.value;
-      update();
-    },
-  });
-  const pick = (/** @type {"for" | "only"} */ name) => (/** @type {string} */ value) => {
-    chosen[name] = value;
+  const pick = (/** @type {Partial<Chosen>} */ some) => {
+    remember(Object.assign(chosen, some));
     update();
   };
-  /** @type {[string, string][]} */
-  const readers = [["", "everybody"], ...READERS.map((one) => /** @type {[string, string]} */ ([one, `authors of a ${one === "sdk" ? "SDK" : one}`]))];
-  /** @type {[string, string][]} */
-  const levels = [["", "all"], ...Object.values(SEVERITIES).map((one) => /** @type {[string, string]} */ ([one, one]))];
-  queueMicrotask(update);
-  return {
-    title: `${before} → ${after}`,
-    content: [
-      el(
-        "form.filters",
-        { "aria-label": "What to compare", submit: (event) => event.preventDefault() },
-        sideChoice(index, "Before", before, after),
-        sideChoice(index, "After", after, before),
-        select({ label: "Judged for", options: readers, value: chosen.for, change: pick("for") }),
-        select({ label: "Severity", options: levels, value: chosen.only, change: pick("only") }),
-        el("label.choice", {}, el("span", {}, "Name or text"), text),
-        count,
-      ),
-      ...features(comparison),
-      shown,
-    ],
-  };
+  update();
+  const sides = [
+    sideChoice(index, "Before", before, after),
+    sideChoice(index, "After", after, before),
+  ];
+  const form = filterForm("What to compare", ...sides, ...choices(chosen, pick), count);
+  return { title: `${before} → ${after}`, content: [form, ...features(comparison), shown] };
+}
+
+/**
+ * @param {Chosen} chosen
+ * @param {(some: Partial<Chosen>) => void} pick
+ */
+function choices(chosen, pick) {
+  const text = searchField(chosen.q, () => pick({ q: text.value }));
+  return [
+    select({
+      label: "Judged for",
+      options: [["", "everybody"], ...readerOptions()],
+      value: chosen.for,
+      change: (value) => pick({ for: value }),
+    }),
+    select({
+      label: "Severity",
+      options: [["", "all"], ...plainOptions(Object.values(SEVERITIES))],
+      value: chosen.only,
+      change: (value) => pick({ only: value }),
+    }),
+    el("label.choice", {}, el("span", {}, "Name or text"), text),
+  ];
+}
+
+/** @returns {[string, string][]} */
+function readerOptions() {
+  return READERS.map((one) => [one, `authors of a ${readerName(one)}`]);
+}
+
+/** @param {string} reader */
+function readerName(reader) {
+  return reader === "sdk" ? "SDK" : reader;
 }
 
 /**
@@ -100,24 +108,23 @@ function sideChoice(index, label, value, other) {
     index.pairs.some((pair) => pair.includes(one) && pair.includes(other));
   return select({
     label,
-    options: [...names].filter(known).sort().map((one) => [one, one]),
+    options: plainOptions([...names].filter(known).sort()),
     value,
     change: (chosen) => {
       const pair = label === "Before" ? `${chosen}/${other}` : `${other}/${chosen}`;
-      location.hash = address("compare", pair, Object.fromEntries(new URLSearchParams(location.hash.split("?")[1])));
+      location.hash = address("compare", pair, Object.fromEntries(current().query));
     },
   });
 }
 
 /**
  * @param {Change} change
- * @param {{for: string, q: string, only: string}} chosen
+ * @param {Chosen} chosen
  */
 function isWanted(change, chosen) {
   const letter = severityOf(change, chosen.for);
   if (chosen.only ? SEVERITIES[letter] !== chosen.only : chosen.for && letter === "n") return false;
-  const text = Object.values(change).join(" ").toLowerCase();
-  return chosen.q.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  return holds(Object.values(change).join(" "), chosen.q);
 }
 
 /** @param {Comparison} comparison */
@@ -157,11 +164,15 @@ function sections(comparison, changes, reader) {
 function changeRow(change, why) {
   const [before, , after] = [...sides(change)];
   const readers = READERS.map((reader, at) =>
-    el("li", {}, el("span", {}, reader === "sdk" ? "SDK" : reader), " ", severityTag(change.severity[at] ?? "n")),
+    el("li", {}, el("span", {}, readerName(reader)), " ", severityTag(change.severity[at] ?? "n")),
   );
   return row(
     itemLink(change),
-    [change.message, change.feature ? el("span.feature", {}, change.feature) : "", el("span.why", {}, why)],
+    [
+      change.message,
+      change.feature ? el("span.feature", {}, change.feature) : "",
+      el("span.why", {}, why),
+    ],
     before ?? "",
     after ?? "",
     el("ul.readers", {}, readers),

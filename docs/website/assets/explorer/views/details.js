@@ -5,7 +5,8 @@ import { el, json, named, prose, row, sourceLink, table } from "../dom.js";
 import { expression, limits, typeLink } from "./expression.js";
 
 /** @import {Child} from "../dom.js" */
-/** @import {Capability, Condition, ErrorCode, Extension, Gate, Header, Kind, Member, MetaKey, Method, ProtocolType, Revision} from "../types.js" */
+/** @import {Capability, Condition, ErrorCode, Extension, Gate, Header, Kind} from "../types.js" */
+/** @import {Member, MetaKey, Method, ProtocolType, Revision} from "../types.js" */
 
 /**
  * A revision or an extension, under the name that addresses have for it.
@@ -78,7 +79,13 @@ function methodDetails(name, side) {
       ["Kind", [kind]],
       ["Sent by", [one.senders.join(" and ")]],
       ["Message", [typeLink(one.message, side.name)]],
-      ["Params", [typeLink(one.params, side.name), one.paramsRequired ? " (required)" : " (may be left out)"]],
+      [
+        "Params",
+        [
+          typeLink(one.params, side.name),
+          one.paramsRequired ? " (required)" : " (may be left out)",
+        ],
+      ],
       ["Result", links([...one.results, ...claimed], side.name)],
       ["May be sent", [PHASES[one.phase] ?? one.phase]],
       ["Traits", [one.traits.map((trait) => trait.replaceAll("_", " ")).join(", ")]],
@@ -106,7 +113,12 @@ function links(names, side) {
 function gates(method, side) {
   if (!method.gates.length) return [];
   const rows = method.gates.map((gate) =>
-    row(capabilityLink(gate, side), `${gate.level}, for the ${gate.sender}`, conditions(gate.when), sourceLink(gate)),
+    row(
+      capabilityLink(gate, side),
+      `${gate.level}, for the ${gate.sender}`,
+      conditions(gate.when),
+      sourceLink(gate),
+    ),
   );
   const heads = ["Capability", "Level", "When", "Page"];
   return [el("h3", {}, "Capabilities that have to be declared"), table("Gates", heads, rows)];
@@ -126,7 +138,9 @@ export function conditions(when) {
   if (!when.length) return "always";
   return when
     .map(({ member, oneOf, orAbsent }) => {
-      const value = oneOf ? `params.${member} is ${oneOf.join(" or ")}` : `params.${member} is given`;
+      const value = oneOf
+        ? `params.${member} is ${oneOf.join(" or ")}`
+        : `params.${member} is given`;
       return orAbsent ? `${value}, or absent` : value;
     })
     .join("; or ");
@@ -139,7 +153,11 @@ export function conditions(when) {
 function methodErrors(method, side) {
   if (!method.errors.length) return [];
   const rows = method.errors.map((one) =>
-    row(el("a", { href: address("errors", String(one.code), { rev: side }) }, String(one.code)), one.when, one.level),
+    row(
+      el("a", { href: address("errors", String(one.code), { rev: side }) }, String(one.code)),
+      one.when,
+      one.level,
+    ),
   );
   return [el("h3", {}, "Errors of this method"), table("Errors", ["Code", "When", "Level"], rows)];
 }
@@ -156,7 +174,9 @@ function typeDetails(name, side) {
     ...shapeOf(one, side.name),
     schema &&
       el("details", {}, el("summary", {}, "JSON Schema, with our corrections"), json(schema)),
-    schema ? null : el("p.dim", {}, "The schema has no name for it: it stands inside of another type."),
+    schema
+      ? null
+      : el("p.dim", {}, "The schema has no name for it: it stands inside of another type."),
   ];
 }
 
@@ -171,19 +191,26 @@ function shapeOf(one, side) {
   const head = notes ? [el("p.dim", {}, `This type is ${notes}.`)] : [];
   if (one.members) {
     const rows = one.members.map((member) => memberRow(member, side));
-    const least = one.oneRequired && el("p", {}, `At least one of ${one.oneRequired.join(", ")} is required.`);
+    const least =
+      one.oneRequired && el("p", {}, `At least one of ${one.oneRequired.join(", ")} is required.`);
     const members = rows.length
       ? table(`Members of ${one.name}`, ["Member", "Type", "About it"], rows, "members")
       : el("p", {}, "It declares no members.");
     return [...head, members, least];
   }
   const arms = one.arms ?? ("is" in one && one.is ? [one.is] : []);
-  const tag = one.tag ? [el("p", {}, "The member ", el("code", {}, one.tag), " tells them apart.")] : [];
+  const tag = one.tag
+    ? [el("p", {}, "The member ", el("code", {}, one.tag), " tells them apart.")]
+    : [];
   const intro = one.kind === "union" ? "One of:" : "It is:";
   return [
     ...head,
     el("p", {}, intro),
-    el("ul", {}, arms.map((arm) => el("li", {}, expression(arm, side)))),
+    el(
+      "ul",
+      {},
+      arms.map((arm) => el("li", {}, expression(arm, side))),
+    ),
     ...tag,
   ];
 }
@@ -215,7 +242,9 @@ function capabilityDetails(name, side) {
   const one = found(side.extension?.capabilities, side.revision.capabilities, wanted);
   const methods = [...(side.extension?.methods ?? []), ...side.revision.methods];
   const needing = methods.flatMap((method) =>
-    method.gates.filter((gate) => `${gate.role}:${gate.path.join(".")}` === name).map((gate) => ({ method, gate })),
+    method.gates
+      .filter((gate) => `${gate.role}:${gate.path.join(".")}` === name)
+      .map((gate) => ({ method, gate })),
   );
   const rows = needing.map(({ method, gate }) =>
     row(
@@ -242,21 +271,34 @@ function capabilityDetails(name, side) {
 }
 
 /** @type {Record<string, string>} */
-const SENDERS = { client: "client", server: "server", both: "client and server", never: "nobody; it is only understood" };
+const SENDERS = {
+  client: "client",
+  server: "server",
+  both: "client and server",
+  never: "nobody; it is only understood",
+};
 
 /**
  * @param {string} name
  * @param {Side} side
  */
 function errorDetails(name, side) {
-  const one = found([], side.revision.errors, (/** @type {ErrorCode} */ each) => String(each.code) === name);
+  const one = found(
+    [],
+    side.revision.errors,
+    (/** @type {ErrorCode} */ each) => String(each.code) === name,
+  );
   const code = Number(name);
   const rows = side.revision.methods.flatMap((method) =>
     method.errors
       .filter((each) => each.code === code)
       .map((each) =>
         row(
-          el("a", { href: address("methods", method.name, { rev: side.name }) }, named(method.name)),
+          el(
+            "a",
+            { href: address("methods", method.name, { rev: side.name }) },
+            named(method.name),
+          ),
           each.when,
           each.level,
         ),
@@ -271,7 +313,10 @@ function errorDetails(name, side) {
       ["Page", [sourceLink(one)]],
     ]),
     ...(rows.length
-      ? [el("h3", {}, "Methods that answer with it"), table("Methods that answer with it", ["Method", "When", "Level"], rows)]
+      ? [
+          el("h3", {}, "Methods that answer with it"),
+          table("Methods that answer with it", ["Method", "When", "Level"], rows),
+        ]
       : []),
   ];
 }
@@ -281,7 +326,11 @@ function errorDetails(name, side) {
  * @param {Side} side
  */
 function headerDetails(name, side) {
-  const one = found([], side.revision.headers, (/** @type {Header} */ each) => `${each.direction}:${each.name}` === name);
+  const one = found(
+    [],
+    side.revision.headers,
+    (/** @type {Header} */ each) => `${each.direction}:${each.name}` === name,
+  );
   return [
     facts([
       ["In", [one.direction === "request" ? "requests of clients" : "responses of servers"]],

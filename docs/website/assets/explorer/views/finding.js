@@ -34,7 +34,11 @@ export function findingSummary(of, at, finding) {
  */
 export function placeOf(finding) {
   const steps = finding.pointer.split("/").slice(2);
-  return steps.filter((one) => one !== "properties").join(".").replaceAll("~1", "/").replaceAll("~0", "~");
+  return steps
+    .filter((one) => one !== "properties")
+    .join(".")
+    .replaceAll("~1", "/")
+    .replaceAll("~0", "~");
 }
 
 /**
@@ -76,16 +80,28 @@ function side(title, member, finding) {
 
 /** @param {Finding} finding */
 function probe({ probe: shown }) {
+  const heading = el("h2", {}, "Probe");
   if (!shown) {
-    const text = "There is no probe: no value that we know is accepted by one of both and refused by the other.";
-    return [el("h2", {}, "Probe"), el("p.dim", {}, text)];
+    const none =
+      "No value that we know is accepted by one of both schemas and refused by the other.";
+    return [heading, el("p.dim", {}, none)];
   }
+  const [accepting, refusing] = ["the schema as it is published", "the one with our correction"];
   const verdicts = shown.published
-    ? "The schema as it is published accepts this value, and the one with the correction refuses it."
-    : "The schema as it is published refuses this value, and the one with the correction accepts it.";
+    ? `It is accepted by ${accepting}, and refused by ${refusing}.`
+    : `It is refused by ${accepting}, and accepted by ${refusing}.`;
   const text = JSON.stringify(shown.value);
   const link = text.includes('"jsonrpc"')
-    ? el("p", {}, el("a", { href: address("judge", "", { m: text }) }, "Judge it in every revision"))
+    ? el(
+        "p",
+        {},
+        el("a", { href: address("judge", "", { m: text }) }, "Judge it in every revision"),
+      )
     : "";
-  return [el("h2", {}, "Probe"), el("p", {}, `A value of the type ${shown.type}. ${verdicts}`), json(shown.value), link];
+  return [
+    heading,
+    el("p", {}, `A value of the type ${shown.type}. ${verdicts}`),
+    json(shown.value),
+    link,
+  ];
 }

@@ -2,7 +2,7 @@
 
 import { address, remember } from "../address.js";
 import * as data from "../data.js";
-import { el, named, select } from "../dom.js";
+import { el, filterForm, named, plainOptions, select } from "../dom.js";
 import { findingAddress, findingDetails, placeOf } from "./finding.js";
 
 /** @import {Address} from "../address.js" */
@@ -22,41 +22,41 @@ export async function findingsView(_, place) {
     const back = el("p.crumb", {}, el("a", { href: address("findings") }, "All findings"));
     return { title: `${of}: ${placeOf(finding)}`, content: [back, ...findingDetails(finding)] };
   }
-  const listed = Object.entries(all).flatMap(([one, some]) =>
-    some.map((each, at) => ({ of: one, at, finding: each })),
+  const about =
+    "Where the published schema.json is not what the specification or its own schema.ts says. " +
+    "Each is corrected before anything is made from it.";
+  return {
+    title: "Findings about the published schemas",
+    content: [el("p.lead", {}, about), ...list(all, place.query.get("of") ?? "")],
+  };
+}
+
+/**
+ * @param {Record<string, Finding[]>} all
+ * @param {string} start the revision or extension to begin with, empty for all
+ */
+function list(all, start) {
+  const listed = Object.entries(all).flatMap(([of, some]) =>
+    some.map((finding, at) => ({ of, at, finding })),
   );
-  const shown = el("div", {});
+  const shown = el("div");
   const count = el("p.count", { role: "status" });
-  let wanted = place.query.get("of") ?? "";
-  const update = () => {
+  const update = (/** @type {string} */ wanted) => {
     const some = listed.filter((one) => !wanted || one.of === wanted);
     shown.replaceChildren(...groups(some));
     count.textContent = `${some.length} of ${listed.length} findings`;
-    remember({ of: wanted });
   };
-  queueMicrotask(update);
-  const names = Object.keys(all).filter((one) => all[one]?.length);
-  return {
-    title: "Findings about the published schemas",
-    content: [
-      el("p.lead", {}, "Where the published schema.json is not what the specification or its own schema.ts says. Each is corrected before anything is made from it."),
-      el(
-        "form.filters",
-        { "aria-label": "Which findings", submit: (event) => event.preventDefault() },
-        select({
-          label: "Of",
-          options: [["", "all"], ...names.map((one) => /** @type {[string, string]} */ ([one, one]))],
-          value: wanted,
-          change: (value) => {
-            wanted = value;
-            update();
-          },
-        }),
-        count,
-      ),
-      shown,
-    ],
-  };
+  const choice = select({
+    label: "Of",
+    options: [["", "all"], ...plainOptions(Object.keys(all))],
+    value: start,
+    change: (of) => {
+      remember({ of });
+      update(of);
+    },
+  });
+  update(start);
+  return [filterForm("Which findings", choice, count), shown];
 }
 
 /** @param {Listed[]} listed */
@@ -65,11 +65,7 @@ function groups(listed) {
   return reasons.map((reason) => {
     const some = listed.filter((one) => one.finding.reason === reason);
     const links = some.map(({ of, at, finding }) =>
-      el(
-        "li",
-        {},
-        el("a", { href: findingAddress(of, at) }, of, " ", named(placeOf(finding))),
-      ),
+      el("li", {}, el("a", { href: findingAddress(of, at) }, of, " ", named(placeOf(finding)))),
     );
     return el("section.reason", {}, el("h2", {}, reason), el("ul.columns", {}, links));
   });

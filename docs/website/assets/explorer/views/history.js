@@ -6,8 +6,9 @@ import { el } from "../dom.js";
 import { markOf, marked } from "../marks.js";
 import { changeLine } from "./change.js";
 
+/** @import {Mark} from "../marks.js" */
 /** @import {KindText} from "../kinds.js" */
-/** @import {Change, Index, Item} from "../types.js" */
+/** @import {Change, Comparison, Index, Item} from "../types.js" */
 
 /**
  * @param {Index} index
@@ -15,28 +16,53 @@ import { changeLine } from "./change.js";
  * @param {Item} item
  */
 export async function changesOf(index, kind, item) {
-  const steps = index.revisions.slice(1).map((after, at) => [index.revisions[at]?.id ?? "", after.id]);
-  const found = await Promise.all(steps.map(([before = "", after = ""]) => data.comparison(before, after)));
+  const pairs = index.revisions
+    .slice(1)
+    .map((after, at) => data.comparison(index.revisions[at]?.id ?? "", after.id));
+  const found = await Promise.all(pairs);
+  const entries = found.map((comparison, at) =>
+    stepOf(kind, item, comparison, markOf(item.marks, at + 1)),
+  );
   const [first] = index.revisions;
-  const start = markOf(item.marks, 0) === "s" ? [step(first?.id ?? "", el("p", {}, "It is in the first revision."))] : [];
-  const entries = found.map((comparison, at) => {
-    const mark = markOf(item.marks, at + 1);
-    const changes = comparison.changes.filter((one) => isAbout(kind, item.name, one));
-    if (!changes.length && !"ncg".includes(mark)) return null;
-    const link = el("a", { href: address("compare", `${comparison.before}/${comparison.after}`, { q: searched(item.name) }) }, "compared with the revision before");
-    const lines = el("ul", {}, changes.map((one) => changeLine(one, comparison.why[one.code] ?? "")));
-    const word = "ncg".includes(mark) ? marked(mark, false) : el("span.mark.changed", {}, "changed inside");
-    return step(comparison.after, word, " ", link, changes.length || mark !== "c" ? lines : el("p.dim", {}, ELSEWHERE));
-  });
+  const start = el("p", {}, "It is in the first revision.");
   return el(
     "section",
     { "aria-labelledby": "history" },
     el("h2", { id: "history" }, "History"),
-    el("ol.history", {}, [...start, ...entries]),
+    el(
+      "ol.history",
+      {},
+      markOf(item.marks, 0) === "s" ? step(first?.id ?? "", start) : "",
+      entries,
+    ),
   );
 }
 
-const ELSEWHERE = "Its definition is another one. What follows from that is listed at the types that use it.";
+/**
+ * What happened in one revision; nothing if it left the item alone.
+ * @param {KindText} kind
+ * @param {Item} item
+ * @param {Comparison} comparison
+ * @param {Mark} mark
+ */
+function stepOf(kind, item, comparison, mark) {
+  const changes = comparison.changes.filter((one) => isAbout(kind, item.name, one));
+  const isMarked = "ncg".includes(mark);
+  if (!changes.length && !isMarked) return null;
+  const { before, after, why } = comparison;
+  const href = address("compare", `${before}/${after}`, { q: searched(item.name) });
+  const lines = changes.map((one) => changeLine(one, why[one.code] ?? ""));
+  return step(
+    after,
+    isMarked ? marked(mark, false) : el("span.mark.changed", {}, "changed inside"),
+    " ",
+    el("a", { href }, "compared with the revision before"),
+    changes.length || mark !== "c" ? el("ul", {}, lines) : el("p.dim", {}, ELSEWHERE),
+  );
+}
+
+const ELSEWHERE =
+  "Its definition is another one. What follows from that is listed at the types that use it.";
 
 /** @param {string} name */
 function searched(name) {
@@ -73,5 +99,10 @@ function isAbout(kind, name, change) {
   if (kind.kind !== "types") return change.item === name;
   const place = `/$defs/${name}`;
   const pointer = change.pointer ?? "";
-  return change.item === name || change.item.startsWith(`${name}.`) || pointer === place || pointer.startsWith(`${place}/`);
+  return (
+    change.item === name ||
+    change.item.startsWith(`${name}.`) ||
+    pointer === place ||
+    pointer.startsWith(`${place}/`)
+  );
 }

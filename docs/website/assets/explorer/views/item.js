@@ -22,7 +22,7 @@ import { findingSummary } from "./finding.js";
 export async function itemView(index, kind, item, place) {
   const names = sidesOf(index, item);
   const wanted = place.query.get("rev") ?? "";
-  const name = names.includes(wanted) ? wanted : ownSide(index, names, wanted);
+  const name = names.includes(wanted) ? wanted : ownSide(names, wanted);
   const other = place.query.get("with") ?? "";
   const beside = names.includes(other) && other !== name ? other : "";
   const sides = await Promise.all([name, ...(beside ? [beside] : [])].map(loaded));
@@ -54,16 +54,20 @@ function sidesOf(index, item) {
 }
 
 /**
- * The side to show if the wanted one does not have the item: the revision of an extension, or the newest.
- * @param {Index} index
+ * The side to show if the wanted one does not have the item: its revision, or the newest one.
  * @param {string[]} names
  * @param {string} wanted
  */
-function ownSide(index, names, wanted) {
+function ownSide(names, wanted) {
   const core = wanted.split("+")[0] ?? "";
   if (names.includes(core)) return core;
-  const revisions = index.revisions.map((one) => one.id).filter((one) => names.includes(one));
-  return revisions.at(-1) ?? names.at(-1) ?? "";
+  const newest = [...names].sort((a, b) => idOf(a).localeCompare(idOf(b)) || b.length - a.length);
+  return newest.at(-1) ?? "";
+}
+
+/** @param {string} name */
+function idOf(name) {
+  return name.split("+")[0] ?? "";
 }
 
 /**
@@ -71,9 +75,11 @@ function ownSide(index, names, wanted) {
  * @returns {Promise<Side>}
  */
 async function loaded(name) {
-  const [id = ""] = name.split("+");
+  const id = idOf(name);
   const revision = await data.revision(id);
-  return name === id ? { name, revision } : { name, revision, extension: await data.extension(name) };
+  return name === id
+    ? { name, revision }
+    : { name, revision, extension: await data.extension(name) };
 }
 
 /**
@@ -110,7 +116,10 @@ function besideChoice(kind, item, names, name, beside) {
   if (!others.length) return "";
   return select({
     label: "Beside it",
-    options: [["", "nothing"], ...others.map((one) => /** @type {[string, string]} */ ([one, one]))],
+    options: [
+      ["", "nothing"],
+      ...others.map((one) => /** @type {[string, string]} */ ([one, one])),
+    ],
     value: beside,
     change: (other) => {
       location.hash = address(kind.view, item.name, { rev: name, with: other });
@@ -137,7 +146,9 @@ function sideSection(kind, item, side) {
 async function findingsOf(type) {
   const all = Object.entries(await data.findings());
   const found = all.flatMap(([of, some]) =>
-    [...some.entries()].filter(([, one]) => one.type === type).map(([at, one]) => findingSummary(of, at, one)),
+    [...some.entries()]
+      .filter(([, one]) => one.type === type)
+      .map(([at, one]) => findingSummary(of, at, one)),
   );
   if (!found.length) return [];
   return [
@@ -149,4 +160,3 @@ async function findingsOf(type) {
     ),
   ];
 }
-

@@ -2,7 +2,7 @@
 
 import { remember } from "../address.js";
 import * as data from "../data.js";
-import { el, select } from "../dom.js";
+import { el, plainOptions, select } from "../dom.js";
 import { EXAMPLES } from "./examples.js";
 import { verdictView } from "./verdict.js";
 
@@ -21,77 +21,91 @@ export async function judgeView(index, place) {
     Promise.all(index.revisions.map((one) => data.revision(one.id))),
     Promise.all(index.extensions.map((one) => data.extension(`${one.revision}+${one.name}`))),
   ]);
-  const state = {
+  const asked = {
     sender: /** @type {Role | ""} */ (place.query.get("by") ?? ""),
     method: place.query.get("method") ?? "",
   };
-  const verdicts = el("div.verdicts", {});
+  const verdicts = el("div.verdicts");
   const summary = el("p.summary", { role: "status", "aria-live": "polite" });
-  const field = el("textarea", {
-    id: "message",
-    rows: 12,
-    spellcheck: "false",
-    autocapitalize: "off",
-    "aria-describedby": "message-about",
-    input: () => later(),
-  });
-  field.value = place.query.get("m") ?? "";
+  const field = messageField(place.query.get("m") ?? "", () => update());
   const update = () => {
-    const shown = judged({ judge, revisions, extensions, text: field.value, asked: state });
+    const shown = judged({ judge, revisions, extensions, text: field.value, asked });
     summary.textContent = shown.summary;
     verdicts.replaceChildren(...shown.content);
   };
-  let waiting = 0;
-  const later = () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(update, PAUSE);
-  };
   const pick = (/** @type {Partial<Asked>} */ chosen) => {
-    Object.assign(state, chosen);
-    remember({ by: state.sender, method: state.method });
+    Object.assign(asked, chosen);
+    remember({ by: asked.sender, method: asked.method });
     update();
   };
   update();
+  const form = el(
+    "form.judge",
+    { "aria-label": "The message", submit: (event) => event.preventDefault() },
+    el("label", { for: "message" }, "Message"),
+    field,
+    el("div.filters", {}, ...choices(revisions, extensions, asked, pick), share(field)),
+    examples(field, update),
+  );
+  const heading = el("h2", { id: "said" }, "What each revision says");
+  const said = el("section", { "aria-labelledby": "said" }, heading, summary, verdicts);
+  const about =
+    "Paste a message of the protocol, as JSON. Each revision says whether it accepts it, " +
+    "and why not. Nothing leaves this page.";
   return {
     title: "Judge a message",
-    content: [
-      el("p.lead", { id: "message-about" }, "Paste a message of the protocol, as JSON. Each revision says whether it accepts it, and why not. Nothing leaves this page."),
-      el(
-        "form.judge",
-        { "aria-label": "The message", submit: (event) => event.preventDefault() },
-        el("label", { for: "message" }, "Message"),
-        field,
-        el("div.filters", {}, ...choices(revisions, extensions, state, pick), share(field)),
-        examples(field, update),
-      ),
-      el("section", { "aria-labelledby": "said" }, el("h2", { id: "said" }, "What each revision says"), summary, verdicts),
-    ],
+    content: [el("p.lead", { id: "message-about" }, about), form, said],
   };
+}
+
+/**
+ * The field of the message; what is typed is judged after a short pause.
+ * @param {string} value
+ * @param {() => void} update
+ */
+function messageField(value, update) {
+  let waiting = 0;
+  const input = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(update, PAUSE);
+  };
+  const never = { spellcheck: "false", autocapitalize: "off" };
+  const field = el("textarea", {
+    id: "message",
+    rows: 12,
+    ...never,
+    "aria-describedby": "message-about",
+    input,
+  });
+  field.value = value;
+  return field;
 }
 
 /**
  * @param {Revision[]} revisions
  * @param {Extension[]} extensions
- * @param {Asked} state
+ * @param {Asked} asked
  * @param {(chosen: Partial<Asked>) => void} pick
  */
-function choices(revisions, extensions, state, pick) {
+function choices(revisions, extensions, asked, pick) {
   const requests = [...revisions, ...extensions].flatMap((one) =>
     one.methods.filter((method) => method.kind === "request").map((method) => method.name),
   );
-  /** @type {[string, string][]} */
-  const methods = [...new Set(requests)].sort().map((name) => [name, name]);
   return [
     select({
       label: "Sent by",
-      options: [["", "either side"], ["client", "the client"], ["server", "the server"]],
-      value: state.sender,
+      options: [
+        ["", "either side"],
+        ["client", "the client"],
+        ["server", "the server"],
+      ],
+      value: asked.sender,
       change: (value) => pick({ sender: /** @type {Role | ""} */ (value) }),
     }),
     select({
       label: "If it is an answer: to",
-      options: [["", "what it fits best"], ...methods],
-      value: state.method,
+      options: [["", "what it fits best"], ...plainOptions([...new Set(requests)].sort())],
+      value: asked.method,
       change: (method) => pick({ method }),
     }),
   ];
@@ -109,7 +123,13 @@ function share(field) {
       told.textContent = "The link is in the address bar."; // a file has no clipboard
     }
   };
-  return el("span.share", {}, el("button", { type: "button", click: put }, "Link to this message"), " ", told);
+  return el(
+    "span.share",
+    {},
+    el("button", { type: "button", click: put }, "Link to this message"),
+    " ",
+    told,
+  );
 }
 
 /**
@@ -131,11 +151,26 @@ function examples(field, update) {
       title,
     ),
   );
-  return el("div.examples", { role: "group", "aria-label": "Examples" }, el("span", {}, "Examples:"), buttons);
+  return el(
+    "div.examples",
+    { role: "group", "aria-label": "Examples" },
+    el("span", {}, "Examples:"),
+    buttons,
+  );
 }
 
 /**
- * @param {{judge: Judge, revisions: Revision[], extensions: Extension[], text: string, asked: Asked}} given
+ * What is judged, and by what.
+ * @typedef {object} Case
+ * @property {Judge} judge
+ * @property {Revision[]} revisions
+ * @property {Extension[]} extensions
+ * @property {string} text
+ * @property {Asked} asked
+ */
+
+/**
+ * @param {Case} given
  */
 function judged({ judge, revisions, extensions, text, asked }) {
   if (!text.trim()) return { summary: "There is no message yet.", content: [] };
@@ -148,7 +183,12 @@ function judged({ judge, revisions, extensions, text, asked }) {
   }
   const { value, places, notes } = message;
   const verdicts = revisions.map((one) =>
-    judge.judge(value, one, extensions.filter((each) => each.revision === one.id), asked),
+    judge.judge(
+      value,
+      one,
+      extensions.filter((each) => each.revision === one.id),
+      asked,
+    ),
   );
   const accepting = verdicts.filter((one) => one.status === "accepted").map((one) => one.revision);
   const by = accepting.length ? `: ${accepting.join(", ")}` : "";

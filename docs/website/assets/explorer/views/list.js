@@ -1,7 +1,7 @@
 /** All items of a kind, with what happened to each in each revision. */
 
 import { address, remember } from "../address.js";
-import { el, named, prose, row, table } from "../dom.js";
+import { el, filterForm, holds, named, prose, row, searchField, table } from "../dom.js";
 import { isIn, legend, markOf, marked, moves } from "../marks.js";
 
 /** @import {Address} from "../address.js" */
@@ -16,52 +16,63 @@ import { isIn, legend, markOf, marked, moves } from "../marks.js";
 export function listView(index, kind, place) {
   const items = index.items[kind.kind];
   const rows = items.map((item) => rowOf(index, kind, item));
-  const count = el("p.count", { role: "status" });
-  const text = el("input", {
-    type: "search",
-    value: place.query.get("q") ?? "",
-    autocomplete: "off",
-    spellcheck: "false",
-    input: () => narrow(),
-  });
-  const moving = el("input", {
-    type: "checkbox",
-    checked: place.query.has("moving"),
-    change: () => narrow(),
-  });
-  const narrow = () => {
-    const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let seen = 0;
-    for (const [at, item] of items.entries()) {
-      const searched = `${item.name} ${item.title ?? ""} ${item.doc ?? ""}`.toLowerCase();
-      const wanted = words.every((word) => searched.includes(word)) && (!moving.checked || moves(item.marks));
-      const line = rows[at];
-      if (line) line.hidden = !wanted;
-      seen += Number(wanted);
-    }
-    count.textContent = `${seen} of ${items.length}`;
-    remember({ q: text.value, moving: moving.checked ? "1" : "" });
-  };
-  const filters = el(
-    "form.filters",
-    { "aria-label": `Filter ${kind.title}`, submit: (event) => event.preventDefault() },
-    el("label.choice", {}, el("span", {}, "Name or text"), text),
-    el("label.check", {}, moving, "only what changed"),
-    count,
-  );
   const heads = [kind.one, ...(kind.kind === "methods" ? ["Sent by"] : []), ...columns(index)];
   const capital = heads.map((head) => head[0]?.toUpperCase() + head.slice(1));
-  queueMicrotask(narrow);
   return {
     title: kind.title,
     content: [
       el("p.lead", {}, kind.intro),
       ...(kind.kind === "methods" ? [tiles(index)] : []),
-      filters,
+      filters(kind, items, rows, place),
       table(`${kind.title} by revision`, capital, rows, "matrix"),
       legend(),
     ],
   };
+}
+
+/**
+ * What narrows a list; the address remembers it.
+ * @param {KindText} kind
+ * @param {Item[]} items
+ * @param {HTMLTableRowElement[]} rows
+ * @param {Address} place
+ */
+function filters(kind, items, rows, place) {
+  const count = el("p.count", { role: "status" });
+  const narrow = () => {
+    let seen = 0;
+    for (const [at, item] of items.entries()) {
+      const wanted = isWanted(item, text.value, moving.checked);
+      const line = rows[at];
+      if (line) line.hidden = !wanted;
+      seen += Number(wanted);
+    }
+    count.textContent = `${seen} of ${items.length}`;
+  };
+  const changed = () => {
+    narrow();
+    remember({ q: text.value, moving: moving.checked ? "1" : "" });
+  };
+  const text = searchField(place.query.get("q") ?? "", changed);
+  const checked = place.query.has("moving");
+  const moving = el("input", { type: "checkbox", checked, change: changed });
+  narrow();
+  return filterForm(
+    `Filter ${kind.title}`,
+    el("label.choice", {}, el("span", {}, "Name or text"), text),
+    el("label.check", {}, moving, "only what changed"),
+    count,
+  );
+}
+
+/**
+ * @param {Item} item
+ * @param {string} text
+ * @param {boolean} moving
+ */
+function isWanted(item, text, moving) {
+  const searched = `${item.name} ${item.title ?? ""} ${item.doc ?? ""}`;
+  return holds(searched, text) && (!moving || moves(item.marks));
 }
 
 /** @param {Index} index */
@@ -100,7 +111,7 @@ function rowOf(index, kind, item) {
 
 /** @param {Item} item */
 function sentBy(item) {
-  const word = item.kind === "embedded" ? "inside a result" : item.kind ?? "";
+  const word = item.kind === "embedded" ? "inside a result" : (item.kind ?? "");
   return [el("span.who", {}, (item.senders ?? []).join(", ")), el("span.kind", {}, word)];
 }
 
@@ -112,9 +123,21 @@ function tiles(index) {
   const found = Object.values(index.findings).reduce((sum, number) => sum + number, 0);
   const [before, after] = index.revisions.slice(-2);
   const texts = [
-    [address("judge"), "Judge a message", "Paste JSON: every revision says whether it is right, and why not."],
-    [address("compare", `${before?.id}/${after?.id}`), `${before?.id} → ${after?.id}`, "What changed, for clients, servers, SDKs and gateways."],
-    [address("findings"), `${found} findings`, "What is wrong in the published schemas, most with a value that shows it."],
+    [
+      address("judge"),
+      "Judge a message",
+      "Paste JSON: every revision says whether it is right, and why not.",
+    ],
+    [
+      address("compare", `${before?.id}/${after?.id}`),
+      `${before?.id} → ${after?.id}`,
+      "What changed, for clients, servers, SDKs and gateways.",
+    ],
+    [
+      address("findings"),
+      `${found} findings`,
+      "What is wrong in the published schemas, most with a value that shows it.",
+    ],
   ];
   return el(
     "ul.tiles",

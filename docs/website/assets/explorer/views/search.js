@@ -1,7 +1,7 @@
 /** Everything with a name that was searched for. */
 
 import { address } from "../address.js";
-import { el, named, prose } from "../dom.js";
+import { el, holds, named, prose } from "../dom.js";
 import { KINDS } from "../kinds.js";
 
 /** @import {Address} from "../address.js" */
@@ -13,8 +13,7 @@ import { KINDS } from "../kinds.js";
  */
 export function searchView(index, place) {
   const text = place.query.get("q") ?? "";
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const groups = KINDS.map((kind) => ({ kind, found: matching(index.items[kind.kind], words) }));
+  const groups = KINDS.map((kind) => ({ kind, found: matching(index.items[kind.kind], text) }));
   const total = groups.reduce((sum, group) => sum + group.found.length, 0);
   return {
     title: `Search: ${text}`,
@@ -49,20 +48,13 @@ export function searchView(index, place) {
 /**
  * Items with all words in their names, then those with some in their texts.
  * @param {Item[]} items
- * @param {string[]} words
- */
-function matching(items, words) {
-  if (!words.length) return [];
-  const named = items.filter((one) => holds(one.name, words));
-  const told = items.filter((one) => !named.includes(one) && holds(`${one.name} ${one.title ?? ""} ${one.doc ?? ""}`, words));
-  return [...named, ...told];
-}
-
-/**
  * @param {string} text
- * @param {string[]} words
  */
-function holds(text, words) {
-  const lower = text.toLowerCase();
-  return words.every((word) => lower.includes(word));
+function matching(items, text) {
+  if (!text.trim()) return [];
+  const found = items.filter((one) => holds(one.name, text));
+  const told = items.filter((one) =>
+    holds(`${one.name} ${one.title ?? ""} ${one.doc ?? ""}`, text),
+  );
+  return [...new Set([...found, ...told])];
 }

@@ -18,11 +18,21 @@ const WORDS = { accepted: "accepted", refused: "refused", unknown: "no such meth
 export function verdictView(verdict, places) {
   const { revision, status } = verdict;
   const id = `verdict-${revision}`;
-  const extension = verdict.extension ? el("span.tag", {}, `with the extension ${verdict.extension}`) : "";
+  const extension = verdict.extension
+    ? el("span.tag", {}, `with the extension ${verdict.extension}`)
+    : "";
   return el(
     `article.verdict.${status}`,
     { "aria-labelledby": id },
-    el("h3", { id }, revision, " ", el(`span.said.${status}`, {}, WORDS[status] ?? status), " ", extension),
+    el(
+      "h3",
+      { id },
+      revision,
+      " ",
+      el(`span.said.${status}`, {}, WORDS[status] ?? status),
+      " ",
+      extension,
+    ),
     subject(verdict),
     ...faultTable(verdict, verdict.faults, places),
     ...unknown(verdict),
@@ -42,7 +52,8 @@ function side(verdict) {
 /** @param {Verdict} verdict */
 function subject(verdict) {
   const { subject: one, senders } = verdict;
-  if (!one?.method) return one?.kind === "error" ? el("p", {}, "It is an error, in answer to a request.") : "";
+  if (!one?.method)
+    return one?.kind === "error" ? el("p", {}, "It is an error, in answer to a request.") : "";
   const link = el(
     "a",
     { href: address("methods", one.method, { rev: side(verdict) }) },
@@ -81,7 +92,11 @@ function faultTable(verdict, faults, places) {
 function rule(verdict, fault) {
   if (!fault.rule) return ["a rule of the protocol or of JSON-RPC"];
   const link = fault.type
-    ? el("a", { href: address("types", fault.type, { rev: side(verdict) }) }, el("code", {}, fault.type))
+    ? el(
+        "a",
+        { href: address("types", fault.type, { rev: side(verdict) }) },
+        el("code", {}, fault.type),
+      )
     : "";
   return [link, el("code.rule", {}, fault.rule)];
 }

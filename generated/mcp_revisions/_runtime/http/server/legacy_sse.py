@@ -19,7 +19,7 @@ from ...messages.jsonrpc import Batch, Call
 from ...rules import server_negotiation
 from ...server.base import ServerBase
 from ...server.connection import ServerConnection
-from ...server.serve import Router, serve_views
+from ...server.serve import Router
 from ...transports.base import Received
 from .. import headers
 from ..sse import written
@@ -59,9 +59,7 @@ class LegacySse:
         path = quote(exchange.scope.get("root_path", "") + state.http.old_messages_path)
         try:
             await response.write(written(f"{path}?{_QUERY}={id}".encode(), event="endpoint"))
-            serving = state.tasks.start(
-                serve_views(views, transport, state.options, transport.begin)
-            )
+            serving = state.tasks.start(state.serve_alone(views, transport, transport.begin))
             await response.until_over(serving)
             await transport.close()
             await wait([serving])

@@ -102,15 +102,18 @@ class StatefulHttp:
         state, fields = self._state, list[Field]()
         state.scopes.check_methods([call], exchange)
         revision = server_negotiation.answer_initialize(call.params, state.offer, call.id)
-        bound_server = state.bound_server(revision, own=state.http.sessions)
-        connection, answer = bound_server.initialize(call, state.options)
-        if state.http.sessions:
-            id, principal = new_id(), exchange.principal
-            try:
+        bound_server = await state.session_server(call, revision)
+        try:
+            connection, answer = bound_server.initialize(call, state.options)
+            if state.http.sessions:
+                id, principal = new_id(), exchange.principal
                 await state.sessions.begin(id, principal, bound_server, connection)
-            except EngineUnavailable as error:
-                raise _away(error) from None
-            fields.append((_SESSION, id.encode()))
+                fields.append((_SESSION, id.encode()))
+        except EngineUnavailable as error:
+            raise _away(error) from None
+        except BaseException:
+            await state.release(bound_server)
+            raise
         await exchange.respond(200, answer or b"", fields)
 
     async def _session(self, exchange: HttpExchange) -> HttpSession:

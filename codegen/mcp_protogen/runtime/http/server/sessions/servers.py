@@ -1,6 +1,6 @@
 """The servers of one application while an event loop runs it, and what sessions are made of."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from itertools import count
 from logging import getLogger
@@ -11,11 +11,13 @@ from ....core.middleware import OVER_HTTP
 from ....core.options import Options
 from ....core.revision import Revision
 from ....core.tasks import Tasks
+from ....messages.jsonrpc import Call
 from ....server.base import ServerBase
 from ....server.connection import BoundServer, ServerState
 from ....server.lifespan import LifespanError
-from ....server.serve import Server, by_revision, entered
+from ....server.serve import Router, Server, by_revision, entered, serve_views
 from ....translation.revision_view import RevisionViews
+from ....transports.base import Transport
 from ..asgi import HttpRefusal
 from ..options import HttpOptions
 from .peers import Peers
@@ -71,6 +73,22 @@ class HttpServers:
             view = self._new_views()[revision]
             return BoundServer(view, tells_apart=self.shared.tells_apart)
         return self.shared.bound_server(revision)
+
+    async def session_server(self, call: Call, revision: str) -> BoundServer:
+        """Return the server for the session that `initialize` begins; raise `HttpRefusal`."""
+        return self.bound_server(revision, own=self.http.sessions)
+
+    async def release(self, bound_server: BoundServer) -> None:
+        """Free what `session_server` has made, for a session that does not begin."""
+
+    async def serve_alone(
+        self,
+        views: RevisionViews[ServerBase[Any]],
+        transport: Transport,
+        begun: Callable[[Router], None],
+    ) -> None:
+        """Serve one client on a transport of its own; see `serve_views`."""
+        await serve_views(views, transport, self.options, begun)
 
     async def held(self, bound_server: BoundServer) -> AsyncExitStack | None:
         """Enter the lifespan of the server of one session alone; raise `HttpRefusal`."""

@@ -1,0 +1,1 @@
+"""Calls of servers by people: arguments as words, questions on a terminal, results as pages."""

@@ -1,0 +1,147 @@
+"""Words that a command line may go on with, asked of the server itself within a short time."""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from time import time
+from typing import Any, Final, NamedTuple, TypeVar
+
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.calling import input_schemas
+from mcp_protogen.calling.connections import JSON, Abilities, Client, connected, declared
+from mcp_protogen.calling.input_schemas import Schema
+from mcp_protogen.calling.kinds import Kind
+from mcp_protogen.calling.offers import offers, prompt_arguments
+from mcp_protogen.calling.remembered import remember, remembered
+from mcp_protogen.calling.templates import variables
+from mcp_protogen.connecting.server_target import ServerTarget
+from mcp_protogen.runtime.core.errors import ProtocolError
+
+T = TypeVar("T")
+
+_PATIENCE: Final = 2.0
+"""For how long somebody waits who has asked for completions; seconds."""
+_MOST: Final = 12
+# The scripts of shells evaluate what they get, so that a name of a server must not have anything
+# that means something to one.
+_SAFE: Final = re.compile(r"[A-Za-z0-9_./:@%+=,-]+")
+_UNSAFE_IN_HELP: Final = re.compile(r"[^A-Za-z0-9_ .,/-]+")
+_LONGEST_HELP: Final = 60
+
+
+class Word(NamedTuple):
+    """A word that may come next, and a few words about it."""
+
+    text: str
+    help: str = ""
+
+
+def lists_of(target: ServerTarget, kinds: Sequence[Kind]) -> Mapping[Kind, Sequence[JSON]]:
+    """Return lists of a server that was met before, new ones if they can be had soon."""
+    known = remembered(target)
+    if known is None:
+        return {}
+    now = time()
+    if all(kind in known and known[kind].holds(now) for kind in kinds):
+        return {kind: known[kind].listed for kind in kinds}
+
+    async def fetch(client: Client) -> Mapping[Kind, Sequence[JSON]]:
+        return (await offers(client, kinds)).lists
+
+    found = _asked(target, fetch)
+    if found is None:
+        return {kind: one.listed for kind, one in known.items()}
+    remember(target, found)
+    return found
+
+
+def names(kind: Kind, listed: Sequence[JSON]) -> Iterator[Word]:
+    """Yield the names of a list; of resources and templates, their URIs."""
+    member = {Kind.RESOURCES: "uri", Kind.TEMPLATES: "uriTemplate"}.get(kind, "name")
+    for one in listed:
+        yield Word(str(one.get(member, "")), str(one.get("title") or one.get("description") or ""))
+
+
+def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[Word]:
+    """Yield the arguments of a tool that are not given yet, with their values if they are few."""
+    schema: Schema = tool.get("inputSchema") or {}
+    named = {word.partition("=")[0].removesuffix(":") for word in given}
+    for name, part in input_schemas.members(schema).items():
+        if name in named and "array" not in input_schemas.types_of(part, schema):
+            continue
+        help = str(part.get("description", ""))
+        values = input_schemas.choices(part, schema)
+        if input_schemas.types_of(part, schema) == frozenset({"boolean"}):
+            values = values or [True, False]
+        if 0 < len(values) <= _MOST:
+            for value in values:
+                text = value if isinstance(value, str) else json.dumps(value)
+                yield Word(f"{name}={text}", help)
+        else:
+            yield Word(f"{name}=", help)
+
+
+def completed_values(
+    target: ServerTarget, ref: JSON, word: str, given: Sequence[str]
+) -> list[Word]:
+    """Return `name=value` words for an argument of a prompt or a template, from the server."""
+    name, separated, value = word.partition("=")
+    if not separated or remembered(target) is None:
+        return []
+    context = {key: one for key, _, one in (each.partition("=") for each in given) if key != name}
+
+    async def ask(client: Client) -> list[str]:
+        if "completions" not in declared(client):
+            return []
+        spec = client.TABLE.requests["completion/complete"]
+        params: dict[str, Any] = {"ref": ref, "argument": {"name": name, "value": value}}
+        if context and "context" in spec.params.model_fields:
+            params["context"] = {"arguments": context}
+        result = (await client.complete(spec.params.from_wire(params))).to_wire()
+        return [str(one) for one in result["completion"]["values"]]
+
+    return [Word(f"{name}={one}") for one in _asked(target, ask) or ()]
+
+
+def prompt_words(prompt: JSON, given: Sequence[str]) -> Iterator[Word]:
+    """Yield the arguments of a prompt that are not given yet."""
+    named = {word.partition("=")[0] for word in given}
+    for one in prompt_arguments(prompt):
+        if one.get("name") not in named:
+            yield Word(f"{one.get('name')}=", str(one.get("description", "")))
+
+
+def template_words(template: str, given: Sequence[str]) -> Iterator[Word]:
+    """Yield the arguments of a template that are not given yet."""
+    named = {word.partition("=")[0] for word in given}
+    yield from (Word(f"{name}=") for name in variables(template) if name not in named)
+
+
+def fitting(words: Iterator[Word] | Sequence[Word], incomplete: str) -> list[Word]:
+    """Return the words that `incomplete` may become, without any that a shell could act on."""
+    return [
+        Word(text, _UNSAFE_IN_HELP.sub(" ", help).strip()[:_LONGEST_HELP])
+        for text, help in words
+        if text.startswith(incomplete) and _SAFE.fullmatch(text)
+    ]
+
+
+def _unheard(line: str) -> None:
+    """Drop what a program writes to its standard error."""
+
+
+def _asked(target: ServerTarget, ask: Callable[[Client], Awaitable[T]]) -> T | None:
+    """Return what a server says, or None if it does not say it in time."""
+
+    async def run() -> T:
+        async with asyncio.timeout(_PATIENCE):
+            async with connected(quiet.opener(), Abilities(), timeout=_PATIENCE) as client:
+                return await ask(client)
+
+    quiet = replace(target, stderr=_unheard)
+    try:
+        return asyncio.run(run())
+    except (OSError, ProblemError, ProtocolError):
+        return None

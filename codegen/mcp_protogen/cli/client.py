@@ -1,0 +1,249 @@
+"""`mcp-gen client`: write a typed client of a server's tools, or see whether it still fits."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from mcp_protogen.base.printable import counted
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli.console import emit, fail, say
+from mcp_protogen.cli.destination import Destination
+from mcp_protogen.cli.options import Force
+from mcp_protogen.cli.server_options import (
+    ConfigFile,
+    Headers,
+    Timeout,
+    Variables,
+    WorkingFolder,
+    pairs,
+)
+from mcp_protogen.config import Format, Settings, load_settings
+from mcp_protogen.findings.change import Comparison, Severity
+from mcp_protogen.findings.pages import PageFormat
+from mcp_protogen.findings.report import Report, Status
+
+if TYPE_CHECKING:
+    from mcp_protogen.connecting.server_target import ServerTarget
+    from mcp_protogen.typed_clients.run import Checked, ClientJob
+
+
+class FailOn(StrEnum):
+    """The lowest severity at which a change of the contract fails a check."""
+
+    BREAKING = "breaking"
+    WARNING = "warning"
+    ANY = "any"
+
+
+def client(
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TARGET",
+            help="A server: its URL, its command line as one word, a file of Python, or with"
+            " --config its name. Without one: the clients in [tool.mcp-gen.clients].",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The module, such as weather_client.py.")
+    ] = None,
+    package: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PACKAGE",
+            help="Generated package that the module imports.",
+            show_default="that of [tool.mcp-gen]",
+        ),
+    ] = None,
+    with_package: Annotated[
+        Path | None,
+        typer.Option(
+            "--with-package",
+            metavar="DIR",
+            help="Generate a package for clients there if there is none, and import that.",
+        ),
+    ] = None,
+    tool: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Take this tool alone; repeat it for others."),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--name", metavar="TOOL=METHOD", help="Name of a method; repeat it for others."
+        ),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Write nothing; say whether contract or module differ."),
+    ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Ask no server: use the contract in the lock.")
+    ] = False,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="With --check: the least change of a contract that fails it.")
+    ] = FailOn.ANY,
+    config: ConfigFile = None,
+    header: Headers = None,
+    env: Variables = None,
+    cwd: WorkingFolder = None,
+    timeout: Timeout = 30.0,
+    format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
+    force: Force = False,
+) -> None:
+    """Write a typed client of a server's tools: a module with a method for each, and its lock.
+
+    A later run without TARGET, or with --check in a CI, goes through all clients of the project.
+    """
+    try:
+        options = ServerOptions(
+            config, pairs("--header", header, ":"), pairs("--env", env, "="), cwd
+        )
+        said = Said(target, out, package, with_package, tuple(tool or ()), methods_of(name))
+        settings = load_settings(Path.cwd(), only={"clients", "out"})
+        jobs = tuple(_jobs(said, options, settings, offline=offline, timeout=timeout))
+        if check:
+            _check(jobs, fail_on, format)
+        _make(jobs, settings, format, force=force)
+    except ProblemError as error:
+        fail(error, "client", format)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """The options that tell more of a server."""
+
+    config: Path | None
+    headers: Mapping[str, str]
+    env: Mapping[str, str]
+    cwd: Path | None
+
+    @property
+    def given(self) -> bool:
+        """Whether any of them is given."""
+        return any((self.config, self.headers, self.env, self.cwd))
+
+    def target(self, name: str) -> "ServerTarget":
+        """Return a server by its name on the command line."""
+        from mcp_protogen.connecting.server_target import ServerTarget
+
+        return ServerTarget(
+            name=name, config=self.config, headers=self.headers, env=self.env, cwd=self.cwd
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the command line says of one client."""
+
+    target: str | None
+    out: Path | None
+    package: str | None
+    with_package: Path | None
+    tools: tuple[str, ...]
+    methods: Mapping[str, str]
+
+
+def _jobs(
+    said: Said, options: ServerOptions, settings: Settings, *, offline: bool, timeout: float
+) -> Iterator["ClientJob"]:
+    """Yield the clients that are meant: the one of the command line, or those of the project."""
+    from mcp_protogen.typed_clients.run import ClientJob, jobs_of
+
+    if said.target is None and said.out is None:
+        if said != Said(None, None, None, None, (), {}) or options.given:
+            raise _wrong("these options need TARGET and --out FILE")
+        if not settings.clients:
+            raise _wrong("no TARGET is given, and [tool.mcp-gen.clients] has none")
+        yield from jobs_of(settings.clients, offline=offline, timeout=timeout)
+        return
+    if said.out is None:
+        raise _wrong("--out FILE is missing, the module to write")
+    if said.target is None and not offline:
+        raise _wrong("TARGET is missing; with --offline, the contract in the lock is used")
+    yield ClientJob(
+        module=said.out,
+        server=None if offline or said.target is None else options.target(said.target),
+        package=said.package,
+        with_package=said.with_package,
+        tools=said.tools,
+        methods=said.methods,
+        timeout=timeout,
+    )
+
+
+def _wrong(message: str) -> ProblemError:
+    return ProblemError(Problem("wrong-usage", message, hint="mcp-gen client --help"))
+
+
+def _make(
+    jobs: "Sequence[ClientJob]", settings: Settings, form: Format, *, force: bool
+) -> NoReturn:
+    from mcp_protogen.typed_clients.run import make
+
+    found = [make(job, settings, force=force) for job in jobs]
+    lines = tuple(
+        f"{one.module}: {counted(one.tools, 'tool')}, {'written' if one.changed else 'unchanged'}"
+        for one in found
+    )
+    problems = tuple(problem for one in found for problem in one.problems)
+    emit(Report("client", Status.FINE, lines, problems=problems), form)
+    raise SystemExit(0)
+
+
+def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> NoReturn:
+    from mcp_protogen.typed_clients.run import check
+
+    found = [check(job) for job in jobs]
+    failed = [one for one in found if one.causes or _differs(one.comparison, fail_on)]
+    if form is Format.JSON:
+        say(json.dumps({"format": 1, "clients": [*map(_document, found)]}, indent=2) + "\n", form)
+    else:
+        for one in found:
+            if one.comparison is not None and one.comparison.changes:
+                place = Destination(PageFormat(form.value))
+                place.deliver(place.page(one.comparison.narrowed(None), None))
+        lines = tuple(f"{one.module} is up to date" for one in found if one not in failed)
+        lines += tuple(f"{one.module} is not up to date" for one in failed)
+        causes = tuple(cause for one in found for cause in one.causes)
+        status = Status.DIFFERS if failed else Status.FINE
+        emit(Report("client", status, lines, drift=causes), form)
+    raise SystemExit(1 if failed else 0)
+
+
+def _differs(comparison: Comparison | None, fail_on: FailOn) -> bool:
+    """Return whether a contract has changed so much that a check fails."""
+    from mcp_protogen.typed_clients.differences import differs
+
+    if comparison is None or not differs(comparison):
+        return False
+    return fail_on is FailOn.ANY or comparison.reaches(None, Severity(fail_on.value))
+
+
+def _document(one: "Checked") -> dict[str, Any]:
+    from mcp_protogen.findings.pages.as_json import as_json
+
+    return {
+        "module": str(one.module),
+        "drift": [cause._asdict() for cause in one.causes],
+        "comparison": as_json(one.comparison, None) if one.comparison is not None else None,
+    }
+
+
+def methods_of(given: list[str] | None) -> dict[str, str]:
+    """Return methods by tool; raise `ProblemError` (`wrong-usage`) for a name that is none."""
+    from mcp_protogen.base.names import UnsafeName, attribute_name
+
+    found: dict[str, str] = {}
+    for tool, method in pairs("--name", given, "=").items():
+        try:
+            found[tool] = attribute_name(method)
+        except UnsafeName as error:
+            message = f"--name: {method!r:.80} cannot be the name of a method"
+            raise ProblemError(Problem("wrong-usage", message)) from error
+    return found

@@ -1,0 +1,217 @@
+"""`mcp-gen inspect`: meet a server as several clients would, and say what it breaks."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli.console import fail
+from mcp_protogen.cli.destination import Destination
+from mcp_protogen.cli.known import BaselineOptions, BaselineResult
+from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
+from mcp_protogen.cli.server_options import (
+    ConfigFile,
+    Headers,
+    ServerName,
+    Timeout,
+    Variables,
+    WorkingFolder,
+    pairs,
+)
+from mcp_protogen.findings.change import Reader, Severity
+from mcp_protogen.findings.pages import PageFormat
+
+if TYPE_CHECKING:
+    from mcp_protogen.connecting.server_target import ServerTarget
+    from mcp_protogen.inspection.conversation import Manners
+    from mcp_protogen.inspection.profile import Profile
+    from mcp_protogen.inspection.rules import Breach
+    from mcp_protogen.inspection.transcript import Session
+
+FORMAT = 1
+_RECORDING = ".jsonl"
+
+
+def inspect_server(
+    target: ServerName,
+    config: ConfigFile = None,
+    header: Headers = None,
+    env: Variables = None,
+    cwd: WorkingFolder = None,
+    call: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TOOL[=JSON]",
+            help="Call this tool, with these arguments; repeat it for others. Without it, and"
+            " without --call-read-only, no tool is called.",
+        ),
+    ] = None,
+    call_read_only: Annotated[
+        bool,
+        typer.Option(
+            "--call-read-only",
+            help="Call tools that need no arguments and say of themselves that they only read.",
+        ),
+    ] = False,
+    timeout: Timeout = 15.0,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write what passed to this file; given as TARGET, it is judged."
+        ),
+    ] = None,
+    baseline: BaselineFile = None,
+    write_baseline: WriteBaseline = False,
+    ignore: Ignore = None,
+    reader: Annotated[
+        Reader | None, typer.Option("--for", help="Show the severities for this reader.")
+    ] = None,
+    only: Annotated[
+        LeastSeverity | None, typer.Option(help="Leave out less severe findings.")
+    ] = None,
+    format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
+    output: Output = None,
+) -> None:
+    """Inspect a server: what it speaks, what it offers, and what of the specification it breaks.
+
+    Each revision is tried over each transport. No tool is called unless that is asked for. Exit
+    code 1 means that there are findings; with --baseline, that there are new ones.
+    """
+    from mcp_protogen.connecting.server_target import ServerTarget
+    from mcp_protogen.inspection.conversation import Manners
+    from mcp_protogen.inspection.rules import SEVERITIES
+
+    known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
+    try:
+        known.check(SEVERITIES)
+        server = ServerTarget(
+            name=target,
+            config=config,
+            headers=pairs("--header", header, ":"),
+            env=pairs("--env", env, "="),
+            cwd=cwd,
+        )
+        manners = Manners(timeout=timeout, calls=_calls(call or ()), reading=call_read_only)
+        name, sessions = _sessions(server, manners, record)
+        shown = _Report(name, sessions, reader, Severity(only) if only else None)
+        shown.show(known, Destination(format, output))
+    except ProblemError as error:
+        fail(error, "inspect", format)
+
+
+def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
+    """Return tools with arguments; raise `ProblemError` (`wrong-usage`) for what is no object."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in given:
+        name, _, text = one.partition("=")
+        try:
+            arguments = json.loads(text or "{}")
+        except ValueError:
+            arguments = None
+        if not isinstance(arguments, dict):
+            message = f"the arguments of {name} are no JSON object"
+            hint = f'write --call \'{name}={{"name": "value"}}\''
+            raise ProblemError(Problem("wrong-usage", message, hint=hint))
+        found[name] = arguments
+    return found
+
+
+def _sessions(
+    target: "ServerTarget", manners: "Manners", record: Path | None
+) -> "tuple[str, tuple[Session, ...]]":
+    """Return the name of the server and the sessions with it, held now or read from a recording."""
+    from mcp_protogen.inspection import transcript
+
+    if target.config is None and target.name.endswith(_RECORDING):
+        about, sessions = transcript.read(Path(target.name))
+        return str(about.get("target", target.name)), sessions
+    from mcp_protogen.cli.console import progress
+    from mcp_protogen.inspection.server import server_of
+    from mcp_protogen.inspection.visits import visit
+
+    with progress("inspect", shown=True):
+        sessions = visit(server_of(target), manners)
+    if record is not None:
+        from mcp_protogen.base.files import replace_files, writing
+
+        lines = "".join(transcript.written(sessions, {"target": target.name}))
+        with writing(record, "name a file in a folder that exists"):
+            replace_files({record: lines.encode()})
+    return target.name, sessions
+
+
+class _Report:
+    """What is shown of an inspection."""
+
+    def __init__(
+        self,
+        target: str,
+        sessions: "tuple[Session, ...]",
+        reader: Reader | None,
+        least: Severity | None,
+    ) -> None:
+        from mcp_protogen.inspection.profile import profile_of
+        from mcp_protogen.inspection.rules import judged
+
+        self._target = target
+        self._profile: Profile = profile_of(sessions)
+        self._breaches: tuple[Breach, ...] = judged(sessions)
+        self._reader = reader
+        self._least = least
+
+    def show(self, known: BaselineOptions, place: Destination) -> NoReturn:
+        """Show the report, and end the process."""
+        from mcp_protogen.inspection.comparison import comparison_of
+        from mcp_protogen.inspection.text import verdict
+
+        result = known.compared(comparison_of(self._target, self._breaches))
+        closing = verdict(self._profile, self._breaches)
+        if result.keep(closing):
+            raise SystemExit(0)
+        place.deliver(self._page(result, place, closing))
+        new = result.new.narrowed(self._reader, self._least)
+        raise SystemExit(1 if new.changes else 0)
+
+    def _page(self, result: BaselineResult, place: Destination, closing: str) -> str:
+        new = result.new.narrowed(self._reader, self._least)
+        keys = {(one.code, one.item) for one in new.changes}
+        shown = [one for one in self._breaches if (one.rule.code, one.example.item) in keys]
+        if place.form == PageFormat.JSON:
+            return self._document(result, json.loads(place.page(new, self._reader)), shown)
+        if place.form == PageFormat.TEXT:
+            from mcp_protogen.inspection.text import render
+
+            colour, width = place.coloured, place.width
+            page = render(self._target, self._profile, shown, colour=colour, width=width)
+            return result.closed(page, PageFormat.TEXT)
+        return result.closed(place.page(new, self._reader), PageFormat(place.form), closing)
+
+    def _document(self, result: BaselineResult, comparison: Any, shown: "list[Breach]") -> str:
+        document = {
+            "format": FORMAT,
+            "target": self._target,
+            "server": asdict(self._profile),
+            "findings": [_finding(one) for one in shown],
+            **result.as_json(),
+            "comparison": comparison,
+        }
+        return json.dumps(document, indent=2) + "\n"
+
+
+def _finding(breach: "Breach") -> dict[str, Any]:
+    rule = breach.rule
+    return {
+        "code": rule.code,
+        "level": rule.level,
+        "rule": rule.text,
+        "page": rule.page(breach.revision),
+        "rows": list(rule.rows),
+        **{name: getattr(breach.example, name) for name in ("item", "message", "pointer")},
+        "sent": breach.example.sent,
+        "got": breach.example.got,
+        "sessions": list(breach.sessions),
+        "times": breach.number,
+    }

@@ -1,0 +1,115 @@
+"""The names of servers, of tools and the like, and of their arguments, for a shell to complete."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.calling.kinds import Kind
+from mcp_protogen.cli.bash_words import replaced_part
+from mcp_protogen.cli.server_options import AUTO, ServerOptions
+
+if TYPE_CHECKING:
+    from mcp_protogen.calling.completing import Word
+    from mcp_protogen.connecting.server_target import ServerTarget
+
+# Whoever completes a word wants no page of a browser opened.
+_ALONE = ("bearer", "client-credentials")
+
+
+def tool(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the tools of a server that a word may become."""
+    return _names(ctx, [Kind.TOOLS], incomplete)
+
+
+def prompt(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the prompts of a server that a word may become."""
+    return _names(ctx, [Kind.PROMPTS], incomplete)
+
+
+def address(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the URIs of a server's resources that a word may become."""
+    return _names(ctx, [Kind.RESOURCES], incomplete)
+
+
+def argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the arguments of a tool that a word may become."""
+    from mcp_protogen.calling.completing import tool_arguments
+
+    found = _named(_target(ctx), Kind.TOOLS, ctx.params.get("tool"))
+    return [] if found is None else _fitting(tool_arguments(found, _given(ctx)), incomplete)
+
+
+def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the arguments of a prompt that a word may become, with values of the server."""
+    from mcp_protogen.calling.completing import completed_values, prompt_words
+
+    target, name = _target(ctx), ctx.params.get("name")
+    found = _named(target, Kind.PROMPTS, name)
+    if target is None or found is None:
+        return []
+    ref = {"type": "ref/prompt", "name": name}
+    values = completed_values(target, ref, incomplete, _given(ctx))
+    return _fitting(values or prompt_words(found, _given(ctx)), incomplete)
+
+
+def template_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the arguments of a template that a word may become, with values of the server."""
+    from mcp_protogen.calling.completing import completed_values, template_words
+
+    target, uri = _target(ctx), str(ctx.params.get("uri") or "")
+    if target is None or "{" not in uri:
+        return []
+    ref = {"type": "ref/resource", "uri": uri}
+    values = completed_values(target, ref, incomplete, _given(ctx))
+    return _fitting(values or template_words(uri, _given(ctx)), incomplete)
+
+
+def _names(ctx: typer.Context, kinds: Sequence[Kind], incomplete: str) -> list[tuple[str, str]]:
+    from mcp_protogen.calling.completing import lists_of, names
+
+    target = _target(ctx)
+    if target is None:
+        return []
+    lists = lists_of(target, kinds)
+    words = [word for kind in kinds for word in names(kind, lists.get(kind, ()))]
+    return _fitting(words, incomplete)
+
+
+def _named(target: "ServerTarget | None", kind: Kind, name: object) -> Any:
+    from mcp_protogen.calling.completing import lists_of
+
+    listed = () if target is None else lists_of(target, [kind]).get(kind, ())
+    return next((one for one in listed if one.get("name") == name), None)
+
+
+def _target(ctx: typer.Context) -> "ServerTarget | None":
+    """Return the server that the line names so far; None if it names none."""
+    given = ctx.params
+    if not given.get("target"):
+        return None
+    config, cwd, auth = given.get("config"), given.get("cwd"), str(given.get("auth") or AUTO)
+    options = ServerOptions(
+        config=Path(config) if config else None,
+        headers=given.get("header"),
+        auth=auth if auth.partition(":")[0] in _ALONE else "none",
+        env=given.get("env"),
+        cwd=Path(cwd) if cwd else None,
+        inherit=bool(given.get("inherit")),
+    )
+    try:
+        return options.target(str(given["target"]))
+    except ProblemError:
+        return None
+
+
+def _given(ctx: typer.Context) -> list[str]:
+    return [str(word) for word in ctx.params.get("arguments") or ()]
+
+
+def _fitting(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
+    from mcp_protogen.calling.completing import fitting
+
+    return [(replaced_part(text), help) for text, help in fitting([*words], incomplete)]

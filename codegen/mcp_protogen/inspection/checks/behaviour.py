@@ -1,0 +1,228 @@
+"""Checks of how a server reacts to requests, right ones and wrong ones."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.inspection.faults import Fault, code_of, fault
+from mcp_protogen.inspection.plan import LISTS, NONE, PAGES
+from mcp_protogen.inspection.steps import HTTP, STATELESS, UNKNOWN_REVISION
+from mcp_protogen.inspection.transcript import CLOSED, Exchange, Session
+
+NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INVALID_REQUEST: Final = -32600
+PARSE_ERROR: Final = -32700
+NO_RESOURCE: Final = -32002
+UNSUPPORTED: Final = -32022
+HEADER_MISMATCH: Final = -32020
+_LEVELS: Final = (
+    *("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
+)
+
+
+def opening(session: Session) -> Iterator[Fault]:
+    """Yield an agreement to a revision that does not exist, and messages that come too early."""
+    first = session.exchanges[0] if session.exchanges else None
+    if first is None:
+        return
+    if session.negotiated == UNKNOWN_REVISION:
+        message = f"the server agrees to {UNKNOWN_REVISION}, a revision that does not exist"
+        yield fault(
+            "unknown-revision-agreed", "protocolVersion", message, first, got=session.opening
+        )
+    if session.is_spoken and session.revision != STATELESS:
+        for one in first.received:
+            method = one.get("method")
+            if method is not None and method not in ("ping", "notifications/message"):
+                message = "sent before notifications/initialized"
+                yield fault("sent-too-early", str(method), message, first, got=one)
+
+
+def errors(session: Session) -> Iterator[Fault]:
+    """Yield mistakes of the client that are not answered with the error that belongs to them."""
+    stateless = session.revision == STATELESS
+    missing = "resource-missing-error" if stateless else "resource-missing-code"
+    rows = (
+        ("unknown method", "unknown-method-code", (NOT_FOUND,), NONE),
+        ("wrong params", "wrong-params-code", _of_wrong_params(session), ""),
+        ("unknown tool", "unknown-tool-code", (INVALID_PARAMS,), "tools/call"),
+        ("unknown prompt", "unknown-prompt-code", (INVALID_PARAMS,), "prompts/get"),
+        ("prompt without its arguments", "missing-argument-code", (INVALID_PARAMS,), "prompts/get"),
+        ("unknown resource", missing, (INVALID_PARAMS if stateless else NO_RESOURCE,), ""),
+        ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), "logging/setLevel"),
+        ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
+        ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED,), ""),
+        *((f"{one} wrong cursor", "wrong-cursor-code", (INVALID_PARAMS,), one) for one in LISTS),
+    )
+    for probe, code, wanted, item in rows:
+        exchange = session.first(probe)
+        if exchange is not None:
+            yield from _expected(exchange, code, wanted, item)
+
+
+def _of_wrong_params(session: Session) -> tuple[int, ...]:
+    # A name that is missing is missing in the header fields, too.
+    over_http = session.revision == STATELESS and session.transport == HTTP
+    return (INVALID_PARAMS, HEADER_MISMATCH) if over_http else (INVALID_PARAMS,)
+
+
+def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str) -> Iterator[Fault]:
+    found = code_of(exchange)
+    if found in wanted or not (exchange.answer or found is not None):
+        return
+    what = "a result" if found is None else f"the error {found}"
+    message = f"{what} in place of the error {' or '.join(map(str, wanted))}"
+    yield fault(code, item or str(exchange.request.get("method")), message, exchange)
+
+
+def unsupported_data(session: Session) -> Iterator[Fault]:
+    """Yield an error about a revision that does not say which ones there are."""
+    exchange = session.first("unknown revision in _meta")
+    if exchange is None or code_of(exchange) != UNSUPPORTED:
+        return
+    data = exchange.error.get("data")
+    if not is_object(data) or not is_array(data.get("supported")):
+        message = "the error does not list the supported revisions in its data"
+        yield fault("unsupported-revision-data", "server/discover", message, exchange)
+
+
+def malformed(session: Session) -> Iterator[Fault]:
+    """Yield wrong reactions to what is no message."""
+    if not session.is_spoken:
+        return
+    for probe, code in (("without jsonrpc", "no-jsonrpc-accepted"),):
+        exchange = session.first(probe)
+        if exchange is not None and exchange.result is not None:
+            yield fault(code, "jsonrpc", "a message without jsonrpc is served", exchange)
+    rows = (("no JSON", PARSE_ERROR, "parse-error-code"), ("without method", INVALID_REQUEST, ""))
+    for probe, wanted, code in rows:
+        exchange = session.first(probe)
+        found = code_of(exchange) if exchange is not None else None
+        if exchange is not None and found is not None and found != wanted:
+            message = f"{probe}: the code {found}, not {wanted}"
+            yield fault(code or "invalid-request-code", probe, message, exchange)
+
+
+def declared(session: Session) -> Iterator[Fault]:
+    """Yield methods that are declared and not there, and those that are there undeclared."""
+    for method, member in LISTS.items():
+        exchange = session.first(method)
+        if exchange is not None and code_of(exchange) == NOT_FOUND:
+            # Resources need not have templates; the method may be missing then.
+            code = "declared-method-missing"
+            message = "the capability is declared, but the method does not exist"
+            yield fault(code, method, message, exchange)
+        hidden = session.first(f"{method} undeclared")
+        items = (hidden.result or {}).get(member) if hidden is not None else None
+        if hidden is not None and items:
+            message = "served with items, although the capability is not declared"
+            yield fault("served-undeclared", method, message, hidden)
+    yield from _others_declared(session)
+
+
+def _others_declared(session: Session) -> Iterator[Fault]:
+    methods = ("logging/setLevel", "completion/complete", "resources/subscribe")
+    for method in (*methods, "resources/unsubscribe"):
+        exchange = session.first(method)
+        if exchange is not None and code_of(exchange) == NOT_FOUND:
+            message = "the capability is declared, but the method does not exist"
+            yield fault("declared-method-missing", method, message, exchange)
+    hidden = session.first("logging/setLevel undeclared")
+    if hidden is not None and hidden.result is not None:
+        message = "served, although the capability is not declared"
+        yield fault("served-undeclared", "logging/setLevel", message, hidden)
+
+
+def reading(session: Session) -> Iterator[Fault]:
+    """Yield what was listed and cannot be had."""
+    rows = (("resources/read", "listed-not-readable"), ("prompts/get", "listed-not-readable"))
+    for probe, code in rows:
+        exchange = session.first(probe)
+        if exchange is not None and exchange.answer and exchange.result is None:
+            params = exchange.request.get("params", {})
+            name = params.get("uri") or params.get("name")
+            message = f"{name} is listed, but an error comes in its place"
+            yield fault(code, probe, message, exchange)
+
+
+def pages(session: Session) -> Iterator[Fault]:
+    """Yield lists that do not end."""
+    for method in LISTS:
+        found = list(session.all(method))
+        cursors = [(one.result or {}).get("nextCursor") for one in found]
+        if len(found) >= PAGES and cursors[-1]:
+            message = f"there are more than {PAGES} pages"
+            yield fault("pages-without-end", method, message, found[-1])
+        elif cursors and cursors[-1] in cursors[:-1] and cursors[-1]:
+            message = "a page names a cursor that was followed before"
+            yield fault("pages-without-end", method, message, found[-1])
+
+
+def cancelled(session: Session) -> Iterator[Fault]:
+    """Yield an error in answer to a request that was cancelled."""
+    exchange = session.first("request cancelled")
+    if exchange is not None and is_object(exchange.answer.get("error")):
+        message = "a cancelled request is answered with an error"
+        yield fault("cancelled-answered", "notifications/cancelled", message, exchange)
+
+
+def batch(session: Session) -> Iterator[Fault]:
+    """Yield a batch that is not served as one."""
+    exchange = session.first("batch")
+    if exchange is None:
+        return
+    arrays = [one for one in exchange.values if is_array(one)]
+    whole = any(len(one) == 2 and all("result" in x for x in map(_dict, one)) for one in arrays)
+    if not whole and exchange.outcome != CLOSED:
+        message = "a batch of two requests and a notification does not bring two results"
+        got = arrays[0] if arrays else "no array"
+        yield fault("batch-not-served", "batch", message, exchange, got=got)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if is_object(value) else {}
+
+
+def logging(session: Session) -> Iterator[Fault]:
+    """Yield log messages below the level that was set, or without a level in the request."""
+    is_set = False
+    for exchange in session.exchanges:
+        if exchange.probe == "logging/setLevel":
+            is_set = exchange.result is not None
+            continue
+        for one in exchange.received:
+            if one.get("method") != "notifications/message":
+                continue
+            if session.revision == STATELESS:
+                message = "the request names no log level"
+                yield fault("log-unasked", "notifications/message", message, exchange, got=one)
+            elif is_set and _dict(one.get("params")).get("level") in _LEVELS[:-1]:
+                message = "the level is emergency, and this is below it"
+                yield fault("log-below-level", "notifications/message", message, exchange, got=one)
+
+
+def progress(session: Session) -> Iterator[Fault]:
+    """Yield reports of progress with a token that nobody gave, or that do not increase."""
+    last: dict[str, float] = {}
+    for exchange in session.exchanges:
+        meta = _dict(_dict(exchange.request.get("params")).get("_meta"))
+        for one in exchange.received:
+            params = _dict(one.get("params"))
+            if one.get("method") != "notifications/progress":
+                continue
+            token, value = params.get("progressToken"), params.get("progress")
+            if token != meta.get("progressToken"):
+                message = f"the token {token!r} belongs to no request that is open"
+                yield fault("progress-token-unknown", "progressToken", message, exchange, got=one)
+            elif isinstance(value, int | float):
+                if str(token) in last and value <= last[str(token)]:
+                    message = f"{value} comes after {last[str(token)]}"
+                    yield fault("progress-not-rising", "progress", message, exchange, got=one)
+                last[str(token)] = value
+
+
+CHECKS = (
+    *(opening, errors, unsupported_data, malformed, declared, reading, pages),
+    *(cancelled, batch, logging, progress),
+)

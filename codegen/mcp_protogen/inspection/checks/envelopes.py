@@ -1,0 +1,183 @@
+"""Checks of what JSON-RPC and the schema ask of each message, in every session."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.inspection.faults import Fault, fault
+from mcp_protogen.inspection.messages import Protocol, protocol_of
+from mcp_protogen.inspection.steps import STATELESS
+from mcp_protogen.inspection.transcript import CLOSED, TIMEOUT, Exchange, Session, same_id
+
+
+def noise(session: Session) -> Iterator[Fault]:
+    """Yield what is no message, on standard output or in a body that says it is one."""
+    for exchange in session.exchanges:
+        said_json = "json" in exchange.answered.get("content-type", "")
+        if exchange.status and not (said_json and exchange.status < 300):
+            continue
+        for data in exchange.noise:
+            text = data.decode("utf-8", "backslashreplace")
+            message = "what the server writes here is no message"
+            yield fault("not-a-message", session.transport, message, exchange, got=text[:200])
+
+
+def answers(session: Session) -> Iterator[Fault]:
+    """Yield answers to what nobody asked, or was answered already, and requests without answer."""
+    asked: list[Any] = []
+    answered: list[Any] = []
+    for exchange in session.exchanges:
+        asked += [one["id"] for one in exchange.calls if "id" in one]
+        for one in exchange.received:
+            if "method" in one or one.get("id") is None:
+                continue
+            if not _among(one["id"], asked):
+                message = "an answer has an id that no request had"
+                yield fault("unknown-id", _item(exchange), message, exchange, got=one)
+            elif _among(one["id"], answered):
+                message = "a request is answered twice"
+                yield fault("answered-twice", _item(exchange), message, exchange, got=one)
+            answered.append(one["id"])
+    yield from _unanswered(session)
+
+
+def _among(id: object, others: list[Any]) -> bool:
+    return any(same_id(id, other) for other in others)
+
+
+def _item(exchange: Exchange) -> str:
+    method = exchange.request.get("method")
+    return method if isinstance(method, str) else exchange.probe
+
+
+def _unanswered(session: Session) -> Iterator[Fault]:
+    if not session.is_spoken:
+        return
+    for exchange in session.exchanges:
+        method = exchange.request.get("method")
+        if exchange.outcome == TIMEOUT and "id" in exchange.request and method:
+            item = exchange.probe if exchange.probe.startswith("id ") else str(method)
+            yield fault("no-answer", item, "a request is not answered in time", exchange)
+        elif exchange.outcome == CLOSED:
+            message = f"the connection ends: {exchange.detail or 'nobody closed it'}"
+            yield fault("ended-early", exchange.probe, message, exchange)
+
+
+def notifications_answered(session: Session) -> Iterator[Fault]:
+    """Yield answers to notifications: errors without an id, where nothing else explains them."""
+    probes = ("initialized", "unknown notification", "request without id")
+    for exchange in session.exchanges:
+        if exchange.probe not in (*probes, "unknown request cancelled"):
+            continue
+        for one in exchange.received:
+            if one.get("id") is None and ("error" in one or "result" in one):
+                if exchange.status >= 400:
+                    continue  # a refusal over HTTP may have an error as its body
+                message = "a notification is answered"
+                item = str(exchange.request.get("method"))
+                yield fault("answered-notification", item, message, exchange, got=one)
+
+
+def schema(session: Session) -> Iterator[Fault]:
+    """Yield what does not fit the schema of the revision."""
+    if not session.is_spoken:
+        return
+    protocol = protocol_of(session.revision)
+    for exchange in session.exchanges:
+        for one in exchange.received:
+            yield from _of_message(protocol, exchange, one)
+
+
+def _of_message(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> Iterator[Fault]:
+    if "method" in one:
+        yield from _of_call(protocol, exchange, one)
+        return
+    with_result, with_error = protocol.envelopes
+    if "result" in one and "error" in one:
+        message = "an answer has a result and an error"
+        yield fault("invalid-envelope", _item(exchange), message, exchange, got=one)
+        return
+    name = with_result if "result" in one else with_error
+    if name == with_error and one.get("id") is None:
+        # Where no id could be read, JSON-RPC has null, and some revisions leave it out.
+        one = {**one, "id": 0}
+    mistakes = list(protocol.mistakes(name, one))
+    for found in mistakes:
+        message = f"{found.pointer or 'the message'}: {found.message}"
+        yield fault(
+            "invalid-envelope", found.member, message, exchange, pointer=found.pointer, got=one
+        )
+    method = _asked_by(exchange, one.get("id"))
+    result = one.get("result")
+    if mistakes or "result" not in one or not (name := protocol.result_of(method, result)):
+        return
+    for found in protocol.mistakes(name, result):
+        yield _misfit(exchange, one, found, "/result")
+
+
+def _misfit(exchange: Exchange, one: dict[str, Any], found: Any, above: str) -> Fault:
+    pointer = above + found.pointer
+    got = _near(one, pointer)
+    return fault("invalid-message", found.member, found.message, exchange, pointer=pointer, got=got)
+
+
+def _near(message: dict[str, Any], pointer: str) -> Any:
+    """Return the value at a place."""
+    try:
+        return jsonpointer.get(message, pointer)
+    except jsonpointer.Absent:
+        return message
+
+
+def _of_call(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> Iterator[Fault]:
+    method = one["method"]
+    name = protocol.message_of(method) if isinstance(method, str) else ""
+    if not name:
+        if "id" in one or not str(method).startswith("notifications/"):
+            message = "the revision has no such method, and no extension was agreed on"
+            yield fault("unknown-method-sent", str(method), message, exchange, got=one)
+        return
+    for found in protocol.mistakes(name, one):
+        yield _misfit(exchange, one, found, "")
+
+
+def _asked_by(exchange: Exchange, id: object) -> str:
+    found = (one for one in exchange.calls if same_id(one.get("id"), id))
+    return next((str(one.get("method", "")) for one in found), "")
+
+
+def calls_of_server(session: Session) -> Iterator[Fault]:
+    """Yield requests and notifications of the server that nothing declared allows."""
+    if not session.is_spoken:
+        return
+    protocol = protocol_of(session.revision)
+    for exchange in session.exchanges:
+        for one in exchange.received:
+            method = one.get("method")
+            if not isinstance(method, str):
+                continue
+            if "id" in one and session.revision == STATELESS:
+                message = "the server sends a request"
+                yield fault("request-of-server", method, message, exchange, got=one)
+                continue
+            yield from _undeclared(session, protocol, exchange, one)
+
+
+def _undeclared(
+    session: Session, protocol: Protocol, exchange: Exchange, one: dict[str, Any]
+) -> Iterator[Fault]:
+    """Yield a call that needs a capability of either side that was not declared."""
+    method: str = one["method"]
+    for name, about in protocol.needs(method).items():
+        role, *path = name.split(".")
+        if about.get("when"):
+            continue
+        if role == "client":
+            message = f"the client did not declare {'.'.join(path)}"
+            yield fault("client-capability-assumed", method, message, exchange, got=one)
+        elif not session.declares(*path):
+            message = f"the server did not declare {'.'.join(path)}"
+            yield fault("notification-undeclared", method, message, exchange, got=one)
+
+
+CHECKS = (noise, answers, notifications_answered, schema, calls_of_server)

@@ -1,0 +1,181 @@
+"""Checks of HTTP: statuses, content types, header fields, sessions, origins, authorization."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from mcp_protogen.inspection.faults import Fault, code_of, fault
+from mcp_protogen.inspection.http_plan import session_id
+from mcp_protogen.inspection.steps import HTTP, STATELESS
+from mcp_protogen.inspection.transcript import Exchange, Session
+
+_VISIBLE: Final = re.compile(r"[!-~]+")
+_MEDIA: Final = ("application/json", "text/event-stream")
+_MISMATCH: Final = -32020
+_NOTIFIED: Final = ("initialized", "unknown notification", "unknown request cancelled")
+
+
+def _media(exchange: Exchange) -> str:
+    return exchange.answered.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _fine(exchange: Exchange) -> bool:
+    return 200 <= exchange.status < 300
+
+
+def answers(session: Session) -> Iterator[Fault]:
+    """Yield answers to requests of another media type, and statuses of a failing server."""
+    for exchange in session.exchanges:
+        if exchange.status >= 500:
+            message = f"the status {exchange.status}"
+            yield fault("server-error", exchange.probe, message, exchange)
+        is_request = "id" in exchange.request and "method" in exchange.request
+        if is_request and _fine(exchange) and _media(exchange) not in _MEDIA:
+            media = _media(exchange) or "no type"
+            message = f"a request is answered with {media}"
+            yield fault("content-type", "Content-Type", message, exchange, got=media)
+
+
+def notifications(session: Session) -> Iterator[Fault]:
+    """Yield notifications that are accepted with another status than 202, or with a body."""
+    for probe in _NOTIFIED:
+        exchange = session.first(probe)
+        if exchange is None or not exchange.status or not session.is_spoken:
+            continue
+        item = str(exchange.request.get("method"))
+        if _fine(exchange) and exchange.status != 202:
+            message = f"a notification gets the status {exchange.status}"
+            yield fault("notification-status", item, message, exchange)
+        elif exchange.status == 202 and (exchange.values or exchange.noise):
+            message = "the status 202 has a body"
+            yield fault("notification-body", item, message, exchange)
+
+
+def sessions(session: Session) -> Iterator[Fault]:
+    """Yield ids of sessions that are no header field, are not asked for, or do not end."""
+    found = session_id(session)
+    if found and not _VISIBLE.fullmatch(found):
+        first = session.exchanges[0]
+        message = "the id has other characters than visible ASCII"
+        yield fault("session-id-characters", "Mcp-Session-Id", message, first, got=found)
+    rows = (
+        ("no session id", 400, "session-id-missing-status"),
+        ("wrong session id", 404, "session-id-unknown-status"),
+        ("ping after DELETE", 404, "session-ended-status"),
+    )
+    for probe, wanted, code in rows:
+        exchange = session.first(probe)
+        if exchange is not None and exchange.status and exchange.status != wanted:
+            message = f"{probe}: the status {exchange.status}, not {wanted}"
+            yield fault(code, "Mcp-Session-Id", message, exchange)
+
+
+def versions(session: Session) -> Iterator[Fault]:
+    """Yield wrong reactions to `MCP-Protocol-Version` in the era of the handshake."""
+    wrong, none = session.first("wrong version header"), session.first("no version header")
+    item = "MCP-Protocol-Version"
+    if wrong is not None and wrong.status and wrong.status != 400:
+        message = f"an unknown revision gets the status {wrong.status}, not 400"
+        yield fault("version-header-status", item, message, wrong)
+    if none is not None and none.status >= 400:
+        message = f"a request without the field gets the status {none.status}"
+        yield fault("version-header-required", item, message, none)
+
+
+def origins(session: Session) -> Iterator[Fault]:
+    """Yield a server that serves pages of any origin."""
+    exchange = session.first("foreign Origin")
+    if exchange is None or not exchange.status:
+        return
+    if _fine(exchange):
+        message = "a request from a page of another origin is served"
+        yield fault("origin-accepted", "Origin", message, exchange)
+    elif exchange.status != 403:
+        message = f"a wrong Origin gets the status {exchange.status}, not 403"
+        yield fault("origin-status", "Origin", message, exchange)
+
+
+def other_methods(session: Session) -> Iterator[Fault]:
+    """Yield wrong reactions to GET and DELETE."""
+    get = session.first("GET")
+    streams = get is not None and _fine(get) and _media(get) == _MEDIA[1]
+    if session.revision == STATELESS:
+        # A server that speaks earlier revisions, too, may have streams and sessions for those.
+        for probe in () if session.others else ("GET", "DELETE without session"):
+            exchange = session.first(probe)
+            if exchange is not None and exchange.status and exchange.status != 405:
+                name = probe.partition(" ")[0]
+                message = f"{name} gets the status {exchange.status}, not 405"
+                yield fault("method-not-allowed-status", name, message, exchange)
+    elif get is not None and get.status and get.status != 405 and not streams:
+        message = f"GET gets the status {get.status} {_media(get)}".strip()
+        yield fault("get-status", "GET", f"{message}, not a stream and not 405", get)
+
+
+def fields(session: Session) -> Iterator[Fault]:
+    """Yield header fields of 2026-07-28 that are missing or wrong, and do not matter."""
+    named = ("Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
+    for name in named:
+        for kind, code in (("no", "header-missing"), ("other", "header-mismatch")):
+            exchange = session.first(f"{kind} {name}")
+            if exchange is None or not exchange.status:
+                continue
+            if kind == "no" and name == named[0] and session.others:
+                continue  # it may read such a request as one of an earlier revision
+            if exchange.status != 400 or code_of(exchange) != _MISMATCH:
+                what = "missing" if kind == "no" else "not that of the message"
+                found = f"the status {exchange.status}" + _with_code(exchange)
+                message = f"{name} is {what}: {found}, not 400 and {_MISMATCH}"
+                yield fault(f"{code}-status", name, message, exchange)
+
+
+def _with_code(exchange: Exchange) -> str:
+    code = code_of(exchange)
+    return "" if code is None else f" and the code {code}"
+
+
+def statuses(session: Session) -> Iterator[Fault]:
+    """Yield errors of 2026-07-28 with another status than theirs."""
+    rows = (
+        ("unknown method", 404),
+        ("without clientCapabilities", 400),
+        ("unknown revision in _meta", 400),
+    )
+    for probe, wanted in rows:
+        exchange = session.first(probe)
+        if session.revision != STATELESS or session.transport != HTTP or exchange is None:
+            continue
+        if exchange.status and exchange.status != wanted:
+            message = f"{probe}: the status {exchange.status}, not {wanted}"
+            yield fault("error-status", str(exchange.request.get("method")), message, exchange)
+
+
+def malformed(session: Session) -> Iterator[Fault]:
+    """Yield a body that is no JSON and is accepted."""
+    exchange = session.first("no JSON")
+    if exchange is not None and _fine(exchange) and code_of(exchange) is None:
+        message = f"a body that is no JSON gets the status {exchange.status}"
+        yield fault("body-not-refused", "POST", message, exchange)
+
+
+def authorization(session: Session) -> Iterator[Fault]:
+    """Yield a refusal that does not say how to get in."""
+    first = session.exchanges[0] if session.exchanges else None
+    if first is None or first.status != 401:
+        return
+    challenge = first.answered.get("www-authenticate", "")
+    if not challenge:
+        message = "the status 401 has no WWW-Authenticate"
+        yield fault("challenge-missing", "WWW-Authenticate", message, first)
+    metadata = session.first("resource metadata")
+    if metadata is not None:
+        named = any(one.get("authorization_servers") for one in metadata.received)
+        if metadata.status != 200 or not named:
+            message = "there is no metadata of the protected resource with authorization servers"
+            yield fault("resource-metadata", "authorization_servers", message, metadata)
+
+
+CHECKS = (
+    *(answers, notifications, sessions, versions, origins, other_methods),
+    *(fields, statuses, malformed, authorization),
+)

@@ -1,0 +1,129 @@
+"""The part of the plan that is about HTTP: header fields, statuses, sessions."""
+
+from typing import Any, Final
+
+from mcp_protogen.inspection.plan import MISTAKES, NONE, OPENING, READING, SETTING
+from mcp_protogen.inspection.steps import (
+    HANDSHAKE,
+    HTTP,
+    STATELESS,
+    UNKNOWN_REVISION,
+    Asking,
+    Make,
+    Probe,
+    Step,
+)
+from mcp_protogen.inspection.transcript import Session
+
+ORIGIN: Final = "https://mcp-gen-inspect.invalid"
+"""An origin that no server expects."""
+
+_SESSION: Final = "mcp-session-id"
+_VERSION: Final = "mcp-protocol-version"
+_STREAM: Final[dict[str, str | None]] = {"accept": "text/event-stream", "content-type": None}
+
+
+def session_id(session: Session) -> str:
+    """Return the id that the server gave to a session; empty if it gave none."""
+    first = session.exchanges[0] if session.exchanges else None
+    return first.answered.get(_SESSION, "") if first else ""
+
+
+def _ping(**headers: str | None) -> Make:
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def make(asking: Asking) -> Step | None:
+        return asking.ask(asking.harmless, headers=fields)
+
+    return make
+
+
+def _in_session(**headers: str | None) -> Make:
+    fields = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def make(asking: Asking) -> Step | None:
+        found = session_id(asking.session)
+        return asking.ask("ping", headers=fields) if found else None
+
+    return make
+
+
+def _delete(asking: Asking) -> Step | None:
+    headers: dict[str, str | None] = {"content-type": None}
+    return Step(method="DELETE", headers=headers) if session_id(asking.session) else None
+
+
+def _after_delete(asking: Asking) -> Step | None:
+    deleted = asking.session.first("DELETE")
+    gone = deleted is not None and 200 <= deleted.status < 300
+    return asking.ask("ping") if gone else None
+
+
+def _metadata(asking: Asking) -> Step | None:
+    first = asking.session.exchanges[0] if asking.session.exchanges else None
+    if first is None or first.status != 401:
+        return None
+    return Step(method="GET", headers={"accept": "application/json"}, url="protected-resource")
+
+
+def _wrong_name(asking: Asking) -> Step | None:
+    return _named(asking, "mcp-gen-inspect-other")
+
+
+def _no_name(asking: Asking) -> Step | None:
+    return _named(asking, None)
+
+
+def _named(asking: Asking, name: str | None) -> Step | None:
+    params: dict[str, Any] = {"name": NONE, "arguments": {}}
+    if not asking.session.declares("tools"):
+        return None
+    return asking.ask("tools/call", params, headers={"mcp-name": name})
+
+
+_STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE[1:], "transports": (HTTP,)}
+_HEADER: Final[dict[str, Any]] = {"revisions": HANDSHAKE[2:], "transports": (HTTP,)}
+_STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,), "transports": (HTTP,)}
+
+OF_HTTP: Final = (
+    Probe(name="foreign Origin", make=_ping(origin=ORIGIN), transports=(HTTP,)),
+    Probe(
+        name="wrong version header", make=_ping(mcp_protocol_version=UNKNOWN_REVISION), **_HEADER
+    ),
+    Probe(name="no version header", make=_ping(mcp_protocol_version=None), **_HEADER),
+    Probe(name="no session id", make=_in_session(mcp_session_id=None), **_STATEFUL),
+    Probe(name="wrong session id", make=_in_session(mcp_session_id=NONE), **_STATEFUL),
+    Probe(
+        name="GET",
+        make=lambda asking: Step(method="GET", headers=_STREAM),
+        transports=(HTTP,),
+    ),
+    Probe(
+        name="DELETE without session",
+        make=lambda asking: Step(method="DELETE", headers={"content-type": None}),
+        **_STATELESS,
+    ),
+    Probe(name="no Mcp-Protocol-Version", make=_ping(mcp_protocol_version=None), **_STATELESS),
+    Probe(
+        name="other Mcp-Protocol-Version",
+        make=_ping(mcp_protocol_version=HANDSHAKE[-1]),
+        **_STATELESS,
+    ),
+    Probe(name="no Mcp-Method", make=_ping(mcp_method=None), **_STATELESS),
+    Probe(name="other Mcp-Method", make=_ping(mcp_method="tools/list"), **_STATELESS),
+    Probe(name="no Mcp-Name", make=_no_name, **_STATELESS),
+    Probe(name="other Mcp-Name", make=_wrong_name, **_STATELESS),
+)
+"""Requests with wrong header fields, and other methods of HTTP."""
+
+ENDING: Final = (
+    Probe(name="DELETE", make=_delete, **_STATEFUL),
+    Probe(name="ping after DELETE", make=_after_delete, **_STATEFUL),
+)
+"""The end of a session."""
+
+UNAUTHORIZED: Final = Probe(name="resource metadata", make=_metadata, transports=(HTTP,))
+"""What is asked of a server that lets nobody in."""
+
+PLAN: Final = (*OPENING, *READING, *SETTING, *OF_HTTP, *MISTAKES, *ENDING)
+"""All steps of a session, in order."""

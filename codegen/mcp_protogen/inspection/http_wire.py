@@ -1,0 +1,302 @@
+"""Wires over HTTP: exchanges of Streamable HTTP, and the stream of HTTP+SSE.
+
+Redirects are not followed, so that nothing is sent to another address than that of the user.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.connecting.traffic import Message
+from mcp_protogen.inspection.conversation import BYTES, LONGEST, MESSAGES, Clock
+from mcp_protogen.inspection.http_plan import session_id
+from mcp_protogen.inspection.steps import HANDSHAKE, STATELESS, Probe, Step, reply_to
+from mcp_protogen.inspection.streams import encoded
+from mcp_protogen.inspection.transcript import (
+    CLOSED,
+    FLOOD,
+    TIMEOUT,
+    UNREACHABLE,
+    Exchange,
+    Session,
+    same_id,
+)
+from mcp_protogen.runtime.core.connection_errors import Disconnected
+from mcp_protogen.runtime.http import headers as fields
+from mcp_protogen.runtime.http import sse
+from mcp_protogen.runtime.http.httpx2 import httpx2, trust
+
+_RECORDED: Final = (
+    *("content-type", "content-length", "mcp-session-id", "mcp-protocol-version"),
+    *("www-authenticate", "allow", "location"),
+)
+"""The header fields of answers that are recorded."""
+_UNSAID: Final = 2000
+"""How much is recorded of a body that is no message, in bytes."""
+_WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
+
+
+def http_client(headers: Mapping[str, str]) -> Any:
+    """Return a client with header fields of the user's; raise `ImportError` without httpx2."""
+    package = httpx2()
+    return package.AsyncClient(verify=trust(), timeout=package.Timeout(None), headers=headers)
+
+
+def usual_headers(session: Session, step: Step) -> dict[str, str]:
+    """Return the header fields of a request as a careful client would send them."""
+    usual = {
+        "accept": f"{fields.JSON}, {fields.EVENTS}",
+        "content-type": fields.JSON,
+        fields.SESSION_ID: session_id(session),
+    }
+    message = step.messages[0] if step.messages else None
+    if session.revision == STATELESS:
+        usual[fields.PROTOCOL_VERSION] = STATELESS
+        usual |= _mirrored(message)
+    elif session.revision in HANDSHAKE[2:] and session.exchanges:
+        usual[fields.PROTOCOL_VERSION] = session.revision
+    usual |= {name: value or "" for name, value in step.headers.items()}
+    return {name: value for name, value in usual.items() if value}
+
+
+def _mirrored(message: Any) -> dict[str, str]:
+    """Return the fields that repeat parts of a message."""
+    if not is_object(message) or not isinstance(message.get("method"), str):
+        return {}
+    method: str = message["method"]
+    name = message.get("params", {}).get(fields.NAMED.get(method, ""))
+    named = {fields.NAME: fields.encoded(name)} if isinstance(name, str) else {}
+    return {fields.METHOD: method, **named}
+
+
+class HttpWire:
+    """A server at a URL, to which each message is posted by itself."""
+
+    def __init__(
+        self, url: str, session: Session, clock: Clock, headers: Mapping[str, str]
+    ) -> None:
+        self._client = http_client(headers)
+        self._url = url
+        self._session = session
+        self._clock = clock
+        self._room = BYTES
+
+    async def carry(self, probe: Probe, step: Step, timeout: float) -> Exchange:
+        """Send a request, and read its answer until that is complete."""
+        taking = _Taking(self._clock, step, self._room)
+        headers = usual_headers(self._session, step)
+        outcome, detail = "", ""
+        try:
+            async with asyncio.timeout(timeout):
+                await self._sent(step, headers, taking)
+        except TimeoutError:
+            outcome = TIMEOUT
+        except httpx2().HTTPError as error:
+            outcome = CLOSED if self._session.exchanges else UNREACHABLE
+            detail = f"{type(error).__name__}: {error}"
+        self._room = taking.room
+        return Exchange(
+            probe=probe.name,
+            messages=tuple(taking.messages),
+            method=step.method,
+            headers=headers,
+            status=taking.status,
+            answered=taking.answered,
+            outcome=outcome or taking.outcome,
+            detail=detail,
+        )
+
+    async def _sent(self, step: Step, headers: Mapping[str, str], taking: "_Taking") -> None:
+        body = encoded(step.messages[0]) if step.messages else None
+        if body is not None:
+            taking.messages.append(Message(self._clock(), "client", body))
+        url = self._address(step.url)
+        async with _opened(self._client, step.method, url, headers, body) as response:
+            taking.head(response)
+            if step.method == "GET" and taking.streams:
+                return
+            async for chunk in response.aiter_bytes():
+                if taking.feed(chunk):
+                    break
+            taking.finish()
+        for reply in taking.replies:
+            await self._reply(reply, taking)
+
+    async def _reply(self, reply: dict[str, Any], taking: "_Taking") -> None:
+        body = encoded(reply)
+        taking.messages.append(Message(self._clock(), "client", body))
+        headers = usual_headers(self._session, Step(messages=(reply,)))
+        async with _opened(self._client, "POST", self._url, headers, body):
+            pass
+
+    def _address(self, url: str) -> str:
+        if not url:
+            return self._url
+        first = self._session.exchanges[0]
+        named = _parameter(first.answered.get("www-authenticate", ""), "resource_metadata")
+        target = httpx2().URL(self._url)
+        own = str(target.copy_with(path=_WELL_KNOWN + target.path.rstrip("/"), query=None))
+        # To follow an address of another origin would reveal that somebody inspects.
+        is_own = named and httpx2().URL(named).host == target.host
+        return named if is_own else own
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+def _parameter(challenge: str, name: str) -> str:
+    _, found, rest = challenge.partition(f'{name}="')
+    return rest.partition('"')[0] if found else ""
+
+
+@asynccontextmanager
+async def _opened(
+    client: Any, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+) -> AsyncGenerator[Any, None]:
+    request = client.build_request(method, url, content=body, headers=dict(headers))
+    response = await client.send(request, stream=True, follow_redirects=False)
+    try:
+        yield response
+    finally:
+        await response.aclose()
+
+
+class _Taking:
+    """What is read of an answer."""
+
+    def __init__(self, clock: Clock, step: Step, room: int) -> None:
+        self.messages: list[Message] = []
+        self.replies: list[dict[str, Any]] = []
+        self.status = 0
+        self.answered: dict[str, str] = {}
+        self.streams = False
+        self.outcome = ""
+        self.room = room
+        self._clock = clock
+        self._waits = set(step.waits) if step.barrier is None else {object()}
+        self._parser = sse.Parser(LONGEST)
+        self._body = bytearray()
+
+    def head(self, response: Any) -> None:
+        """Take in the status and the header fields."""
+        self.status = response.status_code
+        found = response.headers
+        self.answered = {name: found[name] for name in _RECORDED if name in found}
+        self.streams = fields.media_type(found.get("content-type")) == fields.EVENTS
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take in a part of the body; return whether no more is needed."""
+        self.room -= len(chunk)
+        try:
+            events = self._parser.feed(chunk) if self.streams else []
+        except ValueError:
+            self.room = -1
+            events = []
+        for event in events:
+            if event.data and event.event == "message":
+                self._message(event.data.encode())
+        if not self.streams:
+            self._body += chunk
+        if self.room < 0 or len(self._body) > LONGEST or len(self.messages) > MESSAGES:
+            self.outcome = FLOOD
+            return True
+        return not self._waits
+
+    def finish(self) -> None:
+        """Take in a body that is not a stream of events."""
+        if self._body.strip():
+            is_json = fields.media_type(self.answered.get("content-type")) == fields.JSON
+            body = bytes(self._body) if is_json else bytes(self._body[:_UNSAID])
+            self._message(body)
+
+    def _message(self, data: bytes) -> None:
+        message = Message(self._clock(), "server", data)
+        self.messages.append(message)
+        for value in Exchange(probe="", messages=(message,)).received:
+            if "method" not in value:
+                self._waits -= {id for id in self._waits if same_id(value.get("id"), id)}
+            elif (reply := reply_to(value)) is not None:
+                self.replies.append(reply)
+
+
+class SseTransport:
+    """The client's end of HTTP+SSE (2024-11-05, basic/transports, "HTTP with SSE")."""
+
+    def __init__(self, client: Any, url: str) -> None:
+        self._client = client
+        self._url = url
+        self._endpoint: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._queue: asyncio.Queue[bytes] = asyncio.Queue(MESSAGES)
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    async def open(cls, url: str, headers: Mapping[str, str]) -> "SseTransport":
+        """Open the stream, and wait for the endpoint; raise `Disconnected` without one."""
+        transport = cls(http_client(headers), url)
+        try:
+            await transport._endpoint
+        except BaseException:
+            await transport.close()
+            raise
+        return transport
+
+    async def send(self, messages: Sequence[bytes]) -> None:
+        """Post messages; raise `Disconnected` if the network fails."""
+        for message in messages:
+            headers = {"content-type": fields.JSON}
+            try:
+                async with _opened(self._client, "POST", self._endpoint.result(), headers, message):
+                    pass
+            except httpx2().HTTPError as error:
+                raise Disconnected(f"POST failed: {error}") from None
+
+    async def receive(self) -> Sequence[bytes]:
+        """Wait for a message; return none once the stream has ended."""
+        getting = asyncio.create_task(self._queue.get())
+        await asyncio.wait({getting, self._reading}, return_when=asyncio.FIRST_COMPLETED)
+        if getting.done():
+            return [getting.result()]
+        getting.cancel()
+        return []
+
+    async def close(self) -> None:
+        """End the stream."""
+        self._reading.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._reading
+        await self._client.aclose()
+
+    async def _read(self) -> None:
+        try:
+            await self._read_events()
+            raise Disconnected("the stream has ended")
+        except (httpx2().HTTPError, Disconnected, ValueError) as error:
+            if not self._endpoint.done():
+                self._endpoint.set_exception(Disconnected(str(error)))
+
+    async def _read_events(self) -> None:
+        parser = sse.Parser(LONGEST)
+        headers = {"accept": fields.EVENTS}
+        async with _opened(self._client, "GET", self._url, headers, None) as response:
+            media = fields.media_type(response.headers.get("content-type"))
+            if response.status_code != 200 or media != fields.EVENTS:
+                raise Disconnected(f"GET got HTTP {response.status_code} {media}".strip())
+            async for chunk in response.aiter_bytes():
+                for event in parser.feed(chunk):
+                    await self._take(event)
+
+    async def _take(self, event: sse.Event) -> None:
+        if self._endpoint.done():
+            if event.event == "message" and event.data:
+                await self._queue.put(event.data.encode())
+            return
+        if event.event != "endpoint":
+            raise Disconnected(f"the first event is {event.event[:50]!r}, not 'endpoint'")
+        url = httpx2().URL(self._url)
+        target = url.join(event.data)
+        if (target.scheme, target.host, target.port) != (url.scheme, url.host, url.port):
+            raise Disconnected("the endpoint is of another origin")
+        self._endpoint.set_result(str(target))

@@ -1,0 +1,146 @@
+"""What a server is and offers, in a few values: the head of a report."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.printable import counted
+from mcp_protogen.inspection.messages import protocol_of
+from mcp_protogen.inspection.plan import LISTS, listing
+from mcp_protogen.inspection.steps import REVISIONS, UNKNOWN_REVISION
+from mcp_protogen.inspection.transcript import CLOSED, TIMEOUT, UNREACHABLE, Session
+
+_NOUNS = {
+    "tools/list": "tool",
+    "prompts/list": "prompt",
+    "resources/list": "resource",
+    "resources/templates/list": "resource template",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """What became of a revision over a transport."""
+
+    revision: str
+    transport: str
+    spoken: bool
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Who a server is, what it speaks, declares and offers; of the newest revision it speaks.
+
+    `seconds` is the time from the start of a process, or of a request, to the first answer.
+    """
+
+    name: str
+    version: str
+    revision: str
+    spoken: tuple[Spoken, ...]
+    unknown: str
+    seconds: float | None
+    capabilities: tuple[str, ...]
+    extensions: tuple[str, ...]
+    instructions: str
+    offers: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def offered(self) -> str:
+        """The numbers of what is offered."""
+        return ", ".join(counted(len(names), noun) for noun, names in self.offers if names)
+
+
+def profile_of(sessions: Sequence[Session]) -> Profile:
+    """Return the profile that sessions show."""
+    best = max(sessions, key=lambda one: (one.is_spoken, one.revision))
+    info = _server_info(best)
+    unknown = next((one for one in sessions if one.revision == UNKNOWN_REVISION), None)
+    instructions = best.opening.get("instructions")
+    extensions = best.capabilities.get("extensions")
+    return Profile(
+        name=_text(info.get("name")),
+        version=_text(info.get("version")),
+        revision=best.revision if best.is_spoken else "",
+        spoken=tuple(_spoken(one) for one in sessions if one.revision in REVISIONS),
+        unknown=unknown.negotiated if unknown is not None else "",
+        seconds=_first_answer(best),
+        capabilities=tuple(_declared(best)),
+        extensions=tuple(extensions) if is_object(extensions) else (),
+        instructions=_text(instructions),
+        offers=tuple(_offers(best)),
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _server_info(session: Session) -> dict[str, Any]:
+    meta = session.opening.get("_meta")
+    later = meta.get("io.modelcontextprotocol/serverInfo") if is_object(meta) else None
+    found = session.opening.get("serverInfo", later)
+    return found if is_object(found) else {}
+
+
+def _first_answer(session: Session) -> float | None:
+    first = session.exchanges[0] if session.exchanges else None
+    times = {one.sender: one.at for one in reversed(first.messages)} if first else {}
+    if "client" not in times or "server" not in times:
+        return None
+    return round(times["server"] - times["client"], 3)
+
+
+def _declared(session: Session) -> Iterator[str]:
+    deprecated = _deprecated(session.revision) if session.is_spoken else set[str]()
+    for name, value in sorted(session.capabilities.items()):
+        if name == "extensions":
+            continue
+        flags = sorted(key for key, on in value.items() if on) if is_object(value) else []
+        more = [*flags, *(["deprecated"] if name in deprecated else [])]
+        yield f"{name} ({', '.join(more)})" if more else name
+
+
+def _deprecated(revision: str) -> set[str]:
+    """Return the server's capabilities that a revision deprecates."""
+    found: set[str] = set()
+    protocol = protocol_of(revision)
+    for method, about in protocol.methods.items():
+        needed = protocol.needs(method) if about.get("deprecated") else ()
+        found |= {name.removeprefix("server.") for name in needed if name.startswith("server.")}
+    return found
+
+
+def _offers(session: Session) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for method in LISTS:
+        items = listing(session, method)
+        names = (one.get("name") or one.get("uri") for one in items)
+        yield _NOUNS[method], tuple(_text(name) for name in names)
+
+
+def _spoken(session: Session) -> Spoken:
+    return Spoken(
+        revision=session.revision,
+        transport=session.transport,
+        spoken=session.is_spoken,
+        outcome="spoken" if session.is_spoken else _outcome(session),
+    )
+
+
+def _outcome(session: Session) -> str:
+    first = session.exchanges[0]
+    if session.negotiated:
+        return f"answered with {session.negotiated}"
+    offered = session.opening.get("supportedVersions")
+    if is_array(offered):
+        return f"offers {', '.join(map(str, offered))} instead"
+    if first.error:
+        status = f"HTTP {first.status}, " if first.status and first.status != 200 else ""
+        return f"refused: {status}{first.error.get('code')} {_text(first.error.get('message'))}"
+    if first.outcome in (CLOSED, UNREACHABLE):
+        return first.detail or "the connection ended"
+    if first.outcome == TIMEOUT:
+        return "no answer"
+    return f"HTTP {first.status}" if first.status else "no revision in the answer"

@@ -1,0 +1,277 @@
+"""The record of what was sent to a server and what came back: sessions, and exchanges in them.
+
+Rules read it, and so does `mcp-gen inspect --replay`. In a file, it is JSON Lines: a head, then for
+each session and each exchange a line, and below an exchange its messages, as in any recording.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.connecting.traffic import (
+    FORMAT,
+    Message,
+    bad_recording,
+    decoded,
+    line,
+    message_of,
+)
+
+
+def _nothing() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+TIMEOUT: Final = "timeout"
+"""The outcome of an exchange without the answer in time."""
+CLOSED: Final = "closed"
+"""The outcome of an exchange in which the server ended the connection."""
+FLOOD: Final = "flood"
+"""The outcome of an exchange with more than an inspection takes in."""
+UNREACHABLE: Final = "unreachable"
+"""The outcome of an exchange that the network or the operating system did not allow."""
+KILLED: Final = "killed"
+"""The outcome of the end of a process that did not end by itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """One step of a plan, and what came until its end.
+
+    `probe` is the name of the step. `messages` are those of both sides, in order; the first is what
+    the step is about. `method`, `headers`, `status` and `answered` are for HTTP: the request's
+    method and header fields, the status, and the header fields of the answer. `outcome` is empty if
+    all went as hoped, and `detail` says more about it.
+    """
+
+    probe: str
+    messages: tuple[Message, ...] = ()
+    method: str = ""
+    headers: Mapping[str, str] = field(default_factory=_nothing)
+    status: int = 0
+    answered: Mapping[str, str] = field(default_factory=_nothing)
+    outcome: str = ""
+    detail: str = ""
+
+    @cached_property
+    def request(self) -> dict[str, Any]:
+        """The first message of the client; empty if it is no JSON object."""
+        value = next(iter(self.sent), None)
+        return value if is_object(value) else {}
+
+    @cached_property
+    def sent(self) -> tuple[Any, ...]:
+        """All that the client sent, where it is JSON."""
+        return tuple(value for _, value in self._values("client") if value is not None)
+
+    @property
+    def calls(self) -> Iterator[dict[str, Any]]:
+        """All messages that the client sent, also those in an array."""
+        for value in self.sent:
+            yield from filter(is_object, value if is_array(value) else [value])
+
+    @cached_property
+    def values(self) -> tuple[Any, ...]:
+        """All that the server sent, where it is JSON, as it came."""
+        return tuple(value for _, value in self._values("server") if value is not None)
+
+    @cached_property
+    def received(self) -> tuple[dict[str, Any], ...]:
+        """The messages of the server, also those that came in an array."""
+        one_by_one = (
+            one for value in self.values for one in (value if is_array(value) else [value])
+        )
+        return tuple(one for one in one_by_one if is_object(one))
+
+    @cached_property
+    def noise(self) -> tuple[bytes, ...]:
+        """The part of what the server sent that is no JSON object or array."""
+        found = self._values("server")
+        return tuple(data for data, value in found if not is_object(value) and not is_array(value))
+
+    @cached_property
+    def answer(self) -> dict[str, Any]:
+        """The answer to the first message; empty if there is none."""
+        wanted = self.request.get("id")
+        answers = (one for one in self.received if "method" not in one)
+        found: dict[str, Any] = {}
+        return next((one for one in answers if same_id(one.get("id"), wanted)), found)
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The result in the answer; None if there is none."""
+        found = self.answer.get("result")
+        return found if is_object(found) else None
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The error in the answer, or one without an id; empty if there is none."""
+        answers = [self.answer, *(one for one in self.received if one.get("id") is None)]
+        found: dict[str, Any] = {}
+        return next((one["error"] for one in answers if is_object(one.get("error"))), found)
+
+    def _values(self, sender: str) -> Iterator[tuple[bytes, Any]]:
+        for message in self.messages:
+            if message.sender == sender:
+                yield message.data, _value(message.data)
+
+
+def same_id(one: object, other: object) -> bool:
+    """Return whether two ids are the same: 1 is neither "1" nor true."""
+    return type(one) is type(other) and one == other
+
+
+def _value(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """What passed with one process or in one session, begun in `revision` over `transport`.
+
+    `errors` are the last lines that a process wrote to standard error; `others` are the revisions
+    that the server speaks in other sessions.
+    """
+
+    revision: str
+    transport: str
+    exchanges: list[Exchange] = field(default_factory=list[Exchange])
+    errors: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    def first(self, probe: str) -> Exchange | None:
+        """Return the exchange of a step, or None if it was not taken."""
+        return next(self.all(probe), None)
+
+    def all(self, probe: str) -> Iterator[Exchange]:
+        """Yield all exchanges of a step."""
+        return (one for one in self.exchanges if one.probe == probe)
+
+    @property
+    def opening(self) -> dict[str, Any]:
+        """The words of the server about itself at the beginning; empty without any."""
+        first = self.exchanges[0] if self.exchanges else None
+        return (first.result if first else None) or {}
+
+    @property
+    def negotiated(self) -> str:
+        """The revision that the server agreed to, or offered; empty if there is none."""
+        offered = self.opening.get("supportedVersions")
+        if is_array(offered):
+            return self.revision if self.revision in offered else ""
+        agreed = self.opening.get("protocolVersion")
+        return agreed if isinstance(agreed, str) else ""
+
+    @property
+    def is_spoken(self) -> bool:
+        """Return whether the server agreed to the revision that was asked for."""
+        return self.negotiated == self.revision
+
+    @property
+    def capabilities(self) -> dict[str, Any]:
+        """The capabilities that the server declared."""
+        declared = self.opening.get("capabilities")
+        return declared if is_object(declared) else {}
+
+    def declares(self, *path: str) -> bool:
+        """Return whether a capability was declared: an object, or a flag that is true."""
+        found: Any = self.capabilities
+        for name in path:
+            found = found.get(name) if is_object(found) else None
+        return found is not None and found is not False
+
+    @property
+    def label(self) -> str:
+        """The session in a few words."""
+        return f"{self.revision} over {self.transport}"
+
+
+def listed(session: Session, method: str, member: str) -> Iterator[dict[str, Any]]:
+    """Yield the items that a method lists, from all pages."""
+    for exchange in session.all(method):
+        items = (exchange.result or {}).get(member)
+        if is_array(items):
+            yield from (item for item in items if is_object(item))
+
+
+def written(sessions: Iterable[Session], about: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a recording of an inspection."""
+    yield _line({"traffic": FORMAT, "inspection": dict(about)})
+    for session in sessions:
+        head = {"revision": session.revision, "transport": session.transport}
+        yield _line({"session": {**head, "errors": list(session.errors)}})
+        for one in session.exchanges:
+            yield _line({"exchange": _head(one)})
+            yield from map(line, one.messages)
+
+
+def _head(exchange: Exchange) -> dict[str, Any]:
+    named = ("probe", "method", "status", "outcome", "detail")
+    head = {name: getattr(exchange, name) for name in named}
+    head |= {"headers": dict(exchange.headers), "answered": dict(exchange.answered)}
+    return {name: value for name, value in head.items() if value}
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
+    """Return what a recording says about itself, and its sessions.
+
+    Raise `ProblemError` (`bad-recording`) with the line at fault.
+    """
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise bad_recording(path, 0, str(error)) from error
+    about = decoded(path, 1, lines[0] if lines else "").get("inspection")
+    if not is_object(about):
+        raise bad_recording(path, 1, "it is no recording of mcp-gen inspect")
+    reading = _Reading(path)
+    for number, text in enumerate(lines[1:], 2):
+        reading.take(number, decoded(path, number, text))
+    return about, reading.sessions()
+
+
+class _Reading:
+    """The sessions of a recording, as far as it is read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._found: list[tuple[dict[str, Any], list[tuple[dict[str, Any], list[Message]]]]] = []
+
+    def take(self, number: int, entry: dict[str, Any]) -> None:
+        """Take in a line."""
+        if is_object(entry.get("session")):
+            self._found.append((entry["session"], []))
+        elif is_object(entry.get("exchange")) and self._found:
+            self._found[-1][1].append((entry["exchange"], []))
+        elif self._found and self._found[-1][1]:
+            message = message_of(self._path, number, entry)
+            self._found[-1][1][-1][1].append(message)
+        else:
+            raise bad_recording(self._path, number, "it belongs to no session or no exchange")
+
+    def sessions(self) -> tuple[Session, ...]:
+        """Return what was read; raise `ProblemError` for heads with other members."""
+        try:
+            return tuple(_session(head, exchanges) for head, exchanges in self._found)
+        except TypeError as error:
+            raise bad_recording(self._path, 0, str(error)) from error
+
+
+def _session(
+    head: dict[str, Any], exchanges: list[tuple[dict[str, Any], list[Message]]]
+) -> Session:
+    errors = tuple(head.pop("errors", ()))
+    found = [Exchange(**about, messages=tuple(messages)) for about, messages in exchanges]
+    return Session(**head, errors=errors, exchanges=found)

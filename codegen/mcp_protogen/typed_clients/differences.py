@@ -1,0 +1,313 @@
+"""What has changed between two contracts of a server, and for whom it breaks."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.findings.change import Change, Comparison
+from mcp_protogen.typed_clients.compatibility import (
+    ARGUMENTS,
+    RESULTS,
+    Ends,
+    Fault,
+    Kind,
+    faults,
+    shown,
+)
+from mcp_protogen.typed_clients.contract import Contract, Tool
+from mcp_protogen.typed_clients.severities import READERS, rated
+
+Json = dict[str, Any]
+Place = Callable[[str], str]
+
+VERSION: Final = "server-version-changed"
+"""The code of a change that leaves the contract as it is."""
+
+# https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations: what an absent
+# hint stands for, and the change of each that hosts have to know of. The second one is which value
+# is the safe one.
+_HINTS: Final[Mapping[str, tuple[bool, bool, str]]] = {
+    "readOnlyHint": (False, True, "security-read-only-lost"),
+    "destructiveHint": (True, False, "security-destructive"),
+    "idempotentHint": (False, True, "security-idempotent-lost"),
+    "openWorldHint": (True, False, "security-open-world"),
+}
+# The last two have a meaning only for tools that are not said to read only.
+_OF_WRITERS: Final = frozenset({"destructiveHint", "idempotentHint"})
+
+# The codes of faults: those of what a change refuses, and those of what it allows.
+_REFUSED: Final[Mapping[Kind, str]] = {
+    Kind.TYPE: "argument-type-narrowed",
+    Kind.VALUE: "argument-value-removed",
+    Kind.BOUND: "argument-bound-tightened",
+    Kind.UNDECLARED: "argument-refused",
+    Kind.REMOVED: "argument-rule-changed",
+    Kind.EXTRA: "argument-ignored",
+    Kind.FORMAT: "argument-format-changed",
+    Kind.RULE: "argument-rule-changed",
+}
+_ALLOWED: Final[Mapping[Kind, str]] = {
+    Kind.TYPE: "argument-type-widened",
+    Kind.VALUE: "argument-value-added",
+    Kind.BOUND: "argument-bound-loosened",
+    Kind.UNDECLARED: "argument-added",
+    Kind.EXTRA: "argument-added",
+    Kind.RULE: "argument-rule-loosened",
+}
+_UNEXPECTED: Final[Mapping[Kind, str]] = {
+    Kind.TYPE: "result-type-widened",
+    Kind.VALUE: "result-value-added",
+    Kind.BOUND: "result-bound-loosened",
+    Kind.REMOVED: "result-member-removed",
+    Kind.EXTRA: "result-member-added",
+    Kind.FORMAT: "result-format-changed",
+    Kind.RULE: "result-rule-loosened",
+}
+_EXCLUDED: Final[Mapping[Kind, str]] = {
+    Kind.TYPE: "result-type-narrowed",
+    Kind.VALUE: "result-value-removed",
+    Kind.BOUND: "result-bound-tightened",
+    Kind.RULE: "result-rule-added",
+}
+
+
+def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Comparison:
+    """Return all changes between two contracts; `names` are those of the two sides."""
+    renamed = _renamed(before, after)
+    changes = [*_of_server(before, after)]
+    for name, tool in before.tools.items():
+        if name in renamed:
+            changes.append(rated("tool-renamed", name, name, name, renamed[name]))
+        elif name not in after.tools:
+            changes.append(rated("tool-removed", name, name, name))
+        else:
+            changes += _of_tool(tool, after.tools[name])
+    for name in after.tools.keys() - before.tools.keys() - {*renamed.values()}:
+        changes.append(rated("tool-added", name, name, "", name))
+    return Comparison(*names, tuple(_once(changes)), readers=READERS)
+
+
+def _once(changes: list[Change]) -> Iterator[Change]:
+    """Yield each change once, although they have no hash."""
+    seen: set[tuple[str, ...]] = set()
+    for one in changes:
+        key = (one.code, one.item, one.before, one.after)
+        if key not in seen:
+            seen.add(key)
+            yield one
+
+
+def differs(comparison: Comparison) -> bool:
+    """Return whether anything but the version of the server has changed."""
+    return any(change.code != VERSION for change in comparison.changes)
+
+
+def _of_server(before: Contract, after: Contract) -> Iterator[Change]:
+    sides = (
+        ("server-renamed", before.server, after.server),
+        (VERSION, before.version, after.version),
+        ("server-revision-changed", before.revision, after.revision),
+    )
+    for code, was, now in sides:
+        if was != now:
+            yield rated(code, after.server, "", was or "none", now or "none")
+
+
+def _renamed(before: Contract, after: Contract) -> Mapping[str, str]:
+    """Return the new names of tools that are otherwise the same, where there is no doubt."""
+    gone = {name: tool for name, tool in before.tools.items() if name not in after.tools}
+    came = {name: tool for name, tool in after.tools.items() if name not in before.tools}
+    found: dict[str, str] = {}
+    for name, tool in gone.items():
+        alike = [other for other in came if _content(came[other]) == _content(tool)]
+        same = [other for other in gone if _content(gone[other]) == _content(tool)]
+        if len(alike) == len(same) == 1:
+            found[name] = alike[0]
+    return found
+
+
+def _content(tool: Tool) -> bytes:
+    return canonical(
+        {key: one for key, one in tool.as_json().items() if key not in ("name", "title")}
+    )
+
+
+def _of_tool(before: Tool, after: Tool) -> Iterator[Change]:
+    name = before.name
+    texts = (
+        ("tool-title-changed", before.title, after.title),
+        ("tool-description-changed", before.description, after.description),
+    )
+    for code, was, now in texts:
+        if was != now:
+            yield rated(code, name, name, *_shortened(was, now))
+    yield from _hints(before, after)
+    yield from _arguments(before, after)
+    yield from _results(before, after)
+
+
+def _shortened(was: str, now: str) -> tuple[str, str]:
+    """Return two texts from a little before the place where they begin to differ."""
+    same = next((i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), 0)
+    start = max(0, same - 20) if same > 60 else 0
+    ends = (f"{'…' if start else ''}{text[start:]}" for text in (was, now))
+    first, second = (" ".join(text.split()) for text in ends)
+    return shown(first), shown(second)
+
+
+def _hints(before: Tool, after: Tool) -> Iterator[Change]:
+    for hint, (absent, safe, code) in _HINTS.items():
+        was, now = (one.annotations.get(hint, absent) for one in (before, after))
+        if hint in _OF_WRITERS:
+            was, now = (
+                safe if one.annotations.get("readOnlyHint", False) else value
+                for one, value in ((before, was), (after, now))
+            )
+        if was == now:
+            continue
+        # A tool that is not read-only any more says all else for the first time.
+        if hint in _OF_WRITERS and before.annotations.get("readOnlyHint", False):
+            continue
+        item = f"{before.name} {hint}"
+        yield rated(
+            "hint-safer" if now is safe else code, item, before.name, *map(_said, (was, now))
+        )
+
+
+def _said(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _arguments(before: Tool, after: Tool) -> Iterator[Change]:
+    def place(path: str) -> str:
+        return f"{before.name}({path})"
+
+    was, now = _object(before.input), _object(after.input)
+    refused = faults(was, now, ARGUMENTS)
+    for fault in refused:
+        code = _REFUSED.get(fault.kind)
+        if fault.kind is Kind.REQUIRED:
+            code = f"argument-{'now' if fault.declared else 'added'}-required"
+        if code is not None:
+            yield _change(code, fault, before.name, place)
+    required = {fault.path for fault in refused if fault.kind is Kind.REQUIRED}
+    for fault in _other(faults(now, was, _turned(ARGUMENTS)), refused):
+        code = _ALLOWED.get(fault.kind)
+        if fault.kind is Kind.REQUIRED and fault.declared:
+            code = "argument-now-optional"
+        if code == "argument-added" and fault.path in required:
+            continue
+        if code is not None:
+            yield _change(code, fault, before.name, place, turned=True)
+    yield from _defaults(was, now, before.name, place)
+    yield from _described("argument-description-changed", was, now, before.name, place)
+
+
+def _results(before: Tool, after: Tool) -> Iterator[Change]:
+    def place(path: str) -> str:
+        return f"{before.name}().{path}" if path else f"{before.name}()"
+
+    if before.output is None or after.output is None:
+        if before.output is not after.output:
+            code = "result-schema-added" if before.output is None else "result-schema-removed"
+            yield rated(code, place(""), before.name)
+        return
+    was, now = _object(before.output), _object(after.output)
+    unexpected = faults(now, was, RESULTS)
+    removed = {fault.path for fault in unexpected if fault.kind is Kind.REMOVED}
+    for fault in unexpected:
+        code = _UNEXPECTED.get(fault.kind)
+        if fault.kind is Kind.REQUIRED:
+            code = "result-member-now-optional" if fault.declared else "result-member-removed"
+        if code is not None and not (fault.kind is Kind.REQUIRED and fault.path in removed):
+            yield _change(code, fault, before.name, place, turned=True)
+    for fault in _other(faults(was, now, _turned(RESULTS)), unexpected):
+        code = _EXCLUDED.get(fault.kind)
+        if fault.kind is Kind.REQUIRED and fault.declared:
+            code = "result-member-now-required"
+        if code is not None:
+            yield _change(code, fault, before.name, place)
+    yield from _described("result-description-changed", was, now, before.name, place)
+
+
+def _turned(ends: Ends) -> Ends:
+    """Return who writes and reads where sides are exchanged, to see what a change allows."""
+    return Ends(writer_adds=False, reader_ignores=ends.reader_ignores)
+
+
+def _other(found: tuple[Fault, ...], said: tuple[Fault, ...]) -> Iterator[Fault]:
+    """Yield faults of the other direction that say something new.
+
+    That a type is another one is said once; that values came and others went, twice.
+    """
+    known = {(one.kind, one.path) for one in said if one.kind is not Kind.VALUE}
+    for one in found:
+        if (one.kind, one.path) not in known:
+            yield one
+
+
+def _change(code: str, fault: Fault, tool: str, place: Place, *, turned: bool = False) -> Change:
+    sides = (fault.wide, fault.narrow) if turned else (fault.narrow, fault.wide)
+    return rated(code, place(fault.path), tool, *sides)
+
+
+def _object(schema: Json) -> Json:
+    """Return a schema as one of an object, which arguments and structured results always are."""
+    return schema if schema.get("type") == "object" else {**schema, "type": "object"}
+
+
+def _defaults(was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
+    ours, theirs = was.get("properties"), now.get("properties")
+    if not is_object(ours) or not is_object(theirs):
+        return
+    for name in sorted(ours.keys() & theirs.keys()):
+        before, after = (_default(one[name]) for one in (ours, theirs))
+        if before != after:
+            yield rated("argument-default-changed", place(name), tool, before, after)
+
+
+def _default(schema: Any) -> str:
+    has = is_object(schema) and "default" in schema
+    return canonical(schema["default"]).decode() if has else "none"
+
+
+def _described(code: str, was: Json, now: Json, tool: str, place: Place) -> Iterator[Change]:
+    """Yield the texts that differ, wherever both sides have one."""
+    theirs = dict(_texts(now, "", 0))
+    for path, text in _texts(was, "", 0):
+        if path in theirs and theirs[path] != text:
+            yield rated(code, place(path), tool, *_shortened(text, theirs[path]))
+    ours = dict(_texts(was, "", 0))
+    members = {path for path, _ in _members(was, "", 0)}
+    for path, text in theirs.items():
+        if path not in ours and path in members:
+            yield rated(code, place(path), tool, "", shown(" ".join(text.split())))
+
+
+def _texts(schema: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
+    """Yield all texts of a schema, by place; those of the places that are inside others, too."""
+    for place, one in _members(schema, path, depth):
+        said = [str(one[key]) for key in ("title", "description") if isinstance(one.get(key), str)]
+        if said:
+            yield place, "\n".join(said)
+
+
+def _members(schema: Any, path: str, depth: int) -> Iterator[tuple[str, Json]]:
+    """Yield the schemas inside a schema by place, as they are written, without references."""
+    if not is_object(schema):
+        return
+    yield path, schema
+    for key in sorted(schema.keys() - {"const", "default", "enum", "examples"}):
+        value = schema[key]
+        if key in ("properties", "patternProperties", "$defs", "definitions") and is_object(value):
+            for name in value:
+                inner = name if key == "properties" else f"{key}.{name}"
+                yield from _members(value[name], f"{path}.{inner}" if path else inner, depth + 1)
+        elif key == "items":
+            yield from _members(value, f"{path}[]", depth + 1)
+        elif is_array(value):
+            for index, one in enumerate(value):
+                yield from _members(one, f"{path}<{key} {index}>", depth + 1)
+        elif is_object(value):
+            yield from _members(value, f"{path}<{key}>", depth + 1)

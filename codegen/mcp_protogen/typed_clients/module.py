@@ -1,0 +1,237 @@
+"""The text of a generated module: models, and a class with a method for each tool, in two forms."""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Final
+
+from mcp_protogen.base.names import pascal
+from mcp_protogen.base.printable import counted
+from mcp_protogen.base.problems import raise_errors
+from mcp_protogen.base.resources import templates_folder
+from mcp_protogen.emit import formatting, verify
+from mcp_protogen.emit.annotations import annotation
+from mcp_protogen.emit.models import Definition, defined
+from mcp_protogen.emit.sandbox import sandbox
+from mcp_protogen.emit.text import docstring, literal
+from mcp_protogen.ir import (
+    Anything,
+    ListOf,
+    LiteralOf,
+    MapOf,
+    OneOf,
+    Ref,
+    Scalar,
+    TypeExpr,
+)
+from mcp_protogen.typed_clients.contract import Contract, Tool
+from mcp_protogen.typed_clients.naming import class_text
+from mcp_protogen.typed_clients.types import Argument, Method, TypedServer, cut
+
+_TEMPLATE: Final = "client.py.jinja"
+_OF_PACKAGE: Final = frozenset(
+    {"Exact", "Implied", "Integer", "Nullable", "Number", "OMITTED", "Omitted", "WireModel"}
+)
+_PLACES: Final[Mapping[str, frozenset[str]]] = {
+    "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"}),
+    "pydantic": frozenset({"Field"}),
+    "typing_extensions": frozenset({"TypeAliasType"}),
+}
+_SCALARS: Final = {
+    "string": "str",
+    "boolean": "bool",
+    "integer": "int",
+    "number": "float",
+    "null": "None",
+}
+_HINTS: Final = {
+    "readOnlyHint": ("Reads only.", "Changes something."),
+    "destructiveHint": ("May destroy something.", "Only adds."),
+    "idempotentHint": ("The same call again changes nothing more.", "Each call changes something."),
+    "openWorldHint": ("Reaches what is outside.", "Reaches nothing outside."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleNames:
+    """The names around a module: its class, the package that it imports, and the revision there."""
+
+    client: str
+    package: str
+    revision_module: str
+
+    @property
+    def sync_client(self) -> str:
+        """The class whose methods wait."""
+        return f"Sync{self.client}"
+
+
+def class_of(file: PurePath) -> str:
+    """Return the name of the class in a file: `weather_client.py` → `WeatherClient`."""
+    name = class_text(pascal(file.stem)) or "Server"
+    return name if name.endswith("Client") else f"{name}Client"
+
+
+def module_text(server: TypedServer, names: ModuleNames) -> str:
+    """Return the module, in the layout of black.
+
+    Raise `ProblemError` (`bad-output`) for a fault of this program: no text of a server can change
+    what the module consists of.
+    """
+    definitions: Mapping[str, Definition] = {}
+    if server.types:
+        definitions = defined(server.types, templates_folder())
+    methods = [_view(method) for method in server.methods]
+    used = frozenset[str]().union(*(one.used for one in definitions.values()))
+    used |= frozenset(word for one in methods for word in one["uses"])
+    environment = sandbox(templates_folder() / "typed_clients", None)
+    filters: dict[str, Any] = environment.filters
+    filters |= {"literal": literal, "docstring": docstring}
+    source = environment.get_template(_TEMPLATE).render(
+        about=_about(server.contract),
+        title=_title(server.contract),
+        names=names,
+        imports={place: _sorted(used & provided) for place, provided in _PLACES.items()},
+        of_package=_sorted({"SyncToolClient", "ToolClient", "connect", *(used & _OF_PACKAGE)}),
+        with_content=any(method.returns is None for method in server.methods),
+        definitions=[one.text for one in definitions.values()],
+        methods=methods,
+    )
+    text = formatting.formatted(source, ours=False)
+    tree = formatting.parsed(text, "the module", _TEMPLATE)
+    raise_errors(verify.module(tree, "the module"))
+    return text
+
+
+def _sorted(names: Iterable[str]) -> list[str]:
+    """Return names as import lines have them: constants, classes, functions."""
+    return sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name))
+
+
+def _title(contract: Contract) -> str:
+    return f"{contract.server} {contract.version}".strip()
+
+
+def _about(contract: Contract) -> str:
+    return f"{counted(len(contract.tools), 'tool')}, listed in revision {contract.revision}."
+
+
+def _view(method: Method) -> Mapping[str, Any]:
+    given = [_Parameter(one) for one in method.arguments or ()]
+    free = method.arguments is None
+    result = "CallToolResult" if method.returns is None else annotation(method.returns)
+    returns = (
+        result if method.unwrapped_type is None else argument_annotation(method.unwrapped_type)
+    )
+    hints = [returns, *(one.annotation for one in given), *(one.default for one in given)]
+    return {
+        "tool": method.tool.name,
+        "name": method.name,
+        "parameters": [one.text for one in given],
+        "free": free,
+        "given": [one.entry for one in given if not one.left_out],
+        "optional": [one.entry for one in given if one.left_out],
+        "call": "_call_for_content" if method.returns is None else "_call",
+        "result": result,
+        "returns": returns,
+        "unwrapped": method.unwrapped,
+        "doc": _doc(method, free=free),
+        "short": _first(method.tool),
+        "uses": {*_words(hints), *(["Any"] if free else [])},
+    }
+
+
+def _words(hints: Iterable[str]) -> Iterator[str]:
+    """Yield the names in expressions."""
+    for hint in hints:
+        yield from (one.id for one in ast.walk(ast.parse(hint)) if isinstance(one, ast.Name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    """An argument as a keyword parameter of a method."""
+
+    argument: Argument
+
+    @property
+    def left_out(self) -> bool:
+        """Whether None stands for an argument that is not sent."""
+        one = self.argument
+        return not one.required and self.default == "None"
+
+    @property
+    def default(self) -> str:
+        """The default as an expression."""
+        one = self.argument
+        if one.has_default:
+            return literal(one.default)
+        return "OMITTED" if one.nullable and not isinstance(one.type, Anything) else "None"
+
+    @property
+    def annotation(self) -> str:
+        """The annotation as an expression."""
+        one = self.argument
+        hint = argument_annotation(one.type)
+        if one.required or (one.has_default and one.default is not None):
+            return hint
+        if self.default == "OMITTED":
+            return f"{hint} | Omitted"
+        return hint if one.nullable else f"{hint} | None"
+
+    @property
+    def text(self) -> str:
+        """The whole parameter."""
+        default = "" if self.argument.required else f" = {self.default}"
+        return f"{self.argument.name}: {self.annotation}{default}"
+
+    @property
+    def entry(self) -> str:
+        """The entry of the dictionary that is sent."""
+        return f"{literal(self.argument.wire)}: {self.argument.name}"
+
+
+def argument_annotation(expr: TypeExpr) -> str:
+    """Return the annotation of what a caller gives or gets, outside of models."""
+    match expr:
+        case Ref(name):
+            return name
+        case Scalar(kind):
+            return _SCALARS[kind]
+        case LiteralOf(values):
+            return f"Literal[{', '.join(map(literal, values))}]"
+        case ListOf(item):
+            return f"list[{argument_annotation(item)}]"
+        case MapOf(value):
+            return f"dict[str, {argument_annotation(value)}]"
+        case OneOf(arms):
+            hints = dict.fromkeys(argument_annotation(arm) for arm in arms)
+            return " | ".join(sorted(hints, key="None".__eq__))
+        case Anything():
+            return "Any"
+
+
+def _first(tool: Tool) -> str:
+    """Return the first paragraph about a tool."""
+    text = cut(tool.description.strip()) or tool.title or f"Call the tool {tool.name}."
+    return text.partition("\n\n")[0]
+
+
+def _doc(method: Method, *, free: bool) -> str:
+    tool = method.tool
+    parts = [cut(tool.description.strip()) or tool.title or f"Call the tool {tool.name}."]
+    if tool.title and tool.description:
+        parts.insert(0, f"{tool.title}.")
+    listed = [
+        f":param {one.name}: {' '.join(one.doc.split())}"
+        for one in method.arguments or ()
+        if one.doc
+    ]
+    if free:
+        listed = [":param arguments: All arguments, by their names."]
+    if listed:
+        parts.append("\n".join(listed))
+    hints = [_HINTS[hint][not value] for hint, value in tool.annotations.items()]
+    if hints:
+        parts.append(f"The server says: {' '.join(hints)}")
+    return "\n\n".join(parts)

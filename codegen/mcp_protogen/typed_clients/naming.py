@@ -1,0 +1,138 @@
+"""Python names for tools, arguments and types, whatever a server calls them."""
+
+import keyword
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+from mcp_protogen.base.names import FieldName, UnsafeName, field_name, pascal, type_name
+from mcp_protogen.base.problems import Level, Problem
+
+_LONGEST: Final = 80
+"""The most characters of a name."""
+_FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_]+")
+# What clients have beside the methods of tools, and builtins that annotations name: inside a class,
+# a method hides them.
+RESERVED_METHODS: Final = frozenset(
+    {"client", "connect", "with_options", "bool", "dict", "float", "int", "list", "str", "type"}
+)
+_OF_FUNCTIONS: Final = frozenset({"self"})
+_IMPORTED: Final = frozenset(
+    {"CallToolResult", "Connect", "OMITTED", "Omitted", "SyncToolClient", "ToolClient"}
+)
+
+
+def method_names(tools: Iterable[str], chosen: Mapping[str, str], place: str) -> "Names":
+    """Return the methods of tools; `chosen` has those that the user wants."""
+    return _names(tools, chosen, "tool", RESERVED_METHODS, place)
+
+
+def argument_names(members: Iterable[str], place: str) -> "Names":
+    """Return the parameters of the arguments of a tool."""
+    return _names(members, {}, "argument", _OF_FUNCTIONS, place)
+
+
+def member_names(members: Iterable[str], place: str) -> "Names":
+    """Return the attributes of the members of a type."""
+    return _names(members, {}, "member", frozenset(), place)
+
+
+class Names(dict[str, FieldName]):
+    """Python names by what the server says, with a warning for each that had to differ."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems: list[Problem] = []
+
+
+def _names(
+    given: Iterable[str],
+    chosen: Mapping[str, str],
+    what: str,
+    reserved: Collection[str],
+    place: str,
+) -> Names:
+    found = Names()
+    wanted = list(dict.fromkeys(given))
+    taken = set(chosen.values()) | set(reserved)
+    for name in wanted:
+        if name in chosen:
+            found[name] = FieldName(chosen[name])
+            continue
+        plain = _attribute(name, what)
+        free = FieldName(_free(plain, taken))
+        if free != plain and plain not in reserved:
+            other = (
+                next(one for one in found if found[one] == plain) if plain in found.values() else ""
+            )
+            message = f"{what}s {other!r:.80} and {name!r:.80} would both be called {plain}"
+            hint = f"{name!r:.80} is called {free}"
+            found.problems.append(
+                Problem("name-collision", message, place, hint=hint, level=Level.WARNING)
+            )
+        taken.add(free)
+        found[name] = free
+    return found
+
+
+def _attribute(name: str, what: str) -> str:
+    """Return a name in snake case that is safe; `what` stands where no letter is left."""
+    for text in (name, _FORBIDDEN.sub("_", _ascii(name))):
+        try:
+            return field_name(text)[:_LONGEST].rstrip("_") + "_" * field_name(text).endswith("_")
+        except UnsafeName:
+            continue
+    return what
+
+
+def _ascii(text: str) -> str:
+    """Return a text with letters in place of letters with accents, and without others."""
+    plain = unicodedata.normalize("NFKD", text)
+    return "".join(one for one in plain if not unicodedata.combining(one))
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken, with a mark or a number at its end if need be."""
+    return next(one for one in _variants(name) if one not in taken)
+
+
+def _variants(name: str) -> Iterator[str]:
+    yield name
+    stem = name.rstrip("_")
+    if name in RESERVED_METHODS | _OF_FUNCTIONS:
+        yield f"{stem}_"
+    number = 2
+    while True:
+        yield f"{stem}_{number}"
+        number += 1
+
+
+class TypeNames:
+    """Names of types in one module, each given once."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._taken = {*_IMPORTED, *reserved}
+
+    def give(self, text: str, otherwise: str = "Model") -> str:
+        """Return a free name that is as near to the text as it may be."""
+        name = class_text(text) or class_text(otherwise)
+        for one in _numbered(name):
+            if one not in self._taken:
+                self._taken.add(one)
+                return one
+        raise AssertionError("numbers do not end")
+
+
+def class_text(text: str) -> str:
+    """Return a text as a name of a class; nothing if no letter of it can be in one."""
+    plain = pascal(_FORBIDDEN.sub("_", _ascii(text)))[:_LONGEST]
+    return type_name(plain) if plain and not keyword.iskeyword(plain) else ""
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    number = 2
+    while True:
+        yield f"{name}{number}"
+        number += 1

@@ -1,0 +1,194 @@
+"""The work of `mcp-gen client`: a module for each client that is meant, made or checked."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mcp_protogen.base.canonical import canonical
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.config import ClientSettings, Settings
+from mcp_protogen.connecting.server_target import ServerTarget
+from mcp_protogen.findings.change import Comparison
+from mcp_protogen.output.drift import Cause
+from mcp_protogen.typed_clients import package as packages
+from mcp_protogen.typed_clients.contract import Contract
+from mcp_protogen.typed_clients.differences import compared
+from mcp_protogen.typed_clients.listing import listed_contract
+from mcp_protogen.typed_clients.lock import ClientLock, lock_of, read_client_lock
+from mcp_protogen.typed_clients.making import causes, write
+from mcp_protogen.typed_clients.module import class_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientJob:
+    """One module: its server, None for the contract in its lock, and what is said about it.
+
+    `with_package` is the folder of the package that is imported, and generated if it is not there.
+    """
+
+    module: Path
+    server: ServerTarget | None
+    package: str | None = None
+    with_package: Path | None = None
+    tools: tuple[str, ...] = ()
+    methods: Mapping[str, str] = field(default_factory=dict[str, str])
+    timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        if self.module.suffix != ".py" or not class_of(self.module).isidentifier():
+            message = f"{self.module} is no module of Python"
+            raise ProblemError(Problem("wrong-usage", message, hint="write --out FILE.py"))
+
+    def contract(self, lock: ClientLock | None) -> Contract:
+        """Return the contract of the server, of the tools that the module has.
+
+        Those of an earlier run stay chosen; one that the server does not have any more is left out.
+        """
+        if self.server is None:
+            if lock is None:
+                raise _no_lock(self.module)
+            return lock.contract
+        found = listed_contract(self.server, self.timeout)
+        if self.tools:
+            found = found.only(self.tools)
+        elif lock is not None and lock.chosen:
+            found = found.only(name for name in lock.contract.tools if name in found.tools)
+        # Some servers list members in another order each time.
+        same = lock is not None and canonical(lock.contract.as_json()) == canonical(found.as_json())
+        return lock.contract if lock is not None and same else found
+
+
+def jobs_of(
+    clients: tuple[ClientSettings, ...], *, offline: bool, timeout: float
+) -> Iterator[ClientJob]:
+    """Yield what a project has set up."""
+    for one in clients:
+        server = None if offline else ServerTarget(name=one.server, config=one.config)
+        yield ClientJob(
+            module=one.out,
+            server=server,
+            package=one.package,
+            tools=one.tools,
+            timeout=timeout,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of a module: whether it was written anew, and what is to be said about it."""
+
+    module: Path
+    tools: int
+    changed: bool
+    problems: tuple[Problem, ...]
+
+
+def make(job: ClientJob, settings: Settings, *, force: bool) -> Made:
+    """Write a module and its lock, and a package if that was asked for."""
+    before = None if force and job.server is not None else read_client_lock(lock_of(job.module))
+    contract = job.contract(before)
+    package, folder = _package(job, before, settings)
+    problems = _generate(job.with_package) if job.with_package is not None else ()
+    named = {**before.methods} if before is not None else dict[str, str]()
+    named |= job.methods
+    methods = {tool: name for tool, name in named.items() if tool in contract.tools}
+    lock = ClientLock(
+        contract=contract,
+        package=package,
+        revision_module=packages.revision_in(package, folder),
+        methods=methods,
+        chosen=bool(job.tools) or (before is not None and before.chosen),
+    )
+    changed, more = write(lock, job.module, force=force)
+    return Made(job.module, len(contract.tools), changed, (*problems, *more))
+
+
+def _package(
+    job: ClientJob, lock: ClientLock | None, settings: Settings
+) -> tuple[str, Path | None]:
+    """Return the name of the package to import, and its folder if that is known."""
+    own = settings.out
+    if job.with_package is not None:
+        name = job.package or packages.import_name(job.with_package)
+        return packages.checked(name), job.with_package
+    if job.package is not None:
+        known = own is not None and _name_of(own) == job.package
+        return packages.checked(job.package), own if known else None
+    if lock is not None:
+        return lock.package, own if own is not None and _name_of(own) == lock.package else None
+    if own is not None:
+        return packages.import_name(own), own
+    raise packages.missing()
+
+
+def _name_of(folder: Path) -> str:
+    try:
+        return packages.import_name(folder)
+    except ProblemError:
+        return ""
+
+
+def _generate(folder: Path) -> tuple[Problem, ...]:
+    """Generate a package for clients of all revisions if the folder has none."""
+    from mcp_protogen.app.commands import write as write_package
+    from mcp_protogen.output.lock import read_lock
+
+    if read_lock(folder) is not None:
+        return ()
+    wanted = Settings(revisions=("all",), out=folder, parts=("stdio", "http-client", "auth"))
+    return write_package(wanted).problems
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Why a module is not in step: with its lock, and with the contract of the server."""
+
+    module: Path
+    causes: tuple[Cause, ...]
+    comparison: Comparison | None = None
+
+
+def check(job: ClientJob) -> Checked:
+    """Compare a module with its lock, and with its server if that is to be asked.
+
+    Raise `ProblemError` for a server that cannot be asked.
+    """
+    lock = read_client_lock(lock_of(job.module))
+    found = tuple(causes(lock, job.module))
+    if lock is None or job.server is None:
+        return Checked(job.module, found)
+    name = str(lock_of(job.module))
+    return Checked(job.module, found, _against(lock, name, job.server, job.timeout))
+
+
+def against_server(name: str, server: ServerTarget, timeout: float) -> Comparison:
+    """Return how a server differs from the contract in a lock, or in that of a module."""
+    return _against(_locked(name), name, server, timeout)
+
+
+def between_locks(before: str, after: str) -> Comparison:
+    """Return how the contracts in two locks differ."""
+    sides = _locked(before).contract, _locked(after).contract
+    return compared(*sides, (before, after))
+
+
+def _against(lock: ClientLock, name: str, server: ServerTarget, timeout: float) -> Comparison:
+    whole = listed_contract(server, timeout)
+    if lock.chosen:
+        whole = whole.only(name for name in lock.contract.tools if name in whole.tools)
+    return compared(lock.contract, whole, (name, server.name))
+
+
+def _locked(name: str) -> ClientLock:
+    path = Path(name)
+    path = lock_of(path) if path.suffix == ".py" else path
+    lock = read_client_lock(path)
+    if lock is None:
+        raise _no_lock(path)
+    return lock
+
+
+def _no_lock(path: Path) -> ProblemError:
+    message = "there is no lock of a typed client"
+    hint = "write one with mcp-gen client TARGET --out FILE.py"
+    return ProblemError(Problem("no-client-lock", message, str(path), hint=hint))

@@ -1,0 +1,202 @@
+"""Schemas of tools in the form that models are made from.
+
+Each schema becomes definitions of its own: the schema itself, and what it defines. References lead
+only to these; one that leads elsewhere is never followed, and stands for any value.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import unquote
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.graph import reached
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.inputs.facts import Facts
+from mcp_protogen.normalise import dialect, normalise, references
+from mcp_protogen.typed_clients.naming import class_text
+
+Json = dict[str, Any]
+
+_DEFINITIONS: Final = ("$defs", "definitions")
+_NO_FACTS: Final = Facts("", {}, "")
+_ANY_OBJECT: Final[Json] = {"type": "object", "additionalProperties": {}}
+# A schema of a server may be none at all, in any place.
+_FAULTS: Final = (*(ProblemError, RecursionError, KeyError, TypeError, AttributeError, ValueError),)
+# The keywords below which are no schemas, whatever they look like.
+_VALUES: Final = frozenset({"const", "default", "enum", "examples"})
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """A schema as definitions; `root` is the name of the schema itself."""
+
+    root: str
+    schemas: Json
+    problems: tuple[Problem, ...] = ()
+
+
+def collected(schema: Json, root: str, place: str) -> Definitions:
+    """Return a schema as definitions, with a warning for each reference that leads elsewhere.
+
+    Those that it defines have safe names, and the schema itself the name `root`.
+    """
+    called: dict[str, str] = {}
+    raw: dict[str, Any] = {}
+    for keyword in _DEFINITIONS:
+        inner = schema.get(keyword)
+        for name, value in inner.items() if is_object(inner) else ():
+            pointer = jsonpointer.join(keyword, name)
+            safe = _free(class_text(name) or "Model", {root, *called.values()})
+            called[pointer], raw[safe] = safe, value
+    above = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
+    rebasing = _Rebasing(called, root, place)
+    done = {name: rebasing.schema(value) for name, value in {root: above, **raw}.items()}
+    hoisted = references.hoisted({"$defs": done})["$defs"]
+    whole = {name: rebasing.resolved(value, hoisted) for name, value in hoisted.items()}
+    return Definitions(root, whole, tuple(rebasing.problems))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    found, number = name, 2
+    while found in taken:
+        found, number = f"{name}{number}", number + 1
+    return found
+
+
+class _Rebasing:
+    """The references of one schema, which lead to definitions afterwards."""
+
+    def __init__(self, called: Mapping[str, str], root: str, place: str) -> None:
+        self._called = called
+        self._root = root
+        self._place = place
+        self.problems: list[Problem] = []
+
+    def schema(self, value: Any) -> Any:
+        """Return a schema with its references rebased."""
+        if is_array(value):
+            return [self.schema(one) for one in value]
+        if not is_object(value):
+            return value
+        done = {
+            key: (
+                one
+                if key in _VALUES
+                else self._members(one) if key == "properties" else self.schema(one)
+            )
+            for key, one in value.items()
+            if key != "$ref"
+        }
+        ref = value.get("$ref")
+        if ref is None:
+            return done
+        return {**done, "$ref": self._rebased(ref)} if isinstance(ref, str) else done
+
+    def _members(self, value: Any) -> Any:
+        """Return the schemas of members, whose names are no keywords."""
+        if not is_object(value):
+            return {}
+        return {name: self.schema(one) for name, one in value.items()}
+
+    def _rebased(self, ref: str) -> str:
+        if ref in ("", "#", "#/"):
+            return references.PREFIX + self._root
+        if not ref.startswith("#/"):
+            return ref
+        pointer = unquote(ref[1:])
+        for known, name in self._called.items():
+            if pointer == known or pointer.startswith(f"{known}/"):
+                return references.PREFIX + name + pointer.removeprefix(known)
+        return f"{references.PREFIX}{self._root}{pointer}"
+
+    def resolved(self, value: Any, definitions: Json) -> Any:
+        """Return a schema without references that lead to none of the definitions."""
+        if is_array(value):
+            return [self.resolved(one, definitions) for one in value]
+        if not is_object(value):
+            return value
+        ref = value.get("$ref")
+        lost = isinstance(ref, str) and (
+            not ref.startswith(references.PREFIX) or references.target(ref) not in definitions
+        )
+        if lost:
+            message = f"the reference {ref!r:.80} is not followed"
+            hint = "any value is accepted in its place"
+            problem = Problem("dangling-ref", message, self._place, hint=hint, level=Level.WARNING)
+            if problem not in self.problems:
+                self.problems.append(problem)
+        return {
+            key: one if key in _VALUES else self.resolved(one, definitions)
+            for key, one in value.items()
+            if not (lost and key == "$ref")
+        }
+
+
+def normal(found: Definitions, place: str) -> Definitions:
+    """Return definitions in normal form, with what the models do not check as warnings.
+
+    A member that cannot be a type stands for any value, and so does a schema that is none.
+    """
+    try:
+        return _normal(found, place)
+    except _FAULTS as error:
+        above: Any = found.schemas[found.root]
+        members = above.get("properties") if is_object(above) else None
+        loosened = _with_members(above, found, place) if is_object(members) else _ANY_OBJECT
+        reason = error.problems[0].message if isinstance(error, ProblemError) else str(error)
+        message = f"a part of the schema cannot be a type: {reason}"
+        hint = "any value is accepted in its place"
+        problem = Problem("loosened-schema", message, place, hint=hint, level=Level.WARNING)
+        done = _normal(_with_root(found, loosened), place)
+        return Definitions(done.root, done.schemas, (problem, *done.problems))
+
+
+def _normal(found: Definitions, place: str) -> Definitions:
+    plain, unread = dialect.plain({"$defs": found.schemas}, (), place)
+    done, loosened = normalise(plain, _NO_FACTS, place)
+    schemas: Json = done["$defs"]
+    needed = reached(_graph(schemas), [found.root])
+    kept = {name: schema for name, schema in schemas.items() if name in needed}
+    return Definitions(found.root, kept, (*found.problems, *unread, *loosened))
+
+
+def _with_members(above: Json, found: Definitions, place: str) -> Json:
+    """Return the schema with those of its members that can be types, and others of any value."""
+    members: Json = {}
+    for name, value in above["properties"].items():
+        alone: Json = {"type": "object", "properties": {name: value}}
+        try:
+            _normal(_with_root(found, alone), place)
+            members[name] = value
+        except _FAULTS:
+            members[name] = {}
+    listed: Any = above.get("required")
+    required = [name for name in listed if name in members] if is_array(listed) else []
+    return {"type": "object", "properties": members, "required": required}
+
+
+def _with_root(found: Definitions, schema: Json) -> Definitions:
+    # Definitions that cannot be types themselves would fail each time: only used ones stay.
+    schemas = {**found.schemas, found.root: schema}
+    needed = reached(_graph(schemas), [found.root])
+    kept = {name: one for name, one in schemas.items() if name in needed}
+    return Definitions(found.root, kept, found.problems)
+
+
+def _graph(schemas: Json) -> Mapping[str, list[str]]:
+    return {name: list(_targets(schema)) for name, schema in schemas.items()}
+
+
+def _targets(schema: Any) -> Iterator[str]:
+    for _, value in jsonpointer.walk(schema):
+        if is_object(value) and isinstance(value.get("$ref"), str):
+            yield references.target(value["$ref"])
+
+
+def said(schema: Any) -> Iterator[Json]:
+    """Yield each schema of an object with members, wherever it is."""
+    for _, value in jsonpointer.walk(schema):
+        if is_object(value) and is_object(value.get("properties")):
+            yield value

@@ -1,0 +1,394 @@
+"""From the contract of a server to types and signatures: the meaning of a generated module."""
+
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.canonical import digest
+from mcp_protogen.base.graph import reached
+from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.base.names import ClassName, FieldName
+from mcp_protogen.base.problems import Problem
+from mcp_protogen.derive import recursion
+from mcp_protogen.derive.types import expression, nullable, nullable_names
+from mcp_protogen.ir import (
+    AliasIR,
+    Anything,
+    FieldIR,
+    LiteralOf,
+    MapOf,
+    ObjectIR,
+    OneOf,
+    Ref,
+    Scalar,
+    TypeExpr,
+    TypeIR,
+    UnionIR,
+)
+from mcp_protogen.ir import Json as JsonScalar
+from mcp_protogen.normalise import references
+from mcp_protogen.typed_clients.contract import Contract, Tool
+from mcp_protogen.typed_clients.naming import (
+    TypeNames,
+    argument_names,
+    class_text,
+    member_names,
+    method_names,
+)
+from mcp_protogen.typed_clients.schemas import Definitions, collected, normal, said
+
+Json = dict[str, Any]
+
+_BASE: Final = ClassName("WireModel")
+_BOUNDS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+_WRAPPED: Final = "result"
+"""The only member of an object that servers make of a result that is none."""
+_LONGEST_TEXT: Final = 4_000
+_LONGEST_DEFAULT: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a tool; `default` is that of the schema, if `has_default`."""
+
+    wire: str
+    name: FieldName
+    type: TypeExpr
+    required: bool
+    nullable: bool = False
+    has_default: bool = False
+    default: JsonScalar = None
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """The method for a tool.
+
+    `arguments` is None for a tool that takes an object with free members. `returns` is None for one
+    without an output schema; `unwrapped` is the member of the model that is returned.
+    """
+
+    tool: Tool
+    name: FieldName
+    arguments: tuple[Argument, ...] | None
+    returns: TypeExpr | None
+    unwrapped: FieldName | None = None
+    unwrapped_type: TypeExpr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TypedServer:
+    """All methods, and the types that they name."""
+
+    contract: Contract
+    methods: tuple[Method, ...]
+    types: tuple[TypeIR, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def typed_server(
+    contract: Contract, chosen: Mapping[str, str], reserved: Iterable[str] = ()
+) -> TypedServer:
+    """Return methods and types for a contract.
+
+    `chosen` has methods by tool, as the user wants them; `reserved` names cannot be those of types.
+    Warnings say which names had to differ, and what the models do not check.
+    """
+    methods = method_names(contract.tools, chosen, contract.server)
+    sides = [side for tool in contract.tools.values() for side in _sides(tool)]
+    module = _Module(TypeNames(reserved), _shared(sides))
+    roots = _result_names([side for side in sides if side.is_output])
+    found: list[Method] = []
+    for tool in contract.tools.values():
+        given, *results = (side for side in sides if side.tool is tool)
+        arguments = module.add(given, class_text(tool.name) or "Tool")
+        result = module.add(results[0], roots[tool.name]) if results else None
+        found.append(_method(tool, methods[tool.name], arguments, result))
+    types = module.types(_used(found))
+    problems = [*methods.problems, *module.problems]
+    for method in found:
+        problems += argument_names(
+            (one.wire for one in method.arguments or ()), method.tool.name
+        ).problems
+    return TypedServer(contract, tuple(found), types, tuple(dict.fromkeys(problems)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One schema of a tool, as definitions under names of its own."""
+
+    tool: Tool
+    is_output: bool
+    raw: Json
+    found: Definitions
+
+    def content(self, name: str) -> str:
+        """Return a digest of a definition with everything that it leads to."""
+        schemas = self.found.schemas
+        graph = {one: _targets(schema) for one, schema in schemas.items()}
+        return digest({one: schemas[one] for one in sorted(reached(graph, [name]))})
+
+
+_ROOT: Final = "ToolSchema"
+
+
+def _sides(tool: Tool) -> Iterator[_Side]:
+    for is_output, raw in ((False, tool.input), (True, tool.output)):
+        if raw is not None:
+            place = f"{tool.name} ({'output' if is_output else 'input'})"
+            yield _Side(tool, is_output, raw, collected(raw, _ROOT, place))
+
+
+def _targets(schema: Any) -> list[str]:
+    return [
+        references.target(value["$ref"])
+        for _, value in jsonpointer.walk(schema)
+        if is_object(value) and isinstance(value.get("$ref"), str)
+    ]
+
+
+def _shared(sides: Iterable[_Side]) -> Collection[str]:
+    """Return the names of definitions that mean the same wherever a tool has them."""
+    contents: defaultdict[str, set[str]] = defaultdict(set)
+    for side in sides:
+        for name in side.found.schemas:
+            contents[name].add(side.content(name))
+    return frozenset(name for name, found in contents.items() if len(found) == 1)
+
+
+def _result_names(sides: Iterable[_Side]) -> Mapping[str, str]:
+    """Return a name for the result of each tool: its title if that is a name, and its alone."""
+    titled: defaultdict[str, list[str]] = defaultdict(list)
+    names: dict[str, str] = {}
+    for side in sides:
+        names[side.tool.name] = f"{class_text(side.tool.name) or 'Tool'}Result"
+        title = side.raw.get("title")
+        if isinstance(title, str) and title.isidentifier() and class_text(title) == title:
+            titled[title].append(side.tool.name)
+    singly = {tools[0]: title for title, tools in titled.items() if len(tools) == 1}
+    return {**names, **singly}
+
+
+@dataclass(slots=True)
+class _Added:
+    """A schema of a tool in the module: the name of its definition, and both forms of it."""
+
+    root: str
+    schema: Json
+    raw: Json
+
+
+class _Module:
+    """The definitions of a module, which come schema by schema."""
+
+    def __init__(self, names: TypeNames, shared: Collection[str]) -> None:
+        self._names = names
+        self._shared = shared
+        self._given: dict[str, str] = {}
+        self._docs: dict[str, _Docs] = {}
+        self.schemas: Json = {}
+        self.problems: list[Problem] = []
+
+    def add(self, side: _Side, wanted: str) -> _Added:
+        """Add the definitions of a schema, under free names, and return what became of it."""
+        found = side.found
+        owner = class_text(side.tool.name) or "Tool"
+        called = {found.root: self._names.give(wanted)}
+        for name in sorted(found.schemas.keys() - {found.root}):
+            if name not in self._shared:
+                called[name] = self._names.give(f"{owner}{name}")
+            elif name not in self._given:
+                self._given[name] = self._names.give(name)
+            called.setdefault(name, self._given.get(name, ""))
+        schemas = references.renamed(found.schemas, called)
+        place = f"{side.tool.name} ({'output' if side.is_output else 'input'})"
+        root = called[found.root]
+        done = normal(Definitions(root, schemas, found.problems), place)
+        # Nothing checks arguments here, so that it does not matter what models would not check.
+        problems = done.problems if side.is_output else found.problems
+        self.problems += problems
+        docs = _Docs(schemas)
+        inline = done.schemas.keys() - {*called.values()}
+        inner = {name: self._names.give(name) for name in sorted(inline)}
+        final = references.renamed(done.schemas, inner)
+        for name, schema in final.items():
+            self.schemas.setdefault(name, schema)
+            self._docs.setdefault(name, docs)
+        return _Added(root, final[root], schemas[root])
+
+    def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
+        """Return the types that are used, and what they lead to, by name."""
+        graph = {name: _targets(schema) for name, schema in self.schemas.items()}
+        needed = sorted(reached(graph, used))
+        nulls = nullable_names(self.schemas)
+        return tuple(self._type(name, nulls) for name in needed)
+
+    def _type(self, name: str, nulls: Container[str]) -> TypeIR:
+        schema, docs = self.schemas[name], self._docs[name]
+        origin = jsonpointer.join("$defs", name)
+        if "properties" in schema:
+            return ObjectIR(
+                name=ClassName(name),
+                fields=tuple(self._fields(schema, docs, nulls, name)),
+                any_of_required=tuple(schema.get("x-any-of-required", ())),
+                open=schema.get("x-open", False),
+                origin=origin,
+                doc=docs.type(schema),
+                deprecated=False,
+                base=_BASE,
+            )
+        if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
+            arms = tuple(expression(arm) for arm in schema["anyOf"])
+            tag = schema.get("discriminator", {}).get("propertyName")
+            return UnionIR(ClassName(name), arms, tag, False, origin, "", False)
+        return AliasIR(ClassName(name), expression(schema), origin, "", False)
+
+    def _fields(
+        self, schema: Json, docs: "_Docs", nulls: Container[str], owner: str
+    ) -> Iterator[FieldIR]:
+        names = member_names(schema["properties"], owner)
+        self.problems += names.problems
+        required = frozenset(schema.get("required", ()))
+        for wire, value in schema["properties"].items():
+            expr = expression(value)
+            yield FieldIR(
+                wire=wire,
+                name=names[wire],
+                type=expr,
+                required=wire in required,
+                default=value.get("const") if wire in required else None,
+                nullable=nullable(expr, nulls),
+                constraints=tuple((key, value[key]) for key in _BOUNDS if key in value),
+                known_values=(),
+                doc=docs.member(schema, wire),
+                deprecated=False,
+            )
+
+
+class _Docs:
+    """What a schema says about its objects and members.
+
+    Types in normal form have no texts. They are found again by the members that a type has; where
+    two types have the same members and other texts, nothing is said.
+    """
+
+    def __init__(self, schemas: Json) -> None:
+        self._types: defaultdict[frozenset[str], set[str]] = defaultdict(set)
+        self._members: defaultdict[tuple[frozenset[str], str], set[str]] = defaultdict(set)
+        for schema in said(schemas):
+            members = frozenset(schema["properties"])
+            self._types[members].add(_described(schema))
+            for name, value in schema["properties"].items():
+                self._members[members, name].add(_described(value))
+
+    def type(self, schema: Json) -> str:
+        """Return the text about a type in normal form."""
+        return _only(self._types[frozenset(schema["properties"])])
+
+    def member(self, schema: Json, name: str) -> str:
+        """Return the text about a member of one."""
+        return _only(self._members[frozenset(schema["properties"]), name])
+
+
+def _only(texts: Collection[str]) -> str:
+    return next(iter(texts)) if len(texts) == 1 else ""
+
+
+def _described(schema: Any) -> str:
+    text = schema.get("description") if is_object(schema) else None
+    return cut(text) if isinstance(text, str) else ""
+
+
+def cut(text: str) -> str:
+    """Return a text without what is beyond the longest one."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
+
+
+def _method(tool: Tool, name: FieldName, given: _Added, result: _Added | None) -> Method:
+    unwrapped = unwrapped_type = None
+    if result is not None and _is_wrapper(result.schema):
+        unwrapped = member_names([_WRAPPED], tool.name)[_WRAPPED]
+        unwrapped_type = expression(result.schema["properties"][_WRAPPED])
+    returns = None if result is None else Ref(ClassName(result.root))
+    return Method(tool, name, _arguments(given, tool), returns, unwrapped, unwrapped_type)
+
+
+def _is_wrapper(schema: Json) -> bool:
+    members = [*schema.get("properties", ())]
+    return members == [_WRAPPED] and _WRAPPED in schema.get("required", ())
+
+
+def _arguments(given: _Added, tool: Tool) -> tuple[Argument, ...] | None:
+    schema, raw = given.schema, given.raw
+    if "properties" not in schema:
+        free = expression(schema)
+        none_at_all = isinstance(free, MapOf) and raw.get("additionalProperties") in (None, False)
+        return () if none_at_all and not raw.keys() & {"anyOf", "allOf", "oneOf"} else None
+    names = argument_names(schema["properties"], tool.name)
+    required = frozenset(schema.get("required", ()))
+    members: Any = raw.get("properties", {})
+    found = [
+        _argument(wire, names[wire], value, members.get(wire) if is_object(members) else None)
+        for wire, value in schema["properties"].items()
+    ]
+    whole = [
+        (
+            Argument(one.wire, one.name, one.type, True, one.nullable, doc=one.doc)
+            if one.wire in required
+            else one
+        )
+        for one in found
+    ]
+    return tuple(sorted(whole, key=lambda one: not one.required))
+
+
+def _argument(wire: str, name: FieldName, value: Json, raw: Any) -> Argument:
+    expr = expression(value)
+    default = raw.get("default") if is_object(raw) else None
+    said_so = is_object(raw) and "default" in raw
+    usable = said_so and fits(expr, default) and len(repr(default)) <= _LONGEST_DEFAULT
+    return Argument(
+        wire=wire,
+        name=name,
+        type=expr,
+        required=False,
+        nullable=fits(expr, None),
+        has_default=usable,
+        default=default if usable else None,
+        doc=_described(raw),
+    )
+
+
+def fits(expr: TypeExpr, value: object) -> bool:
+    """Return whether a scalar is one of a type; for other values and names, return false."""
+    match expr:
+        case Scalar("null"):
+            return value is None
+        case Scalar("boolean"):
+            return isinstance(value, bool)
+        case Scalar("string"):
+            return isinstance(value, str)
+        case Scalar("integer"):
+            return isinstance(value, int) and not isinstance(value, bool)
+        case Scalar("number"):
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case LiteralOf(values):
+            return any(type(one) is type(value) and one == value for one in values)
+        case OneOf(arms):
+            return any(fits(arm, value) for arm in arms)
+        case Anything():
+            return value is None or isinstance(value, bool | int | float | str)
+        case _:
+            return False
+
+
+def _used(methods: Iterable[Method]) -> Iterator[str]:
+    """Yield the types that methods name."""
+    for method in methods:
+        for argument in method.arguments or ():
+            yield from recursion.names_in(argument.type)
+        if method.returns is not None:
+            yield from recursion.names_in(method.returns)

@@ -1,0 +1,231 @@
+"""What generated clients of a server's tools are made of: `mcp-gen client` writes the rest.
+
+A generated class has a method for each tool. It connects by the `connect` of its package.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from copy import copy
+from enum import Enum
+from threading import Thread
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar, Unpack, cast
+
+from ..core.errors import LocalError
+from ..core.json import is_array, is_object
+from ..core.models.base import WireModel
+from ..core.options import CallOptions, Options
+from ..transports.base import Target
+from .base import ClientBase
+from .connect import USUAL
+from .targets import Connect
+
+T = TypeVar("T")
+Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
+
+ServerOrConnection: TypeAlias = Target | AbstractAsyncContextManager[ClientBase]
+"""What `connect` of a package takes, or a connection that it or another function opens."""
+
+
+class Omitted(Enum):
+    """The type of `OMITTED`."""
+
+    OMITTED = "omitted"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+OMITTED: Final = Omitted.OMITTED
+"""The value of an argument that is left out, where null would say something else."""
+
+
+class _Calls:
+    """The common part of both forms of a client."""
+
+    CONNECT: ClassVar[Connect[Any]]
+    """The `connect` of the package that the generated module imports."""
+
+    def __init__(self, client: ClientBase) -> None:
+        self.client: Final = client
+        """The client of the connection, for everything else that the server offers."""
+        self._options: CallOptions = {}
+
+    def with_options(self, **options: Unpack[CallOptions]) -> Self:
+        """Return a client of the same connection whose calls have these options."""
+        other = copy(self)
+        other._options = {**self._options, **options}
+        return other
+
+    async def _called(
+        self, tool: str, returns: type[T] | None, given: Mapping[str, Any], optional: Any
+    ) -> T:
+        arguments = {name: value for name, value in given.items() if value is not OMITTED}
+        arguments |= {name: value for name, value in optional.items() if value is not None}
+        wire = {name: _as_wire(value) for name, value in arguments.items()}
+        reading: Mapping[str, Any] = {"check": True} if returns is None else {"as_": returns}
+        call_tool = cast(Any, self.client).call_tool
+        result: T = await call_tool(tool, wire, **reading, **self._options)
+        return result
+
+    @classmethod
+    def _connection(
+        cls, target: ServerOrConnection, options: Options
+    ) -> AbstractAsyncContextManager[ClientBase]:
+        if isinstance(target, AbstractAsyncContextManager):
+            return cast(AbstractAsyncContextManager[ClientBase], target)
+        return cls.CONNECT(target, options=options)
+
+
+class ToolClient(_Calls):
+    """The base of generated clients whose methods are coroutines."""
+
+    @classmethod
+    @asynccontextmanager
+    async def connect(
+        cls, target: ServerOrConnection, /, *, options: Options = USUAL
+    ) -> AsyncGenerator[Self, None]:
+        """Connect to the server: `async with WeatherClient.connect(target) as weather`.
+
+        The target is what `connect` of the package takes (a command line, a file of Python, a URL,
+        a server or its class), or a connection that something else opens, such as
+        `connect_http(url, auth=OAuth())`, which has its own options. Errors are those of `connect`.
+        """
+        async with cls._connection(target, options) as client:
+            yield cls(client)
+
+    async def _call(
+        self,
+        tool: str,
+        returns: type[T],
+        given: Mapping[str, Any],
+        optional: Mapping[str, Any],
+    ) -> T:
+        """Call a tool and return its structured result, without optional arguments of None."""
+        return await self._called(tool, returns, given, optional)
+
+    async def _call_for_content(
+        self, tool: str, returns: type[T], given: Mapping[str, Any], optional: Mapping[str, Any]
+    ) -> T:
+        """Call a tool and return its whole result; `returns` says of which type that is."""
+        del returns
+        return await self._called(tool, None, given, optional)
+
+
+class SyncToolClient(_Calls):
+    """The base of generated clients whose methods wait for the server.
+
+    The connection has an event loop of its own, in a thread. Any thread may call, but for one that
+    runs an event loop, which would stand still: use the other class there.
+    """
+
+    _background: "_Background"
+
+    @classmethod
+    @contextmanager
+    def connect(
+        cls, target: ServerOrConnection, /, *, options: Options = USUAL
+    ) -> Generator[Self, None, None]:
+        """Connect to the server: `with SyncWeatherClient.connect(target) as weather`.
+
+        Targets and errors are those of the class with coroutines. Raise `LocalError` in a thread
+        that runs an event loop.
+        """
+        with _background() as background:
+            client = background.run(lambda: background.enter(cls._connection(target, options)))
+            connected = cls(client)
+            connected._background = background
+            yield connected
+
+    def _call(
+        self, tool: str, returns: type[T], given: Mapping[str, Any], optional: Mapping[str, Any]
+    ) -> T:
+        """Call a tool and return its structured result, without optional arguments of None."""
+        return self._background.run(lambda: self._called(tool, returns, given, optional))
+
+    def _call_for_content(
+        self, tool: str, returns: type[T], given: Mapping[str, Any], optional: Mapping[str, Any]
+    ) -> T:
+        """Call a tool and return its whole result; `returns` says of which type that is."""
+        del returns
+        return self._background.run(lambda: self._called(tool, None, given, optional))
+
+
+class _Background:
+    """An event loop in a thread, with one connection that is opened and closed in one task."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._leaving = asyncio.Event()
+        self._holding: asyncio.Task[None] | None = None
+
+    def run(self, work: Work[T]) -> T:
+        """Return what `work` returns on the loop; cancel it if the wait for it is interrupted."""
+        _refuse_in_loop()
+        future: Future[T] = asyncio.run_coroutine_threadsafe(work(), self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    async def enter(self, connection: AbstractAsyncContextManager[T]) -> T:
+        """Return what the connection opens; it stays open until `leave`."""
+        opened: asyncio.Future[T] = self._loop.create_future()
+        self._holding = asyncio.create_task(self._hold(connection, opened))
+        await asyncio.wait((opened, self._holding), return_when=asyncio.FIRST_COMPLETED)
+        if not opened.done():
+            holding, self._holding = self._holding, None
+            await holding  # raises what kept it from opening
+        return opened.result()
+
+    async def leave(self) -> None:
+        """Close the connection."""
+        self._leaving.set()
+        if self._holding is not None:
+            await self._holding
+
+    async def _hold(
+        self, connection: AbstractAsyncContextManager[T], opened: asyncio.Future[T]
+    ) -> None:
+        async with connection as client:
+            opened.set_result(client)
+            await self._leaving.wait()
+
+
+@contextmanager
+def _background() -> Generator[_Background, None, None]:
+    _refuse_in_loop()
+    loop = asyncio.new_event_loop()
+    # A thread that is no daemon would keep an interrupted program from ending.
+    thread = Thread(target=loop.run_forever, name="mcp-client", daemon=True)
+    thread.start()
+    background = _Background(loop)
+    try:
+        try:
+            yield background
+        finally:
+            background.run(background.leave)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()
+
+
+def _refuse_in_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise LocalError("this thread runs an event loop: use the class whose methods are coroutines")
+
+
+def _as_wire(value: Any) -> Any:
+    """Return an argument as a JSON value, with the models in it."""
+    if isinstance(value, WireModel):
+        return value.to_wire()
+    if is_object(value):
+        return {name: _as_wire(one) for name, one in value.items()}
+    return [_as_wire(one) for one in value] if is_array(value) else value

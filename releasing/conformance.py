@@ -1,0 +1,47 @@
+"""The conformance report of a release: what docs/records/conformance.json says, to be read."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+
+def page(record: bytes, version: str) -> str:
+    """Return the record of a run of the conformance suite as Markdown."""
+    document: Mapping[str, Any] = json.loads(record)
+    (suite, suite_version), *_ = document["suite"].items()
+    legs: Sequence[Mapping[str, Any]] = document["legs"]
+    return "\n".join(
+        [
+            f"# Conformance of mcp-gen {version}",
+            "",
+            f"Found on {document['date']} by `{suite}` {suite_version}, over HTTP, for a server of",
+            "one class and a client. `make conformance` repeats the run, in a checkout of the tag.",
+            "",
+            "| what | speaks | held to | scenarios | checks passed | impossible |",
+            "|---|---|---|---:|---:|---:|",
+            *map(_row, legs),
+            "",
+            *_impossible(legs),
+        ]
+    )
+
+
+def _row(leg: Mapping[str, Any]) -> str:
+    what = leg["side"] if leg["topic"] is None else f"{leg['side']}, {leg['topic']}"
+    speaks = leg["speaks"] or ("its era" if leg["side"] == "client" else "all")
+    scenarios = f"{leg['passed']} of {leg['possible']}"
+    impossible = len(leg["impossible"]) or "–"
+    checks = leg["checks"]
+    return f"| {what} | {speaks} | {leg['held_to']} | {scenarios} | {checks} | {impossible} |"
+
+
+def _impossible(legs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    by_reason: dict[str, set[str]] = {}
+    for leg in legs:
+        for scenario, why in leg["impossible"].items():
+            by_reason.setdefault(why, set()).add(scenario)
+    if by_reason:
+        yield from ("Impossible:", "")
+    for why, scenarios in by_reason.items():
+        yield f"- {why}: {', '.join(f'`{one}`' for one in sorted(scenarios))}"
+    yield ""

@@ -1,0 +1,114 @@
+"""What has to be in sdists and wheels, and what must not be: everything else."""
+
+import tarfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from zipfile import ZipFile
+
+from releasing.changelog import NotReleasable
+
+RUNTIME: Final = "codegen/mcp_protogen/runtime"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """One of what is published: which files of the sources are where in its files."""
+
+    name: str
+    wheel: tuple[tuple[str, str], ...]
+    """Folders of the sources, and where each is in the wheel."""
+    sdist: tuple[tuple[str, str], ...]
+    """Folders or files of the sources, and where each is in the sdist."""
+    metadata: frozenset[str]
+    """The files of the wheel's `.dist-info`."""
+    left_out: frozenset[str] = frozenset()
+    """Files of the sources that are not in the wheel."""
+
+
+_USUAL: Final = frozenset({"METADATA", "RECORD", "WHEEL"})
+# Hatchling adds these to each sdist: the latter to leave out the same files if it is built again.
+_ADDED: Final = frozenset({"PKG-INFO", ".gitignore"})
+
+DISTRIBUTIONS: Final = (
+    Distribution(
+        name="mcp_protogen",
+        wheel=(
+            ("codegen/mcp_protogen", "mcp_protogen"),
+            ("templates", "mcp_protogen/templates"),
+            ("schema", "mcp_protogen/schema"),
+        ),
+        sdist=(
+            *((one, one) for one in ("codegen", "templates", "schema")),
+            *((one, one) for one in ("README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md")),
+            ("pyproject.toml", "pyproject.toml"),
+        ),
+        metadata=_USUAL | {"entry_points.txt", "licenses/LICENSE", "sboms/mcp-protogen.cdx.json"},
+        left_out=frozenset({f"{RUNTIME}/pyproject.toml"}),
+    ),
+    Distribution(
+        name="mcp_protogen_runtime",
+        wheel=((RUNTIME, "mcp_protogen_runtime"),),
+        sdist=((RUNTIME, ""),),
+        metadata=_USUAL | {"licenses/LICENSE", "licenses/NOTICE"},
+        left_out=frozenset({f"{RUNTIME}/pyproject.toml"}),
+    ),
+)
+
+
+def _mapped(tree: Path, places: Iterable[tuple[str, str]], left_out: frozenset[str]) -> set[str]:
+    found: set[str] = set()
+    for source, target in places:
+        root = tree / source
+        for path in root.rglob("*") if root.is_dir() else (root,):
+            if _is_source(path) and path.relative_to(tree).as_posix() not in left_out:
+                below = path.relative_to(root).as_posix() if root.is_dir() else ""
+                found.add("/".join(part for part in (target, below) if part))
+    return found
+
+
+def _is_source(path: Path) -> bool:
+    # Python writes that folder beside what it imports.
+    return path.is_file() and "__pycache__" not in path.parts
+
+
+def wanted_in_wheel(one: Distribution, version: str, tree: Path) -> set[str]:
+    """Return the names of the files that the wheel has to have, of a tree of the sources."""
+    metadata = {f"{one.name}-{version}.dist-info/{name}" for name in one.metadata}
+    return _mapped(tree, one.wheel, one.left_out) | metadata
+
+
+def wanted_in_sdist(one: Distribution, version: str, tree: Path) -> set[str]:
+    """Return the names of the files that the sdist has to have, of a tree of the sources."""
+    files = _mapped(tree, one.sdist, frozenset()) | _ADDED
+    return {f"{one.name}-{version}/{name}" for name in files}
+
+
+def wrong_contents(one: Distribution, version: str, dist: Path, tree: Path) -> list[str]:
+    """Return what is missing from, or too much in, the sdist and wheel of a distribution.
+
+    `dist` is the folder that has both, `tree` the sources that they were built from.
+    """
+    wheel = dist / f"{one.name}-{version}-py3-none-any.whl"
+    sdist = dist / f"{one.name}-{version}.tar.gz"
+    with ZipFile(wheel) as archive:
+        in_wheel = set(archive.namelist())
+    with tarfile.open(sdist) as packed:
+        in_sdist = {member.name for member in packed.getmembers()}
+    return [
+        *_compared(wheel, in_wheel, wanted_in_wheel(one, version, tree)),
+        *_compared(sdist, in_sdist, wanted_in_sdist(one, version, tree)),
+    ]
+
+
+def _compared(path: Path, found: set[str], wanted: set[str]) -> list[str]:
+    missing = [f"{path.name}: {name} is missing" for name in sorted(wanted - found)]
+    return missing + [f"{path.name}: {name} is too much" for name in sorted(found - wanted)]
+
+
+def check_contents(dist: Path, version: str, tree: Path) -> None:
+    """Raise `NotReleasable` with all that is wrong with the contents of what was built."""
+    wrong = [one for each in DISTRIBUTIONS for one in wrong_contents(each, version, dist, tree)]
+    if wrong:
+        raise NotReleasable("\n".join(wrong))

@@ -1,0 +1,167 @@
+"""Every block that a page shows is run, or checked, or compared, by a test."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+from mcp_protogen.config import load_settings
+from support.docs.accounting import PAGES, taken, taken_by
+from support.docs.commands import faults, is_shell
+from support.docs.pages import Block, blocks, indented
+from support.folders import ROOT
+from support.generated.golden_package import PACKAGE
+from support.running import Run
+from support.tables import case
+from website.drawings.drawn import DRAWN
+from website.drawings.graphs import mermaid
+
+# What is indented and is no command, by its page and how it begins: the test that compares it with
+# what it shows, or why none can.
+COMPARED: Final[Mapping[tuple[str, str], str]] = {
+    ("CONTRIBUTING.md", "a revision: schema, mended"): "a drawing",
+    ("CONTRIBUTING.md", "base "): "tests/unit/test_architecture.py",
+    ("CONTRIBUTING.md", "core "): "tests/unit/test_architecture.py",
+    ("CONTRIBUTING.md", "schema/<revision>"): "a drawing",
+    ("CONTRIBUTING.md", "transports/"): "a drawing",
+    ("README.md", "pkg/\n"): "tests/docs/test_blocks.py",
+    ("asking.md", "book: Booking.address"): "tests/docs/test_asking.py",
+    ("command.md", "error[wrong-usage]"): "tests/docs/test_blocks.py",
+    ("connecting.md", "mcp.json#/mcpServers/maps"): "tests/docs/test_connecting_page.py",
+    ("diff.md", "2026-07-28 against"): "tests/docs/test_blocks.py",
+    ("extensions.md", "$ mcp-gen extensions"): "tests/docs/test_blocks.py",
+    ("extensions.md", "mcp-gen --revision 2026-07-28"): "tests/docs/test_blocks.py",
+    ("generated-artifacts.md", "hours ="): "tests/docs/test_generated_artifacts.py",
+    ("new.md", "pyproject.toml "): "tests/scaffold/test_new_page.py",
+    ("skills.md", "---\nname: refunds"): "tests/docs/test_skills_page.py",
+    ("targets.md", '{\n  "modules"'): "tests/docs/test_blocks.py",
+    ("toolkit.md", "Invalid arguments for forecast"): "tests/toolkit/test_toolkit_page.py",
+    ("vectors.md", "→ {"): "tests/vectors/test_vectors_docs.py",
+}
+# Outputs of others, which were recorded once.
+RECORDED: Final = {("examples/python-sdk/README.md", "schema-moved")}
+
+
+def parsed(text: str) -> None:
+    """Read TOML; what is said to `mcp-gen` has to be settings that it has."""
+    if "mcp-gen" in tomllib.loads(text).get("tool", {}):
+        Path("pyproject.toml").write_text(text)
+        load_settings(Path("pyproject.toml"))
+
+
+def typed(text: str) -> None:
+    """Have all lines be commands that can be typed."""
+    assert list(faults(text)) == []
+
+
+def drawn(text: str) -> None:
+    """Have a drawing be one of those that are made from the rules."""
+    assert text in {mermaid(drawing()) for drawing in DRAWN.values()}
+
+
+# Kinds of which all blocks are checked here, whoever else uses them.
+CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
+    "json": json.loads,
+    "mermaid": drawn,
+    "sh": typed,
+    "toml": parsed,
+    "yaml": yaml.safe_load,
+}
+
+
+def named(block: Block) -> list[tuple[str, str]]:
+    """Where the two tables have a block that is indented and no command."""
+    known = (*COMPARED, *RECORDED) if not block.kind or block.page.startswith("examples/") else ()
+    return [one for one in known if one[0] == block.page and block.text.startswith(one[1])]
+
+
+def test_every_block_is_run_or_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = taken()
+    unused = {*COMPARED, *RECORDED}
+    for block in (block for page in PAGES for block in blocks(page)):
+        with case(block.place):
+            if check := CHECKS.get(block.kind):
+                check(block.text)
+            elif places := named(block):
+                unused.difference_update(places)
+            elif not block.kind and is_shell(block.text):
+                typed(block.text)
+            else:
+                assert block in run, "no test takes this block from support.docs.pages"
+    assert unused == set()
+    for file in {one for one in COMPARED.values() if one != "a drawing"}:
+        assert (ROOT / file).exists()
+
+
+def test_a_block_that_nobody_takes_is_found() -> None:
+    some = list(taken_by('PAGE: Final = "http.md"\nexample(PAGE, "routes")'))
+    assert [(block.kind, block.label) for block in some] == [("python", "routes")]
+    assert list(taken_by("for name in PAGES: programs(name)")) == []
+    assert len(list(taken_by('defined("http.md")'))) > 3
+    (config,) = taken_by('shown("connecting.md", "json")')
+    assert config.kind == "json"
+    with pytest.raises(ValueError, match="does not say which"):
+        list(taken_by('example("http.md", name)'))
+
+
+def test_commands_that_cannot_be_typed_are_found() -> None:
+    rows = {
+        "mcp-gen --revison all": "mcp-gen has no --revison",
+        "mcp-gen dif a b": "mcp-gen has no dif",
+        "mcp-gen new": "MissingParameter: ",
+        "mcp-gen new a --kind sever": "is not one of",
+        "mcp-gen audit TARGET [--revison R]": "mcp-gen audit has no --revison",
+        "mcp-gen new NAME    a project\n        --kind K --knd L": "mcp-gen new has no --knd",
+        "cd x && make gold": "there is no make gold",
+        ".venv/bin/python examples/no.py": "there is no examples/no.py",
+    }
+    for line, fault in rows.items():
+        with case(line):
+            assert is_shell(line)
+            assert [one.partition(": ")[2] for one in faults(line) if fault in one]
+    assert not is_shell("What comes\nof it")
+
+
+def test_what_commands_are_shown_to_print_is_what_they_print(mcp_gen: Run) -> None:
+    command, _, listed = indented("extensions.md", "$ mcp-gen ext").partition("\n")
+    assert mcp_gen(*command.split()[2:]).out == listed
+    assert mcp_gen("new").err == indented("command.md", "error[")
+    printed = " ".join(mcp_gen("diff", "2025-11-25", "2026-07-28").out.split())
+    headline = indented("diff.md", "2026-07-28 against").partition("\n\n")[0]
+    for part in " ".join(headline.split()).split(" … and "):
+        assert part in printed
+
+
+def test_the_names_that_are_shown_are_read(mcp_gen: Run) -> None:
+    Path("names.json").write_text(indented("targets.md", "{"))
+    said = ("--revision", "2025-11-25", "--only", "models", "--names", "names.json")
+    assert mcp_gen(*said, "--out", "types").code == 0
+    assert "class Argument" in Path("types/_v2025_11_25.py").read_text()
+
+
+def paths(tree: str) -> Iterator[str]:
+    """Yield the paths of a tree of files, whose depth is that of its lines; remarks are apart."""
+    above: list[str] = []
+    for line in tree.splitlines():
+        depth = (len(line) - len(line.lstrip())) // 2
+        *others, last = re.split(r" {3,}", line.strip())[0].split("  ")
+        for name in (*others, last):
+            yield "".join((*above[:depth], name))
+        above[depth:] = [last]
+
+
+def test_the_files_that_are_shown_are_in_a_package() -> None:
+    command, _, tree = indented("extensions.md", "mcp-gen --rev").partition("\n\n")
+    assert list(faults(command)) == []
+    for shown in (tree, indented("README.md", "pkg/\n")):
+        found = [path.removeprefix("pkg/") for path in paths(shown)]
+        assert len(found) > 5
+        for path in found:
+            with case(path):
+                assert (PACKAGE / path).exists()
+                assert (PACKAGE / path).is_dir() == path.endswith("/") or not path

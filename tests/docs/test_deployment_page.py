@@ -1,0 +1,152 @@
+"""The program of the page serves, and what others read has the settings of the code."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import mcp_revisions as package
+import pytest
+import yaml
+from support import missing
+from support.auth.certificates import certificate
+from support.docs.pages import example, page, shown
+from support.http.serving import booted, calling, text_in
+from support.tables import case
+
+NAME = "deployment.md"
+PAGE = page(NAME)
+(PROGRAM,) = shown(NAME)
+(DOCKERFILE,) = shown(NAME, "dockerfile")
+(UNIT,) = shown(NAME, "ini")
+(NGINX,) = shown(NAME, "nginx")
+(CADDY,) = shown(NAME, "caddyfile")
+(HAPROXY,) = shown(NAME, "haproxy")
+COMPOSE, TRAEFIK, KUBERNETES = map(yaml.safe_load, shown(NAME, "yaml"))
+READ = set(re.findall(r'environ\.get\("(\w+)"', PROGRAM))
+
+
+async def test_the_program_serves_under_its_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", "mcp.example.com,other.example")
+    monkeypatch.setenv("STATE_KEYS", "k" * 16)
+    served: Any = example(NAME, "serve")["served"]()
+    async with booted(served) as port, calling(port) as site:
+        for host, status in (
+            ("mcp.example.com", 200),
+            ("other.example", 200),
+            ("evil.example", 421),
+        ):
+            fields = {"host": host}
+            answer = await site.modern(
+                "tools/call", name="count", arguments={"to": 3}, headers=fields
+            )
+            with case(host):
+                assert answer.status_code == status
+                assert status != 200 or text_in(answer) == "counted to 3"
+        for path in ("/health", "/ready"):
+            assert (await site.http.get(path)).status_code == 200
+    assert (served.options.drain, served.options.state_keys) == (20, [b"k" * 16])
+
+
+def test_a_worker_with_an_engine_shares_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")
+    shared = example(NAME, "serve")["served"]().http.shared
+    assert isinstance(shared.engine, package.RedisEngine)
+
+
+def test_what_is_set_is_what_the_program_reads() -> None:
+    table = PAGE.split("| variable |")[1].split("\n\n")[0]
+    named = {name for cell in re.findall(r"^\| (`.*?) \|", table, re.M) for name in _words(cell)}
+    assert named == READ | {"FORWARDED_ALLOW_IPS"}
+    worker = COMPOSE["services"]["server"]
+    (pod,) = KUBERNETES["spec"]["template"]["spec"]["containers"]
+    for place, settings in (
+        ("compose", {*worker["environment"]}),
+        ("Kubernetes", {one["name"] for one in pod["env"]}),
+        ("Dockerfile", {*re.findall(r"(\w+)=", DOCKERFILE.partition("ENV")[2].partition("\n")[0])}),
+        ("systemd", {*re.findall(r"^Environment=(\w+)=", UNIT, re.M)}),
+    ):
+        with case(place):
+            assert settings and settings <= named
+    assert {*re.findall(r"^COPY (\S+)", DOCKERFILE, re.M)} == {"pkg", "serve.py"}
+    assert f'CMD ["python", "{PROGRAM.split()[1]}"]' in DOCKERFILE
+
+
+def test_health_is_asked_for_where_it_is() -> None:
+    usual = package.HttpOptions()
+    (pod,) = KUBERNETES["spec"]["template"]["spec"]["containers"]
+    assert pod["livenessProbe"]["httpGet"]["path"] == usual.health_path
+    assert pod["readinessProbe"]["httpGet"]["path"] == usual.ready_path
+    (service,) = TRAEFIK["http"]["services"].values()
+    assert service["loadBalancer"]["healthCheck"]["path"] == usual.ready_path
+    assert f":8000{usual.health_path}'" in DOCKERFILE
+    for config in (HAPROXY, CADDY):
+        assert re.search(rf"(GET|health_uri) {usual.ready_path}\n", config)
+
+
+def test_whoever_stops_a_server_waits_longer_than_its_handlers_may_take() -> None:
+    drain = example(NAME, "serve")["served"]().options.drain
+    pod = KUBERNETES["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    pause = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert pod["terminationGracePeriodSeconds"] > pause + drain
+    assert int(COMPOSE["services"]["server"]["stop_grace_period"].rstrip("s")) > drain
+    assert int(re.findall(r"TimeoutStopSec=(\d+)", UNIT)[0]) > drain
+
+
+def test_limits_of_proxies_are_those_of_the_server() -> None:
+    usual, calls = package.HttpOptions(), package.Options()
+    size = usual.max_body
+    (body,) = TRAEFIK["http"]["middlewares"].values()
+    assert body["buffering"]["maxRequestBodyBytes"] == size
+    assert f"client_max_body_size {size // 1024**2}m;" in NGINX
+    assert f"max_size {size // 1024**2}MiB" in CADDY
+    for minutes in re.findall(
+        r"(?:read_timeout|timeout (?:client|server)) (\d+)m", NGINX + HAPROXY
+    ):
+        assert int(minutes) * 60 > calls.max_timeout
+    for said in (
+        f"{usual.head_timeout:.0f} s, {usual.max_headers // 1024} KiB",
+        f"{usual.body_timeout:.0f} s, {size // 1024**2} MiB",
+        f"| `keep_alive` | {usual.keep_alive:.0f} s",
+        f"| `send_timeout` | {usual.send_timeout:.0f} s",
+        f"{usual.session_lifetime / 60:.0f} minutes",
+        f"`max_bodies` ({usual.max_bodies // 1024**2} MiB)",
+        f"drain` seconds ({calls.drain:.0f} unless",
+    ):
+        with case(said):
+            assert said in PAGE
+
+
+NGINX_KINDS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+CHECKED = {
+    "nginx": (("nginx", "-t", "-p", ".", "-e", "log", "-c", "nginx.conf"), NGINX),
+    "haproxy": (("haproxy", "-c", "-f", "haproxy"), HAPROXY),
+    "caddy": (("caddy", "validate", "--adapter", "caddyfile", "--config", "caddy"), CADDY),
+    "systemd-analyze": (("systemd-analyze", "verify", "./clock.service"), UNIT),
+}
+
+
+@pytest.mark.parametrize("program", CHECKED)
+def test_the_program_that_a_file_is_for_can_read_it(program: str, tmp_path: Path) -> None:
+    command, text = CHECKED[program]
+    if shutil.which(program) is None:
+        missing.untested(program, "that it can read the file on the page about deployment")
+    file, _ = certificate(tmp_path, "mcp.example.com")
+    text = re.sub(r"/etc/ssl/\S+\.(pem|key)", str(file), text)
+    text = text.replace("/opt/clock/.venv/bin/python", sys.executable)
+    name = "clock.service" if program == "systemd-analyze" else program
+    (tmp_path / name).write_text(text)
+    temporary = "".join(f"{kind}_temp_path t;" for kind in NGINX_KINDS)
+    main = f"pid p; events {{}} http {{ access_log off; {temporary} include nginx; }}"
+    (tmp_path / "nginx.conf").write_text(main)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _words(cell: str) -> list[str]:
+    return re.findall(r"`(\w+)`", cell)

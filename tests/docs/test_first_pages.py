@@ -1,0 +1,143 @@
+"""The first server and the first client run as their pages say, and hosts are told rightly."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_revisions import connect
+from mcp_revisions import v2025_11_25 as mcp
+from support.docs.pages import beside_package, blocks, page, run, shown
+from support.folders import ROOT
+from support.http.serving import booted
+from support.sessions.talking import pkg
+from support.tables import case
+
+SERVER, TRY_IT = shown("first-server.md")
+CLIENT, GREETER, HOST = shown("first-client.md")
+(PRINTED,) = shown("first-client.md", "text")
+(START,) = shown("index.md")
+PYTHON, FILE, URL = "/path/to/.venv/bin/python", "/path/to/server.py", "http://127.0.0.1:8000/mcp"
+NOTES = {"command": PYTHON, "args": [FILE]}
+# Of these the copies of their documentation that there are have no servers over HTTP in a file.
+STDIO_ONLY = {"Claude Desktop", "JetBrains AI Assistant"}
+SERVERS = ("mcpServers", "servers", "context_servers", "mcp_servers")
+URLS = ("url", "serverUrl", "httpUrl")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the programs of both pages, and the package."""
+    files = {
+        "server.py": SERVER,
+        "try_it.py": TRY_IT,
+        "client.py": CLIENT,
+        "greeter.py": GREETER,
+        "start.py": START,
+    }
+    return beside_package(tmp_path_factory.mktemp("first"), files)
+
+
+def printed(folder: Path, *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_programs_print_what_the_pages_say(folder: Path) -> None:
+    last = printed(folder, "try_it.py").splitlines()[-1]
+    assert f"the last line is `{last}`" in page("first-server.md")
+    assert printed(folder, "client.py", "greeter.py") == PRINTED
+    assert printed(folder, "client.py", "start.py") == PRINTED
+
+
+async def test_a_client_that_answers_is_asked() -> None:
+    app = mcp.App("remover")
+
+    @app.tool
+    async def remove(session: mcp.Session) -> str:
+        form = mcp.models.ElicitRequestFormParamsRequestedSchema(properties={})
+        answer: Any = await session.elicit("Remove it?", form)
+        return f"{answer.action} in {(await session.list_roots()).roots[0].uri}"
+
+    assert await run(HOST)["ask"](app) == "accept in file:///home/ada/notes"
+
+
+def hosts() -> dict[str, dict[str, dict[str, Any]]]:
+    """What the page tells each host, as servers by name, with one name for a URL."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for block in blocks("first-server.md"):
+        if block.kind in ("json", "toml"):
+            said = (json.loads if block.kind == "json" else tomllib.loads)(block.text)
+            ((member, servers),) = said.items()
+            assert member in SERVERS
+            found[block.label] = {
+                name: {"url" if key in URLS else key: value for key, value in server.items()}
+                for name, server in servers.items()
+            }
+    return found
+
+
+async def test_what_hosts_are_told_reaches_the_server(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(folder))  # pyright: ignore[reportUnknownMemberType]
+    told = hosts()
+    assert len(told) == page("first-server.md").count("<!-- host: ") == 10
+    for host, servers in told.items():
+        with case(host):
+            assert NOTES.items() <= servers.pop("notes").items()
+            assert (servers == {}) == (host in STDIO_ONLY)
+            assert all(server.pop("url") == URL for server in servers.values())
+            assert all(server in ({}, {"type": "http"}) for server in servers.values())
+    async with booted(run(SERVER)["app"].http()) as port:
+        text = next(one.text for one in blocks("first-server.md") if one.label == "Claude Code")
+        places = {PYTHON: sys.executable, FILE: str(folder / "server.py")}
+        for old, new in {**places, URL: f"http://127.0.0.1:{port}/mcp"}.items():
+            text = text.replace(old, new)
+        (folder / "mcp.json").write_text(text)
+        async with pkg.connect_config(str(folder / "mcp.json")) as several:
+            kept = {"name": "milk", "text": "Buy milk."}
+            for name in ("notes", "notes-http"):
+                assert (await several[name].call_tool("write_note", kept)).text is not None
+                answer = await several[name].call_tool("read_note", {"name": "tea"})
+                assert answer.text == "There is no note tea. There are: milk."
+
+
+def test_what_is_needed_is_what_is_said() -> None:
+    said = page("install.md")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"Python {project['requires-python'].removeprefix('>=')} or later" in said
+    runtime = (ROOT / "codegen/mcp_protogen/runtime/pyproject.toml").read_text(encoding="utf-8")
+    extras = tomllib.loads(runtime)["project"]["optional-dependencies"]
+    for one in (one for wanted in extras.values() for one in wanted):
+        assert one.partition(">")[0] in said
+    # This sentence is another one as soon as a registry has it.
+    assert "It is not in any package registry yet" in said
+
+
+async def test_a_note_is_read_by_its_uri() -> None:
+    app = run(SERVER)["app"]
+    async with connect(app, as_=mcp) as client:
+        await client.call_tool("write_note", {"name": "milk", "text": "Buy milk."})
+        read: Any = await client.read_resource("notes://milk")
+        assert read.contents[0].text == "Buy milk."
+        assert [prompt.name async for prompt in client.iter_prompts()] == ["tidy"]
+
+
+@pytest.mark.long
+def test_a_client_finds_the_revision_of_the_servers_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, again, server = shown("negotiation.md")
+    monkeypatch.chdir(beside_package(tmp_path, {"server.py": server}))
+    asyncio.run(run(first)["main"]())
+    asyncio.run(run(again)["again"]())
+    said = capsys.readouterr().out.splitlines()
+    assert [line.partition(" ")[0] for line in said] == ["2026-07-28", "2025-11-25"]

@@ -1,0 +1,209 @@
+"""A bridge over HTTP: each session has a connection to the server of its own."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp_revisions.v2025_11_25 import Session
+from mcp_revisions.v2025_11_25.models import CallToolRequestParams
+from support.http.serving import Site, booted, calling, text_in
+from support.revisions import ERAS, OLD, STATELESS
+from support.sessions.bridging import ASKED, answered, form
+from support.sessions.talking import INITIALIZED, hello, pkg, request, tools
+from support.tables import case
+
+CHANGED = "notifications/tools/list_changed"
+
+
+class Origin:
+    """The server behind the bridge: what it was called for, on which connection."""
+
+    def __init__(self, revision: str = OLD) -> None:
+        self.revision = revision
+        self.opened = self.closed = 0
+        self.transports: list[Any] = []
+
+    def server(self) -> Any:
+        count = 0
+
+        async def call(session: Session, params: CallToolRequestParams) -> str:
+            nonlocal count
+            count += 1
+            if params.name == "ask":
+                answer: Any = await session.elicit(form("Really?", self.revision))
+                return str(answer.content)
+            if params.name == "report":
+                await session.progress(1, 2)
+                await session.log("info", "half")
+            return str(count)
+
+        return tools(self.revision, call, SENDS={CHANGED, "notifications/message"})
+
+    async def open(self) -> pkg.Transport:
+        self.opened += 1
+        transport: Any = await pkg.in_memory(self.server())()
+        close = transport.close
+
+        async def closed() -> None:
+            self.closed += 1
+            await close()
+
+        transport.close = closed
+        self.transports.append(transport)
+        return transport
+
+
+@asynccontextmanager
+async def bridged(opener: pkg.Opener, **chosen: Any) -> AsyncGenerator[Site, None]:
+    app = pkg.bridge_app(pkg.Bridge, opener, http=pkg.HttpOptions(**chosen))
+    async with booted(app) as port, calling(port) as site:
+        site.app = app
+        try:
+            yield site
+        finally:
+            await app.close()
+
+
+async def test_each_session_has_a_connection_of_its_own() -> None:
+    for revision in ERAS:
+        origin = Origin(revision)
+        with case(revision):
+            async with bridged(origin.open) as site:
+                one, other = await site.initialize(), await site.initialize()
+                assert [text_in(await one.call("x", id)) for id in (1, 2)] == ["1", "2"]
+                assert text_in(await other.call("x")) == "1"
+                assert (origin.opened, origin.closed) == (2, 0)
+                assert (await one.delete()).status_code == 204
+                assert origin.closed == 1
+                assert (await one.call("x", 3)).status_code == 404
+                assert text_in(await other.call("x", 4)) == "2"
+            assert origin.closed == 2
+
+
+async def test_requests_of_clients_that_are_alike_share_a_connection() -> None:
+    for revision in ERAS:
+        origin = Origin(revision)
+        with case(revision):
+            async with bridged(origin.open) as site:
+                assert [text_in(await site.modern("tools/call", name="x")) for _ in "ab"] == [
+                    "1",
+                    "2",
+                ]
+                said = await site.modern("tools/call", meta=ASKED, name="x")
+                assert text_in(said) == "1"
+                assert origin.opened == 2
+            assert origin.closed == 2
+
+
+async def test_a_question_reaches_the_client_of_either_era() -> None:
+    origin = Origin()
+    async with bridged(origin.open) as site:
+        session = await site.initialize(elicitation={})
+        async with session.calling("ask") as events:
+            asked = await events.take()
+            assert asked["method"] == "elicitation/create"
+            answer = {"action": "accept", "content": {"x": "y"}}
+            await session.post({"jsonrpc": "2.0", "id": asked["id"], "result": answer})
+            assert (await events.take())["result"]["content"][0]["text"] == "{'x': 'y'}"
+        wanting = (await site.modern("tools/call", meta=ASKED, name="ask")).json()["result"]
+        assert wanting["resultType"] == "input_required"
+        said = await site.modern("tools/call", id=2, meta=ASKED, name="ask", **answered(wanting))
+        assert text_in(said) == "{'x': 'y'}"
+
+
+async def test_what_is_said_before_an_answer_comes_on_its_stream() -> None:
+    origin = Origin()
+    async with bridged(origin.open) as site:
+        session = await site.initialize()
+        meta = {"progressToken": "p"}
+        async with session.calling("report", _meta=meta) as events:
+            said = [event.message for event in await events.all() if event.data]
+        assert said[0]["params"] == {"progressToken": "p", "progress": 1, "total": 2}
+        assert said[1]["params"] == {"level": "info", "data": "half"}
+        assert said[2]["result"]["content"][0]["text"] == "1"
+
+
+async def test_a_session_ends_with_its_server_and_requests_get_another() -> None:
+    origin = Origin()
+    async with bridged(origin.open) as site:
+        session = await site.initialize()
+        assert text_in(await site.modern("tools/call", name="x")) == "1"
+        for transport in origin.transports:
+            transport.feed_eof()
+        while (await session.call("x")).status_code != 404:
+            await asyncio.sleep(0)
+        assert text_in(await site.modern("tools/call", name="x")) == "1"
+        assert origin.opened == 3
+
+
+async def test_a_server_that_cannot_be_reached_is_an_answer_without_its_reason() -> None:
+    async def open() -> pkg.Transport:
+        raise pkg.Disconnected("the secret command does not start")
+
+    async with bridged(open) as site:
+        for message, send in (
+            ("handshake", site.post(hello())),
+            ("request", site.modern("tools/list")),
+        ):
+            with case(message):
+                response = await send
+                assert response.status_code == 502
+                error = response.json()["error"]
+                assert (error["code"], error["message"]) == (-32603, "The server cannot be reached")
+                assert "secret" not in response.text
+
+
+async def test_nothing_is_opened_for_what_is_refused() -> None:
+    origin = Origin()
+    async with bridged(origin.open) as site:
+        refused = {
+            "a foreign page": (await site.post(hello(), {"origin": "https://evil.example"}), 403),
+            "a foreign host": (await site.post(hello(), {"host": "evil.example"}), 421),
+            "no JSON": (await site.post(b"{"), 400),
+            "no session": (await site.post(request("tools/list")), 400),
+            "a header that differs": (
+                await site.modern("tools/list", headers={"mcp-protocol-version": OLD}),
+                400,
+            ),
+            "a client too large": (await site.post(hello(x={"y": "z" * 40_000})), 400),
+        }
+        for name, (response, status) in refused.items():
+            with case(name):
+                assert response.status_code in (status, 200) and "error" in response.json()
+        assert (await site.http.get("/health")).json() == {"status": "ok"}
+        assert (await site.http.get("/ready")).json() == {"status": "ready"}
+        assert origin.opened == 0
+
+
+async def test_connections_that_nobody_uses_make_room() -> None:
+    origin = Origin()
+    async with bridged(origin.open, max_sessions=1) as site:
+        first = await site.initialize()
+        second = await site.initialize()
+        assert (await first.call("x")).status_code == 404
+        assert text_in(await second.call("x")) == "1"
+        assert text_in(await site.modern("tools/call", name="x")) == "1"
+        assert text_in(await site.modern("tools/call", meta=ASKED, name="x")) == "1"
+        while origin.closed < 2:
+            await asyncio.sleep(0)
+        assert origin.opened == 4
+
+
+async def test_clients_of_the_first_transport_have_a_bridge_each() -> None:
+    origin = Origin(STATELESS)
+    async with bridged(origin.open, old_sse=True) as site, site.get(path="/sse") as events:
+        first = await events.event()
+        assert first is not None and first.event == "endpoint"
+        for message in (hello("2024-11-05"), INITIALIZED, request("tools/call", 1, name="x")):
+            assert (await site.http.post(first.data, json=message)).status_code == 202
+        assert (await events.take())["result"]["protocolVersion"] == "2024-11-05"
+        assert (await events.take())["result"]["content"][0]["text"] == "1"
+
+
+def test_what_cannot_be_shared_is_refused() -> None:
+    shared = pkg.HttpOptions(shared=pkg.Shared(engine=pkg.MemoryEngine()))
+    for chosen in (pkg.HttpOptions(sessions=False), shared):
+        with pytest.raises(ValueError, match="cannot be shared"):
+            pkg.bridge_app(pkg.Bridge, Origin().open, http=chosen)

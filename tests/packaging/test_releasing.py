@@ -1,0 +1,187 @@
+"""What `make release` refuses, and what it writes beside the packages."""
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from support.folders import ROOT
+from support.tables import case
+
+from releasing import building
+from releasing.building import build_twice, checksums
+from releasing.changelog import NotReleasable, notes
+from releasing.conformance import page
+from releasing.contents import Distribution, wrong_contents
+from releasing.sbom import completed, digests
+
+CHANGELOG = """# Changelog
+
+What is public.
+
+## Unreleased
+
+## 0.2.0 - 2026-11-23
+
+### For authors of servers
+
+- One thing.
+
+## 0.1.0 - 2026-01-02
+
+- The first.
+"""
+
+
+def test_the_notes_of_a_release_are_the_section_of_its_version() -> None:
+    assert notes(CHANGELOG, "0.2.0", "v0.2.0") == "### For authors of servers\n\n- One thing.\n"
+    assert notes(CHANGELOG, "0.1.0") == "- The first.\n"
+
+
+def test_a_release_that_does_not_fit_together_is_refused() -> None:
+    left = CHANGELOG.replace("## Unreleased\n", "## Unreleased\n\n- Not in any version.\n")
+    undated = CHANGELOG.replace("0.2.0 - 2026-11-23", "0.2.0")
+    for name, text, version, tag, why in (
+        ("another tag", CHANGELOG, "0.2.0", "v0.2.1", "the tag v0.2.1 is not v0.2.0"),
+        ("a tag without v", CHANGELOG, "0.2.0", "0.2.0", "the tag 0.2.0 is not v0.2.0"),
+        ("no section", CHANGELOG, "0.3.0", "v0.3.0", "needs a section: ## 0.3.0 - YYYY"),
+        ("no date", undated, "0.2.0", "v0.2.0", "needs a section: ## 0.2.0 - YYYY"),
+        ("entries are left", left, "0.2.0", "v0.2.0", "entries under Unreleased"),
+    ):
+        with case(name), pytest.raises(NotReleasable, match=why):
+            notes(text, version, tag)
+    assert notes(left, "0.2.0"), "without a tag, work goes on"
+
+
+def test_two_builds_that_differ_are_no_release(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def made(content: str, out: Path) -> Sequence[Path]:
+        out.mkdir()
+        (out / "same.whl").write_text("same")
+        (out / "other.whl").write_text(content)
+        return sorted(out.iterdir())
+
+    def alike(tree: Path, out: Path, epoch: str) -> Sequence[Path]:
+        return made((tree / "file").read_text() + epoch, out)
+
+    def unlike(tree: Path, out: Path, epoch: str) -> Sequence[Path]:
+        return made(str(tree), out)
+
+    git(tmp_path, "init", "-q")
+    (tmp_path / "file").write_text("committed")
+    git(tmp_path, "add", "file")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "@1234567890 +0000")
+    git(tmp_path, *AUTHOR, "commit", "-q", "-m", "First")
+    (tmp_path / "file").write_text("not committed")
+    monkeypatch.setattr(building, "build", alike)
+    once = build_twice(tmp_path, "HEAD", tmp_path / "alike")
+    assert [path.name for path in once] == ["other.whl", "same.whl"]
+    assert once[0].read_text() == "committed1234567890"
+    monkeypatch.setattr(building, "build", unlike)
+    with pytest.raises(NotReleasable, match=r"not the same: other\.whl$"):
+        build_twice(tmp_path, "HEAD", tmp_path / "unlike")
+
+
+AUTHOR = ("-c", "user.name=A", "-c", "user.email=a@example.com")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(("git", *arguments), cwd=folder, check=True)
+
+
+def test_checksums_are_read_by_sha256sum(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / name).write_text(name)
+    text = checksums([tmp_path / "b", tmp_path / "a"])
+    done = subprocess.run(
+        ("sha256sum", "--check"), cwd=tmp_path, input=text, capture_output=True, text=True
+    )
+    assert done.stdout == "a: OK\nb: OK\n"
+
+
+ONE = Distribution(
+    name="one",
+    wheel=(("code/one", "one"),),
+    sdist=(("code", "code"), ("LICENSE", "LICENSE")),
+    metadata=frozenset({"METADATA"}),
+    left_out=frozenset({"code/one/notes.txt"}),
+)
+
+
+def test_what_is_missing_or_too_much_in_a_package_is_found(tmp_path: Path) -> None:
+    tree, dist = tmp_path / "tree", tmp_path / "dist"
+    for name in ("code/one/a.py", "code/one/notes.txt", "code/one/__pycache__/a.pyc", "LICENSE"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).touch()
+    dist.mkdir()
+    with ZipFile(dist / "one-1-py3-none-any.whl", "w") as wheel:
+        for name in ("one/a.py", "one/secret.pem", "one/notes.txt"):
+            wheel.writestr(name, "")
+    names = ["PKG-INFO", ".gitignore", "code/one/a.py", "code/one/notes.txt", "tests/a.py"]
+    packed = tmp_path / "one-1"
+    for name in names:
+        (packed / name).parent.mkdir(parents=True, exist_ok=True)
+        (packed / name).touch()
+    files = [f"one-1/{name}" for name in names]
+    archive = str(dist / "one-1.tar.gz")
+    subprocess.run(("tar", "-czf", archive, *files), cwd=tmp_path, check=True)
+    assert wrong_contents(ONE, "1", dist, tree) == [
+        "one-1-py3-none-any.whl: one-1.dist-info/METADATA is missing",
+        "one-1-py3-none-any.whl: one/notes.txt is too much",
+        "one-1-py3-none-any.whl: one/secret.pem is too much",
+        "one-1.tar.gz: one-1/LICENSE is missing",
+        "one-1.tar.gz: one-1/tests/a.py is too much",
+    ]
+
+
+def test_the_conformance_report_has_the_table_of_the_readme() -> None:
+    record = (ROOT / "docs" / "records" / "conformance.json").read_bytes()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition("<!-- conformance: begin -->\n")[2]
+    written = page(record, "0.2.0")
+    assert written.startswith("# Conformance of mcp-gen 0.2.0\n")
+    assert shown.partition("<!-- conformance: end -->")[0].strip() in written
+
+
+def test_what_a_wheel_needs_has_digests_and_says_what_is_optional(tmp_path: Path) -> None:
+    wheel = tmp_path / "Our_Wheel-1-py3-none-any.whl"
+    with ZipFile(wheel, "w") as archive:
+        needs = 'Requires-Dist: Direct>=1\nRequires-Dist: extra>=1; extra == "more"\n'
+        archive.writestr("Our_Wheel-1.dist-info/METADATA", f"Name: our-wheel\n{needs}")
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps({"install": [installed(name) for name in NEEDED]}))
+    document: dict[str, Any] = {
+        "metadata": {},
+        "components": [
+            {"name": name, "version": "1", "bom-ref": name, "externalReferences": ["file:///here"]}
+            for name in NEEDED
+        ],
+        "dependencies": [{"ref": "Direct", "dependsOn": ["in_direct"]}],
+    }
+    done = completed(document, wheel, digests(report))
+    assert done["metadata"]["component"] == {
+        "name": "our-wheel",
+        "version": "1",
+        "bom-ref": "our-wheel",
+        "hashes": [{"alg": "SHA-256", "content": "digest of our-wheel"}],
+        "purl": "pkg:pypi/our-wheel@1",
+    }
+    assert {
+        one["purl"]: (one["scope"], one["hashes"][0]["content"]) for one in done["components"]
+    } == {
+        "pkg:pypi/direct@1": ("required", "digest of Direct"),
+        "pkg:pypi/in-direct@1": ("required", "digest of in_direct"),
+        "pkg:pypi/extra@1": ("optional", "digest of extra"),
+    }
+
+
+NEEDED = ("our-wheel", "Direct", "in_direct", "extra")
+
+
+def installed(name: str) -> dict[str, Any]:
+    hashes = {"hashes": {"sha256": f"digest of {name}"}}
+    return {"metadata": {"name": name}, "download_info": {"archive_info": hashes}}

@@ -1,0 +1,78 @@
+"""Workflows take actions by commit, ask for the least permissions, and end by themselves."""
+
+import re
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from support.folders import ROOT
+from support.tables import case
+
+yaml: Any = import_module("yaml")  # comes without types
+
+OURS: Final = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+# Those that users copy, and the one of a new project.
+FOR_USERS: Final = sorted((ROOT / "docs" / "workflows").glob("mcp-*.yml"))
+SCAFFOLD: Final = ROOT / "templates" / "scaffold" / "ci.yml.jinja"
+USES: Final = re.compile(r"uses: (?P<action>[^@\s]+)@(?P<commit>\S+)(?: # (?P<version>\S+))?$")
+
+
+def test_actions_are_pinned_to_the_same_commits_everywhere() -> None:
+    versions: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    for path in (*OURS, *FOR_USERS, SCAFFOLD):
+        used = [line for line in path.read_text("utf-8").splitlines() if " uses: " in line]
+        with case(path.name):
+            assert used
+            for line in used:
+                found = USES.search(line)
+                assert found and re.fullmatch(r"[0-9a-f]{40}", found["commit"]), line
+                assert re.fullmatch(r"v\d+\.\d+\.\d+", found["version"] or ""), line
+                versions[found["action"]].add((found["commit"], found["version"]))
+    assert {action: one for action, one in versions.items() if len(one) > 1} == {}
+
+
+def jobs(path: Path) -> dict[str, Any]:
+    return yaml.safe_load(path.read_text("utf-8"))["jobs"]
+
+
+def test_each_job_says_what_it_may_do_and_for_how_long() -> None:
+    for path in OURS:
+        text = path.read_text("utf-8")
+        with case(path.name):
+            assert yaml.safe_load(text)["permissions"] == {}
+            assert "secrets." not in text
+        for name, job in jobs(path).items():
+            with case(f"{path.name}: {name}"):
+                assert "permissions" in job and 0 < job["timeout-minutes"] <= 60
+
+
+def test_only_jobs_that_run_no_code_of_the_checkout_may_write() -> None:
+    for path in OURS:
+        for name, job in jobs(path).items():
+            if "write" not in job["permissions"].values():
+                continue
+            with case(f"{path.name}: {name}"):
+                runs = " ".join(step.get("run", "") for step in job["steps"])
+                actions = " ".join(step.get("uses", "") for step in job["steps"])
+                assert "actions/checkout@" not in actions
+                assert "make" not in runs and "python" not in runs
+
+
+def test_what_workflows_run_by_make_is_a_word_of_the_makefile() -> None:
+    words = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    for path in OURS:
+        with case(path.name):
+            run = [step.get("run", "") for job in jobs(path).values() for step in job["steps"]]
+            used = set(re.findall(r"\bmake ([a-z-]+)", " ".join(run)))
+            # `make site` is that of the site's builder.
+            assert used <= words | {"site"}
+
+
+def test_a_release_is_published_only_after_it_was_tried_and_attested() -> None:
+    release = jobs(ROOT / ".github" / "workflows" / "release.yml")
+    assert set(release["pypi"]["needs"]) == {"build", "try", "attest"}
+    assert release["github"]["needs"] == "pypi"
+    for name in ("attest", "pypi"):
+        assert release[name]["if"] == "github.ref_type == 'tag' && github.event_name == 'push'"
+    assert [release[name]["environment"] for name in ("pypi", "testpypi")] == ["pypi", "testpypi"]

@@ -1,0 +1,121 @@
+"""Whether lines of a shell that pages show can be typed: whether commands and options exist."""
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+
+import typer.main
+from mcp_protogen.cli.app import app
+from mcp_protogen.scaffold.choices import Choices, ProjectKind, ProjectTransport
+from mcp_protogen.scaffold.files import project_files
+from mcp_protogen.scaffold.project_name import project_name
+
+from support.folders import ROOT
+
+# What everybody has, or the page says how to get; nothing is known of their options here.
+OTHERS: Final = frozenset(
+    {
+        *("cd", "echo", "export", "git", "kill", "source", "systemctl"),
+        *("node", "npm", "pip", "pipx", "pytest", "uv", "uvicorn", "uvx"),
+        *("claude", "codex", "docker"),
+    }
+)
+_PROMPT: Final = re.compile(r"^\$ ")
+# What stands behind a command to explain it.
+_REMARK: Final = re.compile(r"(?:\s+#(?:\s|$)| {3,}(?=[^\s-])).*$")
+# How a usage line says what may be left out, or stands for something.
+_USAGE: Final = re.compile(r"[\[\]…|]|\.\.\.|\b[A-Z]{2,}\b")
+# To read these has an effect: one changes the files of the user's shell.
+_ACTING: Final = frozenset({"--install-completion", "--show-completion", "--version"})
+_BETWEEN: Final = re.compile(r"\s*(?:&&|\||;)\s+")
+
+
+def is_shell(text: str) -> bool:
+    """Whether each line of a text begins with a program that is known here, or goes on with one."""
+    first, *rest = text.splitlines()
+    begins = [first, *(line for line in rest if line.strip() and not line.startswith(" "))]
+    return all(_program(words) in _KNOWN for line in begins for words in _split(line))
+
+
+def faults(text: str) -> Iterator[str]:
+    """Yield what is wrong with lines that are typed into a shell."""
+    command: list[str] = []
+    for line in filter(str.strip, text.replace("\\\n", " ").splitlines()):
+        if line.startswith(" "):  # More options of the line above.
+            commands = [[*command[:2], *words] for words in _split(line)]
+            usage = True
+        else:
+            commands = _split(line)
+            usage = _USAGE.search(_REMARK.sub("", line)) is not None
+            command = commands[-1]
+        for words in commands:
+            yield from (f"{line.strip()}: {fault}" for fault in _faults(words, usage))
+
+
+def _split(line: str) -> list[list[str]]:
+    """The words of each command of a line, without variables that are set for it."""
+    line = _REMARK.sub("", _PROMPT.sub("", line)).strip().strip("()")
+    line = re.sub(r"[\[\]]", "", line)
+    found: list[list[str]] = []
+    for command in _BETWEEN.split(line):
+        words = shlex.split(re.sub(r"\s>>?\s\S+$", "", command), posix=True)
+        while words and re.match(r"[A-Z_]+=", words[0]):
+            words = words[1:]
+        found.append(words)
+    return found
+
+
+def _program(words: Sequence[str]) -> str:
+    program = words[0].rpartition("/")[2] if words else ""
+    return "python" if re.fullmatch(r"python[\d.]*", program) else program
+
+
+def _faults(words: Sequence[str], usage: bool) -> Iterator[str]:
+    program, arguments = _program(words), list(words[1:])
+    if program == "mcp-gen":
+        yield from _mcp_gen(arguments, usage)
+    elif program == "make":
+        targets = [one for one in arguments if re.fullmatch(r"[a-z-]+", one)]
+        yield from (f"there is no make {one}" for one in targets if one not in _targets())
+    elif program == "python":
+        files = [one for one in arguments if "/" in one and one.endswith(".py")]
+        yield from (f"there is no {one}" for one in files if not (ROOT / one).exists())
+    elif program not in OTHERS:
+        yield f"{program} is not known: add it to OTHERS of {__name__}"
+
+
+def _mcp_gen(arguments: list[str], usage: bool) -> Iterator[str]:
+    command: Any = typer.main.get_command(app)
+    path = "mcp-gen"
+    while arguments and arguments[0] in getattr(command, "commands", {}):
+        path, command = f"{path} {arguments[0]}", command.commands[arguments[0]]
+        arguments = arguments[1:]
+    if hasattr(command, "commands") and arguments and not arguments[0].startswith("-"):
+        yield f"{path} has no {arguments[0]}"
+        return
+    known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    known |= {"--help", "-h"}
+    given = [one.partition("=")[0] for one in arguments if one.startswith("-")]
+    yield from (f"{path} has no {one}" for one in given if one not in known)
+    if usage or set(given) - known or _ACTING.intersection(given):
+        return
+    try:
+        command.make_context(path, arguments)
+    except Exception as error:
+        # Typer brings its own Click, so that its errors are of no class that could be named here.
+        yield f"{type(error).__name__}: {getattr(error, 'message', error)}"
+
+
+@cache
+def _targets() -> set[str]:
+    """What `make` can be told here, and in new projects."""
+    made = Choices(
+        project_name("x"), ProjectKind.SERVER, ProjectTransport.BOTH, "2025-11-25", ("2025-11-25",)
+    )
+    texts = ((ROOT / "Makefile").read_text("utf-8"), project_files(made)["Makefile"].decode())
+    return {name for text in texts for name in re.findall(r"^([a-z-]+):.*##", text, re.MULTILINE)}
+
+
+_KNOWN: Final = OTHERS | {"mcp-gen", "make", "python"}

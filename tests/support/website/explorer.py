@@ -1,0 +1,60 @@
+"""The explorer, made once in a run, and its judge as it is served, under Node."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from website.explorer import write
+from website.scripts import libraries
+
+from support.made_once import once
+from support.missing import untested
+
+Json = dict[str, Any]
+_PROGRAM: Final = Path(__file__).with_name("judging.cjs")
+
+
+def installed(shown: str) -> Path:
+    """The libraries of the site; skips what they would show where they cannot be installed."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        untested("node and npm", shown)
+    try:
+        return libraries()
+    except RuntimeError as error:
+        untested("what could not be installed", f"{shown} ({str(error).splitlines()[-1]})")
+
+
+def explorer(shown: str = "the protocol explorer") -> Path:
+    """The folder of the explorer."""
+    installed(shown)
+    folder: str = once("the explorer", _made)
+    return Path(folder)
+
+
+def _made() -> str:
+    folder = Path(os.environ["MADE_ONCE"]) / "explorer"
+    write(folder)
+    return str(folder)
+
+
+def data(name: str) -> Any:
+    """The value in one file of data, which is a call with its name and its text."""
+    script = (explorer() / "data" / f"{name}.js").read_text(encoding="utf-8")
+    start = f"mcpExplorer.receive({json.dumps(name)}, "
+    assert script.startswith(start) and script.endswith(");\n")
+    return json.loads(json.loads(script[len(start) : -3]))
+
+
+def judged(cases: Iterable[Json]) -> list[Json]:
+    """What the judge says of each case, all in one process; `judging.cjs` has their form."""
+    lines = "\n".join(json.dumps(case, allow_nan=False) for case in cases)
+    node = shutil.which("node") or ""
+    done = subprocess.run(
+        [node, _PROGRAM, explorer()], input=lines, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]

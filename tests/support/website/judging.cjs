@@ -1,0 +1,44 @@
+// The judge as the page has it, under Node: the verdicts on cases, one JSON line in, one out.
+// node judging.cjs FOLDER: the explorer's; cases come on standard input.
+
+const { readFileSync } = require("node:fs");
+const { join } = require("node:path");
+
+const folder = process.argv[2];
+const data = {};
+globalThis.mcpExplorer = { receive: (name, text) => (data[name] = JSON.parse(text)) };
+require(join(folder, "judge.js"));
+
+const { accepts, judge, read } = globalThis.mcpExplorer.judge;
+
+const made = {};
+require(join(folder, "data", "findings.js"));
+
+function loaded(name) {
+  return (made[name] ??= load(name));
+}
+
+function load(name) {
+  require(join(folder, "data", `${name}.js`));
+  return { ...data[name], findings: data.findings[name.split("+").at(-1)] ?? [] };
+}
+
+function answered({ name, subject, value, asked, text }) {
+  if (text !== undefined) {
+    try {
+      return { value: read(text).value };
+    } catch (fault) {
+      return { message: fault.message, ...fault.place };
+    }
+  }
+  const revision = loaded(name.split("+")[0]);
+  const extension = name.includes("+") ? loaded(name) : undefined;
+  const accepted = subject ? accepts(subject, value, revision, extension) : null;
+  if (!asked) return { accepted };
+  return { accepted, verdict: judge(value, revision, extension ? [extension] : [], asked) };
+}
+
+const cases = readFileSync(0, "utf8").split("\n").filter(Boolean);
+process.stdout.write(
+  cases.map((line) => `${JSON.stringify(answered(JSON.parse(line)))}\n`).join(""),
+);

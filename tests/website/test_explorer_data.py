@@ -1,0 +1,121 @@
+"""The data of the explorer, held to what it is made from."""
+
+from itertools import combinations
+from typing import Any, Final
+
+from mcp_protogen.compare.engine import compare_revisions
+from mcp_protogen.compare.revisions import compared_pin
+from mcp_protogen.inputs import patches
+from mcp_protogen.inputs.pinned_extensions import pinned_extensions
+from support import tables
+from support.revisions import REVISIONS
+from support.website.explorer import data
+from website.explorer.changes import marks
+from website.explorer.findings import is_valid
+from website.explorer.links import page_of
+from website.explorer.subjects import Revision, revisions
+
+Json = dict[str, Any]
+
+
+def items(kind: str) -> dict[str, Json]:
+    """What the index lists of a kind, by name."""
+    return {one["name"]: one for one in data("index")["items"][kind]}
+
+
+def test_every_method_is_marked_in_the_revisions_that_have_it() -> None:
+    for position, revision in enumerate(revisions()):
+        methods = {one.method for one in revision.ir.methods}
+        marked = {name for name, one in items("methods").items() if one["marks"][position] in "nsc"}
+        assert marked == methods
+
+
+def test_marks_say_what_happened_from_one_revision_to_the_next() -> None:
+    columns = [{"a": 1, "b": 1}, {"a": 2, "c": 1}, {"a": 2, "b": 1}]
+    assert marks(columns) == {"a": "scs", "b": "sgn", "c": "-ng"}
+    assert items("methods")["initialize"]["marks"].endswith("g")
+    assert items("methods")["elicitation/create"]["marks"] == "--ncc"
+    assert items("errors")["-32042"]["marks"] == "---nc"
+
+
+def test_extensions_are_there_with_what_they_add_and_drafts_are_not() -> None:
+    assert items("methods")["tasks/get"]["extensions"] == ["2026-07-28+tasks"]
+    assert items("types")["McpUiResourceCsp"]["marks"] == "-" * len(REVISIONS)
+    assert {one["name"] for one in data("index")["extensions"]} == {
+        one.name for one in pinned_extensions()
+    }
+    assert [one["id"] for one in data("index")["revisions"]] == [*REVISIONS]
+
+
+def test_changes_are_those_of_the_comparison_with_a_severity_for_each_reader() -> None:
+    for before, after in combinations(REVISIONS, 2):
+        with tables.case(f"{before} {after}"):
+            found = compare_revisions(compared_pin(before), compared_pin(after)).changes
+            shown = data(f"{before}..{after}")["changes"]
+            assert [(one["code"], one["item"]) for one in shown] == [
+                (one.code, one.item) for one in found
+            ]
+            assert [one["severity"] for one in shown] == [
+                "".join(one.severity[reader].value[0] for reader in one.severity) for one in found
+            ]
+
+
+def test_every_fact_of_a_revision_has_the_address_of_its_page() -> None:
+    for revision in REVISIONS:
+        said = [one for one in _sourced(data(revision)) if one["source"]]
+        assert len(said) > 60
+        assert [one["source"] for one in said if "url" not in one] == []
+
+
+def _sourced(value: Any) -> list[Json]:
+    if isinstance(value, list):
+        return [found for one in value for found in _sourced(one)]  # pyright: ignore
+    if not isinstance(value, dict):
+        return []
+    inner = [found for one in value.values() for found in _sourced(one)]  # pyright: ignore
+    return [*inner, value] if isinstance(value.get("source"), str) else inner  # pyright: ignore
+
+
+def test_addresses_are_those_of_the_site_and_of_the_pinned_commit() -> None:
+    site = "https://modelcontextprotocol.io"
+    assert (
+        page_of("basic/index#_meta", "2026-07-28") == f"{site}/specification/2026-07-28/basic#meta"
+    )
+    pin = next(one.pin for one in revisions() if one.id == "2025-11-25")
+    commit = pin.published.spec_commit
+    assert page_of("schema.ts", "2025-11-25") == (
+        f"{pin.repository}/blob/{commit}/schema/2025-11-25/schema.ts"
+    )
+    assert page_of("seps/2133-extensions#evolution", "2026-07-28", "apps") == (
+        f"{site}/seps/2133-extensions#evolution"
+    )
+    assert page_of("skills#reading-directories", "2026-07-28", "skills") == ""
+
+
+UNPROBED: Final = {
+    "anyOf": "the union names one more result, and each of them is any object",
+    "additionalProperties": "it says that keywords are kept, which JSON Schema does anyway",
+    "ClientNotification": "it gives something its name",
+}
+"""The last steps of patches that no value shows, and why."""
+
+
+def test_each_patch_is_a_finding_with_a_probe_that_holds() -> None:
+    for revision in revisions():
+        findings = data("findings")[revision.id]
+        ledger = revision.source.ledger
+        assert [one["pointer"] for one in findings] == [one["pointer"] for one in ledger]
+        for number, one in enumerate(findings):
+            with tables.case(f"{revision.id} {one['pointer']}"):
+                if "probe" not in one:
+                    assert one["pointer"].rpartition("/")[2] in UNPROBED
+                else:
+                    _require_probe(revision, number, one["probe"])
+
+
+def _require_probe(revision: Revision, number: int, probe: Json) -> None:
+    others = [entry for at, entry in enumerate(revision.source.ledger) if at != number]
+    without = patches.apply(revision.source.schema, others, revision.id)["$defs"]
+    published: bool = is_valid(without, probe["type"])(probe["value"])
+    mended: bool = is_valid(revision.mended, probe["type"])(probe["value"])
+    assert (published, mended) == (probe["published"], not probe["published"])

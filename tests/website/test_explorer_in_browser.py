@@ -1,0 +1,280 @@
+"""The explorer in a real browser, opened as a file: what is seen, typed and heard."""
+
+import json
+from collections.abc import Generator
+from typing import Any, Final
+from urllib.parse import quote
+
+import pytest
+from support import tables
+from support.missing import untested
+from support.pages.browser import Page, browser, executable
+from support.pages.measures import OVERFLOWING, contrast
+from support.revisions import REVISIONS
+from support.website.explorer import data, explorer
+
+WIDE: Final = 1280
+NARROW: Final = 360
+VIEWS: Final = (
+    "#/methods",
+    "#/types",
+    "#/capabilities",
+    "#/errors",
+    "#/headers",
+    "#/meta",
+    "#/methods/elicitation/create?rev=2025-11-25&with=2026-07-28",
+    "#/types/CallToolRequestParams?rev=2024-11-05",
+    "#/types/Task?rev=2026-07-28%2Btasks",
+    "#/capabilities/server:tools.listChanged",
+    "#/errors/-32022",
+    "#/headers/request:mcp-session-id?rev=2025-06-18",
+    "#/meta/progressToken",
+    "#/compare/2025-11-25/2026-07-28?for=server&only=breaking",
+    "#/compare/2025-11-25/tasks",
+    "#/findings",
+    "#/findings/2024-11-05/1",
+    "#/judge?m=" + quote('{"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text"}]}}'),
+    "#/search?q=list_changed",
+)
+"""One of each kind of view."""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Generator[Page, None, None]:
+    program = executable()
+    if program is None:
+        untested("chromium", "the protocol explorer in a browser")
+    explorer("the protocol explorer in a browser")
+    with browser(program, tmp_path_factory.mktemp("profile")) as tab:
+        tab.size(WIDE)
+        tab.scheme("light")
+        yield tab
+
+
+def visit(page: Page, fragment: str = "") -> None:
+    """Open the page anew at a view, and wait until it is there."""
+    page.open("about:blank")
+    page.open(f"file://{explorer()}/index.html{fragment}")
+    until(page, SHOWN)
+
+
+SHOWN: Final = "document.querySelector('main').getAttribute('aria-busy') === 'false'"
+
+
+def go(page: Page, fragment: str) -> None:
+    """Go to another view of the page that is open."""
+    page.evaluate(
+        "new Promise(done => { addEventListener('hashchange', done, {once: true});"
+        f" location.hash = {json.dumps(fragment)}; }})"
+    )
+    until(page, SHOWN)
+
+
+def until(page: Page, condition: str) -> None:
+    """Wait until an expression is true."""
+    page.evaluate(
+        "new Promise(done => { const look = () => "
+        f"({condition}) ? done() : setTimeout(look, 5); look(); }})"
+    )
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    """The texts of all elements that are seen."""
+    found: list[str] = page.evaluate(
+        f"[...document.querySelectorAll({json.dumps(selector)})]"
+        ".filter(e => e.getClientRects().length).map(e => e.textContent.trim())"
+    )
+    return found
+
+
+def key(page: Page, name: str, code: int, text: str = "") -> None:
+    """Press a key, which may write something."""
+    kind = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
+    for one in (kind, {"type": "keyUp"}):
+        page("Input.dispatchKeyEvent", **one, key=name, code=name, windowsVirtualKeyCode=code)
+
+
+def tab_to(page: Page, condition: str) -> int:
+    """Press Tab until the element that has the focus, `e`, is one; how often that was."""
+    for presses in range(1, 200):
+        key(page, "Tab", 9)
+        if page.evaluate(f"(e => {condition})(document.activeElement)"):
+            return presses
+    raise AssertionError(condition)
+
+
+def test_no_view_sticks_out_complains_or_asks_for_another_place(page: Page) -> None:
+    home = f"file://{explorer()}/"
+    visit(page, VIEWS[-1])
+    for view in VIEWS:
+        go(page, view)
+        for width in (WIDE, NARROW):
+            page.size(width)
+            with tables.case(f"{width} {view[:60]}"):
+                assert page.evaluate(OVERFLOWING) == []
+                assert page.evaluate("document.documentElement.scrollWidth") <= width
+                assert len(texts(page, "h1")) == 1
+                assert texts(page, "h1") != ["Not found"]
+    page.size(WIDE)
+    assert page.complaints == []
+    assert all(one.startswith(home) for one in page.requests)
+
+
+def test_all_text_stands_out_from_what_is_behind_it(page: Page) -> None:
+    # 4.5 to 1 is what WCAG 2.2 asks of text, https://www.w3.org/TR/WCAG22/#contrast-minimum.
+    visit(page, VIEWS[-1])
+    for view in (VIEWS[0], VIEWS[6], VIEWS[13], VIEWS[16], VIEWS[17]):
+        go(page, view)
+        for scheme in ("light", "dark"):
+            page.scheme(scheme)
+            with tables.case(f"{scheme} {view[:60]}"):
+                seen, faults = page.evaluate(contrast("#find"))
+                assert faults == []
+                assert seen > 30
+    page.scheme("light")
+
+
+def test_the_matrix_has_every_method_and_says_what_became_of_it(page: Page) -> None:
+    visit(page)
+    methods = [one["name"] for one in data("index")["items"]["methods"]]
+    assert texts(page, ".matrix tbody th a") == methods
+    assert texts(page, ".matrix thead th")[2:] == [*REVISIONS, "Extensions"]
+    row = methods.index("tasks/get") + 1
+    cells = texts(page, f".matrix tbody tr:nth-child({row}) td")
+    assert cells[0] == "clientrequest"
+    assert cells[1:] == [*["not in it"] * 3, "new", "removed", "tasks"]
+
+
+def test_a_list_can_be_narrowed_and_remembers_that_in_its_address(page: Page) -> None:
+    visit(page, "#/types")
+    page.type("main input[type=search]", "resourcecontents")
+    until(page, "location.hash.includes('q=resourcecontents')")
+    narrowed = texts(page, ".matrix tbody th a")
+    assert "TextResourceContents" in narrowed and len(narrowed) < 10
+    visit(page, page.evaluate("location.hash"))
+    assert texts(page, ".matrix tbody th a") == narrowed
+
+
+def test_a_link_opens_an_item_in_its_revision_and_the_way_back_works(page: Page) -> None:
+    visit(page, "#/types/Tool?rev=2025-03-26")
+    assert texts(page, "h1") == ["Tool"]
+    assert texts(page, ".choices [aria-current]") == ["2025-03-26"]
+    assert "In 2025-03-26" in texts(page, "h2")
+    assert "outputSchema optional" not in texts(page, ".members tbody th")
+    page.click(".choices a:nth-of-type(3)")
+    until(page, "document.querySelector('.side h2')?.textContent === 'In 2025-06-18'")
+    assert "outputSchema optional" in texts(page, ".members tbody th")
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+    page.evaluate("history.back()")
+    until(page, "document.querySelector('.side h2')?.textContent === 'In 2025-03-26'")
+    assert page.evaluate("document.title") == "Tool · MCP protocol explorer"
+
+
+def test_an_item_shows_its_history_its_findings_and_its_page(page: Page) -> None:
+    visit(page, "#/types/ElicitResult?rev=2025-11-25")
+    assert texts(page, ".history h3") == ["2025-06-18", "2025-11-25", "2026-07-28"]
+    assert len(texts(page, ".findings li")) == 3
+    visit(page, "#/methods/tools/call?rev=2026-07-28")
+    link: str = page.evaluate("document.querySelector('.facts .source').href")
+    specification = "https://modelcontextprotocol.io/specification"
+    assert link == f"{specification}/2026-07-28/server/tools#calling-tools"
+
+
+def test_a_name_that_is_nowhere_is_told(page: Page) -> None:
+    visit(page, "#/methods/tools/dance")
+    assert texts(page, "main p")[0] == "There is no method “tools/dance” in any revision."
+    visit(page, "#/dance")
+    assert texts(page, "main p")[0] == "There is no page “dance” here."
+
+
+def test_a_comparison_is_judged_for_a_reader_and_shown_side_by_side(page: Page) -> None:
+    visit(page, "#/compare/2026-07-28/2025-11-25?for=server&only=breaking")
+    assert texts(page, "h1") == ["2025-11-25 → 2026-07-28"]
+    changes = data("2025-11-25..2026-07-28")["changes"]
+    at = data("index")["readers"].index("server")
+    breaking = [one for one in changes if one["severity"][at] == "b"]
+    until(page, "document.querySelector('.changes')")
+    assert texts(page, ".changes thead th")[2:4] == ["2025-11-25", "2026-07-28"]
+    assert len(texts(page, ".changes tbody tr")) == len(breaking)
+    assert texts(page, ".count") == [f"{len(breaking)} of {len(changes)} changes"]
+
+
+def test_a_pasted_message_has_a_verdict_of_every_revision(page: Page) -> None:
+    visit(page, "#/judge")
+    message = '{\n "jsonrpc": "2.0", "id": 1,\n "method": "tools/call",\n "params": {"name": 3}}'
+    page.type("#message", message)
+    until(page, "document.querySelector('.summary').textContent.startsWith('Accepted')")
+    assert texts(page, ".summary") == ["Accepted by 0 of 5 revisions."]
+    assert texts(page, ".verdict h3") == [f"{one} refused" for one in reversed(REVISIONS)]
+    fault = texts(page, ".verdict:last-child tbody tr *")
+    assert fault[:3] == ["/params/nameline 4, column 21", "/params/name", "line 4, column 21"]
+    assert "has to be string, and is number" in fault
+    page.click(".share button")
+    until(page, "location.hash.includes('m=')")
+    visit(page, page.evaluate("location.hash"))
+    assert page.evaluate("document.querySelector('#message').value") == message
+    assert len(texts(page, ".verdict.refused")) == 5
+
+
+def test_what_is_no_json_is_told_with_its_place(page: Page) -> None:
+    visit(page, "#/judge?m=" + quote('{\n  "id": 1,\n}'))
+    assert texts(page, ".summary") == [
+        "This is not JSON: line 3, column 1: the name of a member is expected, in quotes."
+    ]
+
+
+def test_everything_can_be_done_with_the_keyboard(page: Page) -> None:
+    visit(page)
+    assert tab_to(page, "e.matches('.skip')") == 1
+    assert page.evaluate("document.activeElement.getBoundingClientRect().top") >= 0
+    key(page, "Enter", 13, "\r")
+    assert page.evaluate("document.activeElement.id") == "main"
+    tab_to(page, "e.textContent === 'elicitation/create'")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    key(page, "Enter", 13, "\r")
+    until(page, "document.querySelector('h1').textContent === 'elicitation/create'")
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+    key(page, "/", 191, "/")
+    page("Input.insertText", text="judge")
+    assert page.evaluate("document.activeElement.id") == "find"
+    page.evaluate("document.activeElement.value = ''")
+    page("Input.insertText", text="sampling/c")
+    until(page, "document.querySelector('.results a')")
+    key(page, "Enter", 13, "\r")
+    assert page.evaluate("document.activeElement.textContent") == "sampling/createMessage"
+    tab_order = ("e.textContent === 'Judge a message'", "e.id === 'message'")
+    visit(page)
+    tab_to(page, tab_order[0])
+    key(page, "Enter", 13, "\r")
+    until(page, "document.querySelector('#message')")
+    tab_to(page, tab_order[1])
+    page("Input.insertText", text="[]")
+    until(page, "document.querySelector('.verdict')")
+    tab_to(page, "e.tagName === 'SELECT'")
+    key(page, "ArrowDown", 40)
+    until(page, "location.hash.includes('by=client')")
+
+
+def test_landmarks_headings_and_tables_are_heard(page: Page) -> None:
+    visit(page, VIEWS[17])
+    page("Accessibility.enable")
+    nodes: list[dict[str, Any]] = page("Accessibility.getFullAXTree")["nodes"]
+    seen = [(one["role"]["value"], one["name"]["value"]) for one in nodes if "name" in one]
+    roles = [role for role, _ in seen]
+    for role in ("banner", "navigation", "search", "main", "contentinfo"):
+        assert roles.count(role) == 1, role
+    for wanted in (
+        ("navigation", "Explorer"),
+        ("heading", "Judge a message"),
+        ("form", "The message"),
+        ("textbox", "Message"),
+        ("article", "2025-11-25 refused"),
+        ("table", "Faults in 2025-11-25"),
+        ("columnheader", "Where"),
+        ("status", ""),
+    ):
+        assert wanted in seen, wanted
+    assert "rowheader" in roles
+    live = [one for one in nodes if one["role"]["value"] == "status"]
+    said = {p["name"]: p["value"]["value"] for one in live for p in one.get("properties", ())}
+    assert said["live"] == "polite"

@@ -1,0 +1,280 @@
+"""The judge of the explorer, as it is served, under Node: held to `jsonschema` and to its rules."""
+
+from typing import Any, Final
+
+import pytest
+from support import tables
+from support.revisions import REVISIONS
+from support.vectors.made import SETS, vectors
+from support.website.explorer import data, explorer, judged
+from website.explorer.findings import is_valid
+from website.explorer.subjects import revisions
+
+Json = dict[str, Any]
+FEW: Final = 350
+"""How many vectors of each revision and extension are tried, if not all."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def made() -> None:
+    explorer("the verdicts of the explorer on messages")
+
+
+def test_it_agrees_with_jsonschema_on_test_vectors() -> None:
+    chosen = [(name, one) for name in SETS for one in tables.some(vectors(name).vectors, FEW, name)]
+    cases: list[Json] = []
+    for name, one in chosen:
+        subject = one.subject
+        about = {"kind": subject.kind or "type", "method": subject.method, "type": subject.type}
+        method = subject.method if subject.kind == "result" else ""
+        asked = {"sender": subject.sender, "method": method} if subject.method else None
+        cases.append({"name": name, "subject": about, "value": one.value, "asked": asked})
+    shown: set[bool] = set()
+    for (name, one), case, answer in zip(chosen, cases, judged(cases), strict=True):
+        with tables.case(f"{name} {one.id}"):
+            assert answer["accepted"] == one.valid
+            if case["asked"]:
+                # A whole message is told by its members alone what it is, and judged by rules too.
+                verdict = answer["verdict"]
+                assert (verdict["status"] == "accepted") == one.valid
+                assert bool(verdict["faults"]) != one.valid
+            shown.add(one.valid)
+    assert shown == {True, False}
+
+
+def test_each_probe_is_refused_by_one_of_both_schemas_and_accepted_by_the_other() -> None:
+    findings: dict[str, list[Json]] = data("findings")
+    probed = [(of, one) for of in REVISIONS for one in findings[of] if "probe" in one]
+    cases = [
+        {
+            "name": of,
+            "subject": {"kind": "type", "type": one["probe"]["type"]},
+            "value": one["probe"]["value"],
+        }
+        for of, one in probed
+    ]
+    mended = {one.id: one.mended for one in revisions()}
+    for (of, one), answer in zip(probed, judged(cases), strict=True):
+        probe = one["probe"]
+        with tables.case(f"{of} {one['pointer']}"):
+            accepts: bool = is_valid(mended[of], probe["type"])(probe["value"])
+            assert answer["accepted"] == accepts == (not probe["published"])
+
+
+UNREAD: Final = (
+    ("", 1, 1, "a value is missing"),
+    ('{"a": 1,}', 1, 9, "the name of a member is expected, in quotes"),
+    ('{"a": 1\n "b": 2}', 2, 2, "a comma or } is expected"),
+    ("[1, 2", 1, 6, "a comma or ] is expected"),
+    ('{"a" 1}', 1, 6, "a colon is expected after the name of a member"),
+    ('{"a":\r\n  nul}', 2, 3, "this begins no JSON value"),
+    ('"a\tb"', 1, 3, "a control character"),
+    ('"abc', 1, 5, "a quote is missing"),
+    (r'"\x"', 1, 2, "an unknown escape"),
+    ("[01]", 1, 3, "a comma or ] is expected"),
+    ("1e999", 1, 1, "a number that is too large"),
+    ("{} {}", 1, 4, "something follows the value"),
+    ("NaN", 1, 1, "this begins no JSON value"),
+    ("[" * 500, 1, 402, "this is nested more than 400 deep"),
+)
+
+
+def test_what_is_no_json_has_a_line_and_a_column() -> None:
+    found = judged({"text": text} for text, *_ in UNREAD)
+    for (text, line, column, message), fault in zip(UNREAD, found, strict=True):
+        with tables.case(repr(text[:20])):
+            assert fault == {"message": message, "line": line, "column": column}
+
+
+def test_json_is_read_as_python_reads_it() -> None:
+    texts = (r'{"é😀": [1e3, -0.5, 0, true, false, null, "\u00e9\n\"\\\/", {}, []]}', ' "a" ')
+    read = judged({"text": text} for text in texts)
+    assert [one["value"] for one in read] == [
+        {"é😀": [1000.0, -0.5, 0, True, False, None, 'é\n"\\/', {}, []]},
+        "a",
+    ]
+
+
+_META: Final = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def _call(method: str, **members: Any) -> Json:
+    return {"jsonrpc": "2.0", "id": 1, "method": method, **members}
+
+
+def _verdict(name: str, value: Any, sender: str = "", method: str = "") -> Json:
+    asked = {"sender": sender, "method": method}
+    (answer,) = judged([{"name": name, "value": value, "asked": asked}])
+    verdict: Json = answer["verdict"]
+    return verdict
+
+
+def _told(verdict: Json) -> list[tuple[str, str]]:
+    return [(one["pointer"], one["message"]) for one in verdict["faults"]]
+
+
+RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...]] = (
+    # the revision, the message, who sends it, what is said of it and where
+    ("2026-07-28", _call("ping"), "", "unknown", ("/method", "is no method of 2026-07-28")),
+    ("2025-11-25", _call("ping"), "client", "accepted", None),
+    (
+        "2025-11-25",
+        _call("tools/list"),
+        "server",
+        "refused",
+        ("/method", "is not sent by a server, but by a client"),
+    ),
+    (
+        "2025-11-25",
+        _call("notifications/initialized"),
+        "",
+        "refused",
+        (
+            "/id",
+            "is not allowed: notifications/initialized is a notification, which nobody answers",
+        ),
+    ),
+    (
+        "2025-11-25",
+        {"jsonrpc": "2.0", "method": "tools/list"},
+        "",
+        "refused",
+        ("", "lacks “id”"),
+    ),
+    (
+        "2026-07-28",
+        _call("roots/list", params={"_meta": _META}),
+        "",
+        "refused",
+        ("/method", "is no message of its own here: it is sent inside of a result"),
+    ),
+    (
+        "2025-06-18",
+        [_call("ping")],
+        "",
+        "refused",
+        ("", "is an array, and 2025-06-18 has no batches"),
+    ),
+    ("2025-03-26", [_call("ping")], "", "accepted", None),
+    ("2025-03-26", [], "", "refused", ("", "is an empty batch")),
+    ("2025-03-26", [_call("ping"), 3], "", "refused", ("/1", None)),
+    ("2025-11-25", "text", "", "refused", ("", None)),
+    (
+        "2025-11-25",
+        {"jsonrpc": "2.0", "id": 1, "method": 1},
+        "",
+        "refused",
+        ("/method", "has to be the name of a method, a string"),
+    ),
+    (
+        "2025-11-25",
+        {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": ""}},
+        "",
+        "refused",
+        ("/error", "and a result are never in one response"),
+    ),
+    (
+        "2025-11-25",
+        _call("tools/call", params={"name": 3}),
+        "",
+        "refused",
+        ("/params/name", "has to be string, and is number"),
+    ),
+    (
+        "2025-11-25",
+        {"jsonrpc": "1.0", "id": 1, "result": {"tools": []}},
+        "server",
+        "refused",
+        ("/jsonrpc", 'has to be "2.0"'),
+    ),
+)
+
+
+def test_the_rules_that_no_schema_has_are_kept() -> None:
+    cases = [
+        {"name": name, "value": value, "asked": {"sender": sender, "method": ""}}
+        for name, value, sender, *_ in RULES
+    ]
+    for (name, value, _, status, place), answer in zip(RULES, judged(cases), strict=True):
+        with tables.case(f"{name} {value}"):
+            verdict = answer["verdict"]
+            assert verdict["status"] == status
+            told = _told(verdict)
+            pointer, message = place or ("", None)
+            assert place is None or any(
+                at == pointer and (message is None or text == message) for at, text in told
+            ), told
+
+
+def test_an_answer_is_judged_as_one_to_the_method_that_is_named_or_that_it_fits_best() -> None:
+    answer: Json = {"jsonrpc": "2.0", "id": 1, "result": {"tools": []}}
+    guessed = _verdict("2025-11-25", answer)
+    assert guessed["status"] == "accepted"
+    assert guessed["subject"] == {"kind": "result", "method": "tools/list"}
+    named = _verdict("2025-11-25", answer, method="prompts/list")
+    assert _told(named) == [("/result", "lacks “prompts”")]
+    gone = _verdict("2026-07-28", answer, method="ping")
+    assert gone["status"] == "unknown"
+
+
+def test_the_alternative_that_was_meant_is_explained() -> None:
+    block = {"type": "text", "txt": "12 °C"}
+    answer: Json = {"jsonrpc": "2.0", "id": 1, "result": {"content": [block], "isError": "no"}}
+    assert _told(_verdict("2026-07-28", answer)) == [
+        ("/result", "lacks “resultType”"),
+        ("/result/content/0", "lacks “text”"),
+        ("/result/isError", "has to be boolean, and is string"),
+    ]
+    answer["result"] = {"content": [{"type": "smell"}]}
+    (fault,) = _verdict("2024-11-05", answer, method="tools/call")["faults"]
+    assert fault == {
+        "pointer": "/result/content/0/type",
+        "message": 'has to be one of "text", "image", "resource"',
+        "rule": "/$defs/CallToolResult/properties/content/items/anyOf",
+        "type": "CallToolResult",
+    }
+
+
+def test_members_that_a_revision_does_not_know_are_told_and_harmless() -> None:
+    params = {"name": "a", "task": {"ttl": 1}, "arguments": {"b": 1}, "_meta": {"c": 1}}
+    old = _verdict("2025-06-18", _call("tools/call", params=params))
+    assert old["status"] == "accepted"
+    assert old["unknown"] == [{"pointer": "/params/task", "type": "CallToolRequest"}]
+    assert _verdict("2025-11-25", _call("tools/call", params=params))["unknown"] == []
+
+
+def test_gates_are_those_whose_condition_holds() -> None:
+    params = {"mode": "url", "message": "a", "url": "https://a.example", "elicitationId": "1"}
+    verdict = _verdict("2025-11-25", _call("elicitation/create", params=params))
+    needed = [".".join(one["path"]) for one in verdict["gates"] if one["applies"]]
+    assert needed == ["elicitation", "elicitation.url"]
+
+
+def test_a_verdict_says_where_the_published_schema_differs_and_by_which_finding() -> None:
+    content = {"answer": 0.5}
+    answer: Json = {"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": content}}
+    verdict = _verdict("2025-11-25", answer, method="elicitation/create")
+    assert verdict["status"] == "accepted"
+    assert verdict["published"]["accepted"] is False
+    (number,) = verdict["published"]["findings"]
+    assert data("findings")["2025-11-25"][number]["type"] == "ElicitResult"
+    assert _verdict("2025-11-25", _call("ping"))["published"] is None
+
+
+def test_what_only_an_extension_has_is_judged_with_it() -> None:
+    message = _call("tasks/get", params={"taskId": "1", "_meta": _META})
+    assert _verdict("2026-07-28", message)["status"] == "unknown"
+    verdict = _verdict("2026-07-28+tasks", message)
+    assert (verdict["status"], verdict["extension"]) == ("accepted", "tasks")
+    assert any("io.modelcontextprotocol/tasks" in one["path"] for one in verdict["gates"])
+
+
+def test_what_a_receiver_has_to_tolerate_is_told() -> None:
+    answer: Json = {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
+    verdict = _verdict("2026-07-28", answer, method="tools/call")
+    assert [one["text"] for one in verdict["notes"]] == [
+        'A receiver reads a result without “resultType” as one with "complete".'
+    ]
