@@ -185,6 +185,8 @@ SECTIONS: Final = (
         (
             Page("contributing", "Contributing", "how it works inside, how to add a revision"),
             Page("changelog", "Changes", "changes of the public interface"),
+            Page("platforms", "Platforms", "systems and versions of Python, and how they differ"),
+            Page("releasing", "Releases", "how a release is made, and how to verify one"),
             Page("security-policy", "Reporting", "how to report, and which versions get fixes"),
             Page("files", "Files", "records and workflows that pages name", made=True),
         ),

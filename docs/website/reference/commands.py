@@ -17,7 +17,8 @@ _OPTIONS: Final = {
 }
 """The options of settings that have another name."""
 _WITHOUT_OPTION: Final = {
-    "own": "Patterns of files in the output folder that are yours; `--check` does not report them."
+    "clients": "A table for each typed client, by its name; `server` and `out` are required.",
+    "own": "Patterns of files in the output folder that are yours; `--check` does not report them.",
 }
 
 
