@@ -159,7 +159,7 @@ function ofResult(spoken, message, asked, accepts) {
   if (!asked.method) return { ...guessed(spoken, message, asked, accepts), faults };
   const method = methodOf(spoken, asked.method);
   if (!method || method.kind !== "request") {
-    const fault = ruled("", `is no answer: ${spoken.revision.id} has no request ${asked.method}`);
+    const fault = ruled("", `is no request of ${spoken.revision.id}: ${asked.method}`);
     return { ...NOTHING, status: "unknown", faults: [fault, ...faults] };
   }
   if (asked.sender && !method.senders.includes(OTHER[asked.sender])) {

@@ -34,7 +34,7 @@ export function verdictView(verdict, places) {
       extension,
     ),
     subject(verdict),
-    ...faultTable(verdict, verdict.faults, places),
+    ...faults(verdict, places),
     ...unknown(verdict),
     ...gates(verdict),
     ...published(verdict, places),
@@ -63,6 +63,17 @@ function subject(verdict) {
   return one.kind === "result"
     ? el("p", {}, "It is a result of ", link, `, which a ${who} asks for.`)
     : el("p", {}, `It is the ${one.kind} `, link, `, sent by a ${who}.`);
+}
+
+/**
+ * @param {Verdict} verdict
+ * @param {Map<string, Place>} places
+ */
+function faults(verdict, places) {
+  if (verdict.status !== "unknown") return faultTable(verdict, verdict.faults, places);
+  return verdict.faults.map(({ pointer, message }) =>
+    el("p", {}, `${pointer === "/method" ? "Its method" : "What it answers"} ${message}.`),
+  );
 }
 
 /**
@@ -133,7 +144,9 @@ function gates(verdict) {
           "li",
           {},
           capabilityLink(one, side(verdict)),
-          ` by the ${one.role} (${one.level}${one.when.length ? `, because ${conditions(one.when)}` : ""}) `,
+          ` by the ${one.role}, if the ${one.sender} sends it`,
+          one.when.length ? ` and ${conditions(one.when)}` : "",
+          ` (${one.level}) `,
           sourceLink(one),
         ),
       ),
