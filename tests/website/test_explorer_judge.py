@@ -277,6 +277,7 @@ def test_what_only_an_extension_has_is_judged_with_it() -> None:
 def test_what_a_receiver_has_to_tolerate_is_told() -> None:
     answer: Json = {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
     verdict = _verdict("2026-07-28", answer, method="tools/call")
+    assert verdict["notes"] == _verdict("2026-07-28", answer)["notes"][1:]
     assert [one["text"] for one in verdict["notes"]] == [
         'A receiver reads a result without “resultType” as one with "complete".'
     ]

@@ -200,5 +200,6 @@ def _summary(kind: str, newest: Json) -> Json:
     if kind == "types":
         return {name: newest[name] for name in ("kind", "doc")}
     if kind == "errors":
-        return {"title": newest["name"], "doc": newest["doc"]}
+        status = f", HTTP {newest['status']}" if newest["status"] else ""
+        return {"title": newest["name"] + status, "doc": newest["doc"]}
     return {"doc": newest["doc"]} if "doc" in newest else {}

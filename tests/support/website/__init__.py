@@ -1,1 +1,1 @@
-"""What tests of the site share: the explorer, made once, and its judge under Node."""
+"""The built site, for tests."""

@@ -34,7 +34,7 @@ function yes(value) {
 export function revisionsView(index) {
   const { revisions } = index;
   const lead = "The published files that all of this is made from, and how messages are sent.";
-  const heads = ["", ...revisions.map((one) => one.id)];
+  const heads = ["What", ...revisions.map((one) => one.id)];
   return {
     title: "Revisions",
     content: [

@@ -8,6 +8,8 @@ import { findingAddress } from "./finding.js";
 /** @import {Child} from "../dom.js" */
 /** @import {Fault, Place, Verdict} from "../types.js" */
 
+/** How many faults are shown of a message. */
+const MOST = 50;
 /** @type {Record<string, string>} */
 const WORDS = { accepted: "accepted", refused: "refused", unknown: "no such method" };
 
@@ -83,7 +85,7 @@ function faults(verdict, places) {
  */
 function faultTable(verdict, faults, places) {
   if (!faults.length) return [];
-  const rows = faults.map((one) => {
+  const rows = faults.slice(0, MOST).map((one) => {
     const at = places.get(one.pointer);
     const line = at ? `line ${at.line}, column ${at.column}` : "";
     return row(
@@ -92,7 +94,11 @@ function faultTable(verdict, faults, places) {
       rule(verdict, one),
     );
   });
-  return [table(`Faults in ${verdict.revision}`, ["Where", "What", "Rule"], rows, "faults")];
+  const more = faults.length - rows.length;
+  return [
+    table(`Faults in ${verdict.revision}`, ["Where", "What", "Rule"], rows, "faults"),
+    more ? el("p.note", {}, `${more} more faults are not shown.`) : "",
+  ];
 }
 
 /**
