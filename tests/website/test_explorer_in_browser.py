@@ -15,6 +15,9 @@ from support.website.explorer import data, explorer
 
 WIDE: Final = 1280
 NARROW: Final = 360
+JUDGED: Final = "#/judge?m=" + quote(
+    '{"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text"}]}}'
+)
 VIEWS: Final = (
     "#/methods",
     "#/types",
@@ -31,9 +34,10 @@ VIEWS: Final = (
     "#/meta/progressToken",
     "#/compare/2025-11-25/2026-07-28?for=server&only=breaking",
     "#/compare/2025-11-25/tasks",
+    "#/revisions",
     "#/findings",
     "#/findings/2024-11-05/1",
-    "#/judge?m=" + quote('{"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text"}]}}'),
+    JUDGED,
     "#/search?q=list_changed",
 )
 """One of each kind of view."""
@@ -123,7 +127,7 @@ def test_no_view_sticks_out_complains_or_asks_for_another_place(page: Page) -> N
 def test_all_text_stands_out_from_what_is_behind_it(page: Page) -> None:
     # 4.5 to 1 is what WCAG 2.2 asks of text, https://www.w3.org/TR/WCAG22/#contrast-minimum.
     visit(page, VIEWS[-1])
-    for view in (VIEWS[0], VIEWS[6], VIEWS[13], VIEWS[16], VIEWS[17]):
+    for view in (VIEWS[0], VIEWS[6], VIEWS[13], VIEWS[17], JUDGED):
         go(page, view)
         for scheme in ("light", "dark"):
             page.scheme(scheme)
@@ -185,6 +189,17 @@ def test_a_name_that_is_nowhere_is_told(page: Page) -> None:
     assert texts(page, "main p")[0] == "There is no method “tools/dance” in any revision."
     visit(page, "#/dance")
     assert texts(page, "main p")[0] == "There is no page “dance” here."
+
+
+def test_revisions_have_their_files_and_rules(page: Page) -> None:
+    visit(page, "#/revisions")
+    assert texts(page, ".revisions thead th")[1:] == [*REVISIONS]
+    rows: list[str] = texts(page, ".revisions tbody tr")
+    batches = next(row for row in rows if row.startswith("Batches"))
+    assert batches.count("yes (sent: yes)") == 1 and batches.count("no (sent: no)") == 4
+    pins = {one["pin"]["sha256"] for one in data("index")["revisions"]}
+    assert len(pins) == len(REVISIONS)
+    assert all(any(pin in row for row in rows) for pin in pins)
 
 
 def test_a_comparison_is_judged_for_a_reader_and_shown_side_by_side(page: Page) -> None:
@@ -256,7 +271,7 @@ def test_everything_can_be_done_with_the_keyboard(page: Page) -> None:
 
 
 def test_landmarks_headings_and_tables_are_heard(page: Page) -> None:
-    visit(page, VIEWS[17])
+    visit(page, JUDGED)
     page("Accessibility.enable")
     nodes: list[dict[str, Any]] = page("Accessibility.getFullAXTree")["nodes"]
     seen = [(one["role"]["value"], one["name"]["value"]) for one in nodes if "name" in one]

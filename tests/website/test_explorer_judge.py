@@ -4,11 +4,8 @@ from typing import Any, Final
 
 import pytest
 from support import tables
-from support.revisions import REVISIONS
 from support.vectors.made import SETS, vectors
 from support.website.explorer import data, explorer, judged
-from website.explorer.findings import is_valid
-from website.explorer.subjects import revisions
 
 Json = dict[str, Any]
 FEW: Final = 350
@@ -42,23 +39,28 @@ def test_it_agrees_with_jsonschema_on_test_vectors() -> None:
     assert shown == {True, False}
 
 
-def test_each_probe_is_refused_by_one_of_both_schemas_and_accepted_by_the_other() -> None:
-    findings: dict[str, list[Json]] = data("findings")
-    probed = [(of, one) for of in REVISIONS for one in findings[of] if "probe" in one]
+def test_probes_are_accepted_by_what_we_read_if_the_published_schema_refuses_them() -> None:
+    newest = {
+        one["name"]: f"{one['revision']}+{one['name']}" for one in data("index")["extensions"]
+    }
+    probed = [
+        (newest.get(of, of), one)
+        for of, findings in data("findings").items()
+        for one in findings
+        if "probe" in one
+    ]
     cases = [
         {
-            "name": of,
+            "name": name,
             "subject": {"kind": "type", "type": one["probe"]["type"]},
             "value": one["probe"]["value"],
         }
-        for of, one in probed
+        for name, one in probed
     ]
-    mended = {one.id: one.mended for one in revisions()}
-    for (of, one), answer in zip(probed, judged(cases), strict=True):
-        probe = one["probe"]
-        with tables.case(f"{of} {one['pointer']}"):
-            accepts: bool = is_valid(mended[of], probe["type"])(probe["value"])
-            assert answer["accepted"] == accepts == (not probe["published"])
+    assert len(cases) > 80
+    for (name, one), answer in zip(probed, judged(cases), strict=True):
+        with tables.case(f"{name} {one['pointer']}"):
+            assert answer["accepted"] != one["probe"]["published"]
 
 
 UNREAD: Final = (
@@ -95,7 +97,7 @@ def test_json_is_read_as_python_reads_it() -> None:
     ]
 
 
-_META: Final = {
+_META: Final[Json] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
@@ -275,6 +277,7 @@ def test_what_only_an_extension_has_is_judged_with_it() -> None:
 def test_what_a_receiver_has_to_tolerate_is_told() -> None:
     answer: Json = {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
     verdict = _verdict("2026-07-28", answer, method="tools/call")
+    assert verdict["notes"] == _verdict("2026-07-28", answer)["notes"][1:]
     assert [one["text"] for one in verdict["notes"]] == [
         'A receiver reads a result without “resultType” as one with "complete".'
     ]

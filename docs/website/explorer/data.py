@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.findings.change import Reader
+from mcp_protogen.inputs.pins import Pin
 from mcp_protogen.vectors.envelope import ENVELOPES
 
 from website.explorer.changes import comparisons, marks, without_sources
@@ -58,24 +58,11 @@ def _findings(known: Sequence[Revision], extensions: Sequence[Extension]) -> Jso
 
 
 def _revision(revision: Revision) -> Json:
-    facts, ir, pin = revision.source.facts.document, revision.ir, revision.pin
+    facts, ir = revision.source.facts.document, revision.ir
     writer = Writer(revision.id, revision.mended)
-    rules: Json = {
-        name: {**rule, **writer.source(rule["source"])}
-        for name, rule in facts["rules"].items()
-        if is_object(rule)
-    }
     return {
         "id": revision.id,
-        "era": ir.era,
-        "pin": {
-            "date": pin.published.date,
-            "sha256": pin.published.sha256,
-            "commit": pin.published.spec_commit,
-            "publications": len(pin.history) + 1,
-            "url": f"{pin.repository}/blob/{pin.published.spec_commit}/{pin.spec_path}",
-        },
-        "rules": rules,
+        "rules": _rules(revision),
         "leniency": [
             {**one, **writer.source(one["source"])} for one in facts.get("leniency", {}).values()
         ],
@@ -86,6 +73,24 @@ def _revision(revision: Revision) -> Json:
         "metaKeys": writer.meta_keys(ir.meta_keys),
         "types": types_of(ir.types),
         "schemas": _schemas(revision),
+    }
+
+
+def _rules(revision: Revision) -> Json:
+    """Return how messages are sent, each rule with its page."""
+    writer = Writer(revision.id, revision.mended)
+    rules: Mapping[str, Json | None] = revision.source.facts.document["rules"]
+    return {name: {**rule, **writer.source(rule["source"])} for name, rule in rules.items() if rule}
+
+
+def _pin(pin: Pin) -> Json:
+    published = pin.published
+    return {
+        "date": published.date,
+        "sha256": published.sha256,
+        "commit": published.spec_commit,
+        "publications": len(pin.history) + 1,
+        "url": f"{pin.repository}/blob/{published.spec_commit}/{pin.spec_path}",
     }
 
 
@@ -143,7 +148,14 @@ def _index(known: Sequence[Revision], whole: Mapping[str, Json], parts: Mapping[
     """Return what is loaded first: all names, what happened to them, and what can be compared."""
     return {
         "revisions": [
-            {"id": one.id, "era": one.ir.era, "date": one.pin.published.date} for one in known
+            {
+                "id": one.id,
+                "era": one.ir.era,
+                "pin": _pin(one.pin),
+                "rules": _rules(one),
+                "findings": len(one.source.ledger),
+            }
+            for one in known
         ],
         "readers": list(Reader),
         "items": {kind: _items(kind, key, whole, parts) for kind, key in _KEYS.items()},
@@ -188,5 +200,6 @@ def _summary(kind: str, newest: Json) -> Json:
     if kind == "types":
         return {name: newest[name] for name in ("kind", "doc")}
     if kind == "errors":
-        return {"title": newest["name"], "doc": newest["doc"]}
+        status = f", HTTP {newest['status']}" if newest["status"] else ""
+        return {"title": newest["name"] + status, "doc": newest["doc"]}
     return {"doc": newest["doc"]} if "doc" in newest else {}

@@ -4,7 +4,7 @@ A probe is a value about which the schema with the patch and the one without it 
 looked for among the test vectors of the type. A patch that only gives something its name has none.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -12,12 +12,12 @@ from typing import Any, Final
 from jsonschema.validators import validator_for
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical, parse_json
-from mcp_protogen.inputs import patches
+from mcp_protogen.config import GenerationOptions
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.vector import VectorSet
 
 from website.explorer.protocol import Writer
-from website.explorer.subjects import Extension, Revision, revisions
+from website.explorer.subjects import Extension, all_extensions, revisions
 
 Json = dict[str, Any]
 
@@ -60,19 +60,25 @@ def ledger_of(extension: Extension) -> tuple[Json, ...]:
 
 
 def all_probes() -> Iterator[tuple[str, dict[str, Json]]]:
-    """Yield the probes of each revision by the pointers of its patches."""
-    for revision in revisions():
-        yield revision.id, dict(_probes(revision, make(revision.id)))
+    """Yield the probes of each revision and extension by the pointers of its patches."""
+    known = revisions()
+    for revision in known:
+        source = revision.source
+        yield revision.id, dict(_probes(source.ledger, revision.without, make(revision.id)))
+    # Of an extension of several revisions, the newest is what is shown.
+    for extension in {one.name: one for one in all_extensions(known)}.values():
+        options = GenerationOptions((extension.core.id,), extensions={extension.name: None})
+        vectors = make(extension.core.id, options, extension.name)
+        yield extension.name, dict(_probes(ledger_of(extension), extension.without, vectors))
 
 
-def _probes(revision: Revision, vectors: VectorSet) -> Iterator[tuple[str, Json]]:
-    ledger = revision.source.ledger
+def _probes(
+    ledger: Sequence[Json], without: Callable[[Json | None], Json], vectors: VectorSet
+) -> Iterator[tuple[str, Json]]:
     for entry in ledger:
-        others = [one for one in ledger if one is not entry]
-        without = patches.apply(revision.source.schema, others, revision.id)
         type_ = jsonpointer.split(entry["pointer"])[1]
         values = [one.value for one in vectors.vectors if one.subject.type == type_]
-        both = [is_valid(one, type_) for one in (without["$defs"], revision.mended)]
+        both = [is_valid(without(left_out), type_) for left_out in (entry, None)]
         for value in sorted(values, key=lambda value: len(canonical(value))):
             before, after = (valid(value) for valid in both)
             if before != after:

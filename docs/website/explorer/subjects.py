@@ -12,7 +12,7 @@ from mcp_protogen.compare.revisions import ComparedRevision, compared_pin, untri
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.derive.extended import ExtendedRevision, extended
 from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import extensions, sources
+from mcp_protogen.inputs import extensions, patches, sources
 from mcp_protogen.inputs.extensions import ExtensionSource
 from mcp_protogen.inputs.pinned_extensions import pinned_extensions
 from mcp_protogen.inputs.pins import Pin, load_pins
@@ -38,6 +38,12 @@ class Revision:
     def published(self) -> Json:
         """Return the definitions as they are published."""
         definitions: Json = self.source.schema["$defs"]
+        return definitions
+
+    def without(self, entry: Json | None) -> Json:
+        """Return the definitions with all patches but one, or with all."""
+        ledger = [one for one in self.source.ledger if one is not entry]
+        definitions: Json = patches.apply(self.source.schema, ledger, self.id)["$defs"]
         return definitions
 
     @cached_property
@@ -66,6 +72,13 @@ class Extension:
         """Return the definitions that differ from those of the revision."""
         definitions: Json = self.made.source.schema["$defs"]
         return changed(definitions, self.core.mended)
+
+    def without(self, entry: Json | None) -> Json:
+        """Return the definitions of both with all patches of the extension but one, or with all."""
+        ledger = [one for one in self.source.ledger if one is not entry]
+        schema = patches.apply(self.source.schema, ledger, self.source.ledger_place)
+        own = own_definitions(schema, self.core.source.schema, self.source.place)
+        return {**self.core.mended, **own}
 
     @cached_property
     def compared(self) -> ComparedRevision:

@@ -19,7 +19,8 @@ def write(folder: Path) -> None:
 
     Raise `RuntimeError` if the libraries of others cannot be installed, and they are not yet.
     """
-    (folder / "data").mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder / "data", ignore_errors=True)  # an earlier one may have had more
+    (folder / "data").mkdir(parents=True)
     for name in _COPIED:
         shutil.copyfile(ASSETS / name, folder / name)
     bundled({ASSETS / module: folder / script for module, script in _SCRIPTS.items()})

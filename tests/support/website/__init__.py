@@ -1,1 +1,1 @@
-"""What tests of the site share: the site and its explorer, each made once."""
+"""The built site, for tests."""

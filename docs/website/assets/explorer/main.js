@@ -9,6 +9,7 @@ import { findingsView } from "./views/findings.js";
 import { itemView } from "./views/item.js";
 import { judgeView } from "./views/judge.js";
 import { listView } from "./views/list.js";
+import { revisionsView } from "./views/revisions.js";
 import { searchView } from "./views/search.js";
 
 /** @import {Address} from "./address.js" */
@@ -19,6 +20,7 @@ import { searchView } from "./views/search.js";
 
 const NAVIGATION = [
   ...KINDS.map(({ view, title }) => ({ view, title })),
+  { view: "revisions", title: "Revisions" },
   { view: "compare", title: "Compare" },
   { view: "findings", title: "Findings" },
   { view: "judge", title: "Judge a message" },
@@ -29,6 +31,7 @@ const VIEWS = {
   compare: compareView,
   findings: findingsView,
   judge: judgeView,
+  revisions: revisionsView,
   search: searchView,
 };
 

@@ -151,10 +151,17 @@ export interface Leniency extends Sourced {
   value: Json;
 }
 
+/** The published file of a revision. */
+export interface Pin {
+  date: string;
+  sha256: string;
+  commit: string;
+  publications: number;
+  url: string;
+}
+
 export interface Revision {
   id: string;
-  era: "handshake" | "stateless";
-  pin: { date: string; sha256: string; commit: string; publications: number; url: string };
   rules: Record<string, Rule>;
   leniency: Leniency[];
   methods: Method[];
@@ -221,7 +228,13 @@ export interface Item {
 }
 
 export interface Index {
-  revisions: { id: string; era: string; date: string }[];
+  revisions: {
+    id: string;
+    era: string;
+    pin: Pin;
+    rules: Record<string, Rule>;
+    findings: number;
+  }[];
   readers: string[];
   items: Record<Kind, Item[]>;
   extensions: { name: string; revision: string; identifier: string }[];

@@ -159,7 +159,7 @@ function ofResult(spoken, message, asked, accepts) {
   if (!asked.method) return { ...guessed(spoken, message, asked, accepts), faults };
   const method = methodOf(spoken, asked.method);
   if (!method || method.kind !== "request") {
-    const fault = ruled("", `is no answer: ${spoken.revision.id} has no request ${asked.method}`);
+    const fault = ruled("", `is no request of ${spoken.revision.id}: ${asked.method}`);
     return { ...NOTHING, status: "unknown", faults: [fault, ...faults] };
   }
   if (asked.sender && !method.senders.includes(OTHER[asked.sender])) {
@@ -183,7 +183,7 @@ function guessed(spoken, message, asked, accepts) {
     .filter((one) => one.kind === "request")
     .filter((one) => !asked.sender || one.senders.includes(OTHER[asked.sender]))
     .map((method) => ({
-      method: method.name,
+      method,
       known: declaredOf(spoken, method, given),
       fits: accepts({ kind: "result", method: method.name }),
     }))
@@ -191,11 +191,15 @@ function guessed(spoken, message, asked, accepts) {
   const [first] = ranked;
   if (!first) return { ...NOTHING, subject: { kind: "result" } };
   const equal = ranked.filter((one) => one.known === first.known && one.fits === first.fits);
-  const names = equal.map((one) => one.method).join(", ");
+  const names = equal.map((one) => one.method.name).join(", ");
   const text =
     `By its members it is a result of ${names}. ` +
     "Choose the method that was called, if it is another one.";
-  return { ...NOTHING, subject: { kind: "result", method: first.method }, notes: [{ text }] };
+  return {
+    ...NOTHING,
+    subject: { kind: "result", method: first.method.name },
+    notes: [{ text }, ...leniencies(spoken, first.method, message)],
+  };
 }
 
 /**

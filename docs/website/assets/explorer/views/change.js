@@ -19,6 +19,16 @@ const VIEWS = {
   capability: "capabilities",
   error: "errors",
   "meta-key": "meta",
+  header: "headers",
+};
+/** @type {Record<string, (change: Change) => string>} */
+const NAMES = {
+  type: typeOf,
+  field: typeOf,
+  union: typeOf,
+  enum: typeOf,
+  error: ({ item }) => item.split(" ")[0] ?? "",
+  header: ({ item }) => item.split(":").reverse().join(":"),
 };
 
 /**
@@ -43,15 +53,19 @@ export function itemLink(change) {
   const view = VIEWS[change.category];
   const name = named(change.item);
   if (!view) return name;
-  const target =
-    view === "types" ? typeOf(change) : view === "errors" ? change.item.split(" ")[0] : change.item;
+  const target = (NAMES[change.category] ?? plainName)(change);
   return el("a", { href: address(view, target) }, name);
+}
+
+/** @param {Change} change */
+function plainName({ item }) {
+  return item;
 }
 
 /** @param {Change} change */
 function typeOf(change) {
   const [, , owner] = (change.pointer ?? "").split("/");
-  return owner || change.item.split(".")[0];
+  return owner || (change.item.split(".")[0] ?? "");
 }
 
 /**

@@ -6,7 +6,7 @@ import { expression, limits, typeLink } from "./expression.js";
 
 /** @import {Child} from "../dom.js" */
 /** @import {Capability, Condition, ErrorCode, Extension, Gate, Header, Kind} from "../types.js" */
-/** @import {Member, MetaKey, Method, ProtocolType, Revision} from "../types.js" */
+/** @import {Member, MetaKey, Method, ProtocolType, Revision, Schema} from "../types.js" */
 
 /**
  * A revision or an extension, under the name that addresses have for it.
@@ -167,17 +167,26 @@ function methodErrors(method, side) {
  * @param {Side} side
  */
 function typeDetails(name, side) {
-  const one = found(side.extension?.types, side.revision.types, (each) => each.name === name);
-  const schema = side.extension?.schemas.mended[name] ?? side.revision.schemas.mended[name];
+  const { revision, extension } = side;
+  const one = found(extension?.types, revision.types, (each) => each.name === name);
+  const mended = extension?.schemas.mended[name] ?? revision.schemas.mended[name];
+  const published = extension?.schemas.published[name] ?? revision.schemas.published[name];
+  const unnamed = "The schema has no name for it: it stands inside of another type.";
   return [
     one.doc && el("p", {}, prose(one.doc)),
     ...shapeOf(one, side.name),
-    schema &&
-      el("details", {}, el("summary", {}, "JSON Schema, with our corrections"), json(schema)),
-    schema
-      ? null
-      : el("p.dim", {}, "The schema has no name for it: it stands inside of another type."),
+    mended ? schema(published ? "JSON Schema, with our corrections" : "JSON Schema", mended) : null,
+    published ? schema("JSON Schema, as it is published", published) : null,
+    mended ? null : el("p.dim", {}, unnamed),
   ];
+}
+
+/**
+ * @param {string} title
+ * @param {Schema} one
+ */
+function schema(title, one) {
+  return el("details", {}, el("summary", {}, title), json(one));
 }
 
 /**

@@ -22,10 +22,27 @@ export function typeLink(name, side) {
 export function expression(one, side) {
   if ("ref" in one) return [typeLink(one.ref, side)];
   if ("scalar" in one) return [one.scalar];
-  if ("list" in one) return ["list of ", ...expression(one.list, side)];
-  if ("map" in one) return ["object with values: ", ...expression(one.map, side)];
+  if ("list" in one) return ["list of ", ...inner(one.list, side)];
+  if ("map" in one)
+    return isAnything(one.map) ? ["object"] : ["object of ", ...inner(one.map, side)];
   if ("any" in one) return joined(one.any.map((arm) => expression(arm, side)));
   return joined(one.constants.map((value) => [el("code", {}, JSON.stringify(value))]));
+}
+
+/**
+ * What is in a list or an object; alternatives stand in brackets there.
+ * @param {Expression} one
+ * @param {string} side
+ * @returns {Child[]}
+ */
+function inner(one, side) {
+  const text = expression(one, side);
+  return "any" in one ? ["(", ...text, ")"] : text;
+}
+
+/** @param {Expression} one */
+function isAnything(one) {
+  return "scalar" in one && one.scalar === "any JSON value";
 }
 
 /** @param {Child[][]} parts */

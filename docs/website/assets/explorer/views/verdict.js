@@ -8,6 +8,8 @@ import { findingAddress } from "./finding.js";
 /** @import {Child} from "../dom.js" */
 /** @import {Fault, Place, Verdict} from "../types.js" */
 
+/** How many faults are shown of a message. */
+const MOST = 50;
 /** @type {Record<string, string>} */
 const WORDS = { accepted: "accepted", refused: "refused", unknown: "no such method" };
 
@@ -34,7 +36,7 @@ export function verdictView(verdict, places) {
       extension,
     ),
     subject(verdict),
-    ...faultTable(verdict, verdict.faults, places),
+    ...faults(verdict, places),
     ...unknown(verdict),
     ...gates(verdict),
     ...published(verdict, places),
@@ -67,12 +69,23 @@ function subject(verdict) {
 
 /**
  * @param {Verdict} verdict
+ * @param {Map<string, Place>} places
+ */
+function faults(verdict, places) {
+  if (verdict.status !== "unknown") return faultTable(verdict, verdict.faults, places);
+  return verdict.faults.map(({ pointer, message }) =>
+    el("p", {}, `${pointer === "/method" ? "Its method" : "What it answers"} ${message}.`),
+  );
+}
+
+/**
+ * @param {Verdict} verdict
  * @param {Fault[]} faults
  * @param {Map<string, Place>} places
  */
 function faultTable(verdict, faults, places) {
   if (!faults.length) return [];
-  const rows = faults.map((one) => {
+  const rows = faults.slice(0, MOST).map((one) => {
     const at = places.get(one.pointer);
     const line = at ? `line ${at.line}, column ${at.column}` : "";
     return row(
@@ -81,7 +94,11 @@ function faultTable(verdict, faults, places) {
       rule(verdict, one),
     );
   });
-  return [table(`Faults in ${verdict.revision}`, ["Where", "What", "Rule"], rows, "faults")];
+  const more = faults.length - rows.length;
+  return [
+    table(`Faults in ${verdict.revision}`, ["Where", "What", "Rule"], rows, "faults"),
+    more ? el("p.note", {}, `${more} more faults are not shown.`) : "",
+  ];
 }
 
 /**
@@ -133,7 +150,9 @@ function gates(verdict) {
           "li",
           {},
           capabilityLink(one, side(verdict)),
-          ` by the ${one.role} (${one.level}${one.when.length ? `, because ${conditions(one.when)}` : ""}) `,
+          ` by the ${one.role}, if the ${one.sender} sends it`,
+          one.when.length ? ` and ${conditions(one.when)}` : "",
+          ` (${one.level}) `,
           sourceLink(one),
         ),
       ),
