@@ -30,6 +30,7 @@ PAGES: Final = tuple(
             "testing.md",
         ),
         *("skills.md", "tasks.md", "toolkit.md", "translation.md", "transports.md"),
+        *("deployment.md", "first-client.md", "first-server.md", "index.md", "security.md"),
         "user-interfaces.md",
     )
     if (DOCS / name).exists()
@@ -68,10 +69,12 @@ OTHERS: Final[dict[str, set[str]]] = {
     "authorization-clients.md": {"Authorization", "Authorizer", "authorizer"},
     "authorization-servers.md": {"Authorization", "Bearer", "DPoP"},
     "connecting.md": {"Authorization", "Weather"},
+    "deployment.md": {"Authorization"},
     # The interfaces of engines are not among the names of a package.
     "many-machines.md": {
         *("Bus", "Change", "Engine", "EventStore", "GAP", "Letter", "Mail", "SessionStore"),
     },
+    "first-client.md": {"Forecast"},
     "http.md": {
         *("Accept", "Authorization", "Host", "Origin", "Vary", "json"),
     },
@@ -79,6 +82,7 @@ OTHERS: Final[dict[str, set[str]]] = {
         *("AnnotatedObject", "BoxItem", "Infinity", "Item", "NaN", "Object", "UnknownContent"),
         *("Tool", "Value"),
     },
+    "security.md": {"Host", "Origin"},
     "testing.md": {"Greeter", "New", "Old", "greeter", "welcome"},
     "toolkit.md": {"Decimal", "Loud", "Parameters", "Quiet"},
     "transports.md": {"hand_over"},
@@ -87,7 +91,7 @@ OTHERS: Final[dict[str, set[str]]] = {
 }
 # Attributes of OpenTelemetry, files, and fields of messages and of headers.
 NO_CODE: Final = re.compile(
-    r"(mcp|server)\.\w+(\.\w+)+|server\.(address|port)|\[tool\.mcp-gen\]|\w+(-\w+)+|.*\w/\w.*"
+    r"\w+\.(json|py|toml)|(mcp|server)\.\w+(\.\w+)+|server\.(address|port)|\[tool\.mcp-gen\]|\w+(-\w+)+|.*\w/\w.*"
 )
 
 
