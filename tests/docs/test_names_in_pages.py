@@ -133,8 +133,9 @@ def test_names_that_are_not_there_are_found() -> None:
 
 
 def test_the_package_of_a_page_has_what_its_programs_import() -> None:
-    command = re.compile(r"^ {4}mcp-gen (--revision .*) --out pkg/?$", re.MULTILINE)
-    for name in ("authorization-servers", "extensions", "skills", "tasks", "user-interfaces"):
+    command = re.compile(r"^(?: {4})?mcp-gen (--revision .*) --out pkg/?$", re.MULTILINE)
+    pages = ("authorization-servers", "deployment", "extensions", "first-client", "first-server")
+    for name in (*pages, "skills", "tasks", "user-interfaces"):
         (options,) = command.findall(page(f"{name}.md"))
         parts = re.search(r"--with (\S+)", options)
         missing = missing_names(
