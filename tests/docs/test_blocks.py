@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ from mcp_protogen.config import load_settings
 from support.docs import diagrams
 from support.docs.accounting import PAGES, taken, taken_by
 from support.docs.commands import faults, is_shell
-from support.docs.pages import Block, blocks, indented
+from support.docs.pages import Block, blocks, indented, page
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
 from support.running import Run
@@ -95,6 +96,14 @@ def test_every_block_is_run_or_checked(tmp_path: Path, monkeypatch: pytest.Monke
     assert unused == set()
     for file in {one for one in COMPARED.values() if one != "a drawing"}:
         assert (ROOT / file).exists()
+
+
+def test_commands_in_sentences_have_the_options_that_there_are() -> None:
+    for name in PAGES:
+        spans = re.findall(r"`((?:mcp-gen|make) [^`]+)`", re.sub(r"```(?s:.*?)```", "", page(name)))
+        with case(name):
+            found = (faults(" ".join(span.split()), in_part=True) for span in spans)
+            assert list(chain(*found)) == []
 
 
 def test_a_block_that_nobody_takes_is_found() -> None:
