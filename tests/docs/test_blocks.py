@@ -20,7 +20,7 @@ from support.generated.golden_package import PACKAGE
 from support.running import Run
 from support.tables import case
 
-# What is indented and is no command, by its page and how it begins: the test that compares it with
+# What has no kind and is no command, by its page and how it begins: the test that compares it with
 # what it shows, or why none can.
 COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("CONTRIBUTING.md", "a revision: schema, mended"): "a drawing",
@@ -74,8 +74,8 @@ CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
 
 
 def named(block: Block) -> list[tuple[str, str]]:
-    """Where the two tables have a block that is indented and no command."""
-    known = (*COMPARED, *RECORDED) if not block.kind or block.page.startswith("examples/") else ()
+    """Where the two tables have a block without a kind that is no command."""
+    known = (*COMPARED, *RECORDED)
     return [one for one in known if one[0] == block.page and block.text.startswith(one[1])]
 
 
@@ -87,7 +87,7 @@ def test_every_block_is_run_or_checked(tmp_path: Path, monkeypatch: pytest.Monke
         with case(block.place):
             if check := CHECKS.get(block.kind):
                 check(block.text)
-            elif places := named(block):
+            elif not block.kind and (places := named(block)):
                 unused.difference_update(places)
             elif not block.kind and is_shell(block.text):
                 typed(block.text)
