@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ import yaml
 from mcp_protogen.config import load_settings
 from support.docs.accounting import PAGES, taken, taken_by
 from support.docs.commands import faults, is_shell
-from support.docs.pages import Block, blocks, indented
+from support.docs.pages import Block, blocks, indented, page
 from support.folders import ROOT
 from support.generated.golden_package import PACKAGE
 from support.running import Run
@@ -20,7 +21,7 @@ from support.tables import case
 from website.drawings.drawn import DRAWN
 from website.drawings.graphs import mermaid
 
-# What is indented and is no command, by its page and how it begins: the test that compares it with
+# What has no kind and is no command, by its page and how it begins: the test that compares it with
 # what it shows, or why none can.
 COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("CONTRIBUTING.md", "a revision: schema, mended"): "a drawing",
@@ -74,8 +75,8 @@ CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
 
 
 def named(block: Block) -> list[tuple[str, str]]:
-    """Where the two tables have a block that is indented and no command."""
-    known = (*COMPARED, *RECORDED) if not block.kind or block.page.startswith("examples/") else ()
+    """Where the two tables have a block without a kind that is no command."""
+    known = (*COMPARED, *RECORDED)
     return [one for one in known if one[0] == block.page and block.text.startswith(one[1])]
 
 
@@ -83,11 +84,11 @@ def test_every_block_is_run_or_checked(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     run = taken()
     unused = {*COMPARED, *RECORDED}
-    for block in (block for page in PAGES for block in blocks(page)):
+    for block in chain(*map(blocks, PAGES)):
         with case(block.place):
             if check := CHECKS.get(block.kind):
                 check(block.text)
-            elif places := named(block):
+            elif not block.kind and (places := named(block)):
                 unused.difference_update(places)
             elif not block.kind and is_shell(block.text):
                 typed(block.text)
@@ -96,6 +97,14 @@ def test_every_block_is_run_or_checked(tmp_path: Path, monkeypatch: pytest.Monke
     assert unused == set()
     for file in {one for one in COMPARED.values() if one != "a drawing"}:
         assert (ROOT / file).exists()
+
+
+def test_commands_in_sentences_have_the_options_that_there_are() -> None:
+    for name in PAGES:
+        spans = re.findall(r"`((?:mcp-gen|make) [^`]+)`", re.sub(r"```(?s:.*?)```", "", page(name)))
+        with case(name):
+            found = (faults(" ".join(span.split()), in_part=True) for span in spans)
+            assert list(chain(*found)) == []
 
 
 def test_a_block_that_nobody_takes_is_found() -> None:

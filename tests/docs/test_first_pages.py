@@ -84,10 +84,7 @@ def hosts() -> dict[str, dict[str, dict[str, Any]]]:
     return found
 
 
-async def test_what_hosts_are_told_reaches_the_server(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(folder))  # pyright: ignore[reportUnknownMemberType]
+async def test_what_hosts_are_told_reaches_the_server(folder: Path) -> None:
     told = hosts()
     assert len(told) == page("first-server.md").count("<!-- host: ") == 10
     for host, servers in told.items():

@@ -5,8 +5,9 @@ from typing import Final
 
 import mcp_revisions as package
 from mcp_protogen.parts import DEFAULT, PARTS, Selection, missing_names, parts_named
+from support.docs import accounting
 from support.docs.names import NO_PYTHON, bound, problems
-from support.docs.pages import DOCS, page, programs, renamed
+from support.docs.pages import DOCS, page, programs, renamed, shown
 from support.folders import ROOT
 from support.tables import case
 
@@ -14,25 +15,11 @@ NAME: Final = package.__name__
 REVISIONS: Final = [f"{NAME}.v2025_11_25", f"{NAME}.v2026_07_28"]
 EXTENSIONS: Final = ("apps", "skills", "tasks")
 
-# The other pages are about the commands, or about other packages.
+# Those with programs that use a package, but for what is said of packages of others.
 PAGES: Final = tuple(
     name
-    for name in (
-        *("app.md", "asking.md", "authorization-clients.md", "authorization-servers.md"),
-        *("calling.md", "connecting.md", "extensions.md", "http.md", "middleware.md"),
-        *(
-            "models.md",
-            "many-machines.md",
-            "mounting.md",
-            "negotiation.md",
-            "sessions.md",
-            "state.md",
-            "testing.md",
-        ),
-        *("skills.md", "tasks.md", "toolkit.md", "translation.md", "transports.md"),
-        "user-interfaces.md",
-    )
-    if (DOCS / name).exists()
+    for name in accounting.PAGES
+    if any("from pkg" in program for program in shown(name)) and not name.startswith("from-")
 )
 ROOTS: Final = {
     "app": [*(f"{one}:App" for one in REVISIONS), f"{NAME}:HttpApp"],
@@ -50,7 +37,7 @@ ROOTS: Final = {
     "resource": [f"{NAME}:resource", f"{NAME}:ProtectedResource"],
     "http": [f"{NAME}:HttpApp"],
     "negotiated": [f"{NAME}:NegotiatedRevision"],
-    "cache": [f"{NAME}:Cache", f"{NAME}:ResultCache"],
+    "cache": [f"{NAME}:{cls}" for cls in ("Cache", "ResultCache", "TokenCache")],
     "pkg": [NAME],
 }
 SPACES: Final = [
@@ -65,13 +52,17 @@ SPACES: Final = [
 ]
 # What is no name of the package: fields of headers, JSON, and what stands for the reader's own.
 OTHERS: Final[dict[str, set[str]]] = {
+    "README.md": {"Greeter", "MCPServer", "Params1"},
     "authorization-clients.md": {"Authorization", "Authorizer", "authorizer"},
     "authorization-servers.md": {"Authorization", "Bearer", "DPoP"},
+    "authorization-verifiers.md": {"Bearer"},
     "connecting.md": {"Authorization", "Weather"},
+    "deployment.md": {"Authorization"},
     # The interfaces of engines are not among the names of a package.
     "many-machines.md": {
         *("Bus", "Change", "Engine", "EventStore", "GAP", "Letter", "Mail", "SessionStore"),
     },
+    "first-client.md": {"Forecast"},
     "http.md": {
         *("Accept", "Authorization", "Host", "Origin", "Vary", "json"),
     },
@@ -79,6 +70,7 @@ OTHERS: Final[dict[str, set[str]]] = {
         *("AnnotatedObject", "BoxItem", "Infinity", "Item", "NaN", "Object", "UnknownContent"),
         *("Tool", "Value"),
     },
+    "security.md": {"Host", "Origin"},
     "testing.md": {"Greeter", "New", "Old", "greeter", "welcome"},
     "toolkit.md": {"Decimal", "Loud", "Parameters", "Quiet"},
     "transports.md": {"hand_over"},
@@ -87,7 +79,7 @@ OTHERS: Final[dict[str, set[str]]] = {
 }
 # Attributes of OpenTelemetry, files, and fields of messages and of headers.
 NO_CODE: Final = re.compile(
-    r"(mcp|server)\.\w+(\.\w+)+|server\.(address|port)|\[tool\.mcp-gen\]|\w+(-\w+)+|.*\w/\w.*"
+    r"\w+\.(json|py|toml)|(mcp|server)\.\w+(\.\w+)+|server\.(address|port)|\[tool\.mcp-gen\]|\w+(-\w+)+|.*\w/\w.*"
 )
 
 
@@ -129,8 +121,9 @@ def test_names_that_are_not_there_are_found() -> None:
 
 
 def test_the_package_of_a_page_has_what_its_programs_import() -> None:
-    command = re.compile(r"^ {4}mcp-gen (--revision .*) --out pkg/?$", re.MULTILINE)
-    for name in ("authorization-servers", "extensions", "skills", "tasks", "user-interfaces"):
+    command = re.compile(r"^(?: {4})?mcp-gen (--revision .*) --out pkg/?$", re.MULTILINE)
+    pages = ("authorization-servers", "deployment", "extensions", "first-client", "first-server")
+    for name in (*pages, "skills", "tasks", "user-interfaces"):
         (options,) = command.findall(page(f"{name}.md"))
         parts = re.search(r"--with (\S+)", options)
         missing = missing_names(

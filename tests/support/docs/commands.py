@@ -28,7 +28,7 @@ _REMARK: Final = re.compile(r"(?:\s+#(?:\s|$)| {3,}(?=[^\s-])).*$")
 # How a usage line says what may be left out, or stands for something.
 _USAGE: Final = re.compile(r"[\[\]…|]|\.\.\.|\b[A-Z]{2,}\b")
 # To read these has an effect: one changes the files of the user's shell.
-_ACTING: Final = frozenset({"--install-completion", "--show-completion", "--version"})
+_ACTING: Final = frozenset({"--help", "--install-completion", "--show-completion", "--version"})
 _BETWEEN: Final = re.compile(r"\s*(?:&&|\||;)\s+")
 
 
@@ -39,8 +39,8 @@ def is_shell(text: str) -> bool:
     return all(_program(words) in _KNOWN for line in begins for words in _split(line))
 
 
-def faults(text: str) -> Iterator[str]:
-    """Yield what is wrong with lines that are typed into a shell."""
+def faults(text: str, *, in_part: bool = False) -> Iterator[str]:
+    """Yield what is wrong with lines that are typed into a shell, or that are named `in_part`."""
     command: list[str] = []
     for line in filter(str.strip, text.replace("\\\n", " ").splitlines()):
         if line.startswith(" "):  # More options of the line above.
@@ -48,7 +48,7 @@ def faults(text: str) -> Iterator[str]:
             usage = True
         else:
             commands = _split(line)
-            usage = _USAGE.search(_REMARK.sub("", line)) is not None
+            usage = in_part or _USAGE.search(_REMARK.sub("", line)) is not None
             command = commands[-1]
         for words in commands:
             yield from (f"{line.strip()}: {fault}" for fault in _faults(words, usage))
@@ -92,7 +92,7 @@ def _mcp_gen(arguments: list[str], usage: bool) -> Iterator[str]:
     while arguments and arguments[0] in getattr(command, "commands", {}):
         path, command = f"{path} {arguments[0]}", command.commands[arguments[0]]
         arguments = arguments[1:]
-    if hasattr(command, "commands") and arguments and not arguments[0].startswith("-"):
+    if hasattr(command, "commands") and re.match("[a-z]", " ".join(arguments)):
         yield f"{path} has no {arguments[0]}"
         return
     known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
