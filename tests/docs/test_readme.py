@@ -81,6 +81,7 @@ def test_the_table_of_habits_is_what_make_offers() -> None:
         "records",
         "report",
         "bench",
-        "wheel",
+        "release",
+        "workflows",
         "clean",
     }
