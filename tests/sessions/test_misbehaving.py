@@ -231,8 +231,8 @@ class TestLaunch:
             windows.setattr(shutil, "which", which)
             for program in ("npx", "no-such-program"):
                 openers[program] = pkg.stdio_client([program], inherit=(), env={"PATH": "/nowhere"})
-        for program, named in (("npx", "/nowhere/npx.cmd"), ("no-such-program", "no-such-program")):
-            with case(program), pytest.raises(pkg.Disconnected, match=f"^cannot start {named}:"):
+        for program, shown in (("npx", "/nowhere/npx.cmd"), ("no-such-program", "no-such-program")):
+            with case(program), pytest.raises(pkg.Disconnected, match=f"^cannot start {shown}:"):
                 await openers[program]()
 
     def test_there_has_to_be_a_program(self) -> None:
