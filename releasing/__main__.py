@@ -11,7 +11,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from releasing.building import build_twice, checksums, commit_time, run
+from releasing.building import build_twice, checksums, commit_time, export, run
 from releasing.changelog import NotReleasable, notes, version_of
 from releasing.conformance import page
 from releasing.contents import DISTRIBUTIONS, check_contents
@@ -23,11 +23,13 @@ ROOT = Path(__file__).resolve().parents[1]
 def release(checkout: Path, tag: str | None, out: Path, work: Path) -> None:
     """Fill `out` with what a release publishes; raise `NotReleasable`, with nothing in it."""
     commit = run("git", "rev-parse", "HEAD", cwd=checkout).decode().strip()
-    built = build_twice(checkout, commit, work)
-    print(f"built twice from {commit}, and the same", flush=True)
-    tree = work / "once" / "tree"
+    tree = work / "sources"
+    export(checkout, commit, tree)
     version = version_of(tree)
     said = notes((tree / "CHANGELOG.md").read_text(encoding="utf-8"), version, tag)
+    print(f"version {version}, of {commit}", flush=True)
+    built = build_twice(checkout, commit, work)
+    print("built twice, and the same", flush=True)
     check_contents(built[0].parent, version, tree)
     print("everything is in them that has to be, and nothing else", flush=True)
     run(sys.executable, "-m", "twine", "check", "--strict", *built, cwd=work)

@@ -79,6 +79,7 @@ def test_the_table_of_habits_is_what_make_offers() -> None:
         "report",
         "bench",
         "site",
-        "wheel",
+        "release",
+        "workflows",
         "clean",
     }

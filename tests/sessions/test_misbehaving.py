@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import sys
 import threading
 import time
@@ -217,6 +218,22 @@ class TestLaunch:
             with case(program), pytest.raises(pkg.Disconnected, match=f"cannot start {program}"):
                 async with pkg.connect(pkg.stdio_client([program]), client(OLD)):
                     pass
+
+    async def test_on_windows_a_program_is_found_by_the_suffixes_of_a_shell(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def which(program: str, path: str | None) -> str | None:
+            return f"{path}/npx.cmd" if program == "npx" else None
+
+        openers: dict[str, Any] = {}
+        with monkeypatch.context() as windows:
+            windows.setattr(sys, "platform", "win32")
+            windows.setattr(shutil, "which", which)
+            for program in ("npx", "no-such-program"):
+                openers[program] = pkg.stdio_client([program], inherit=(), env={"PATH": "/nowhere"})
+        for program, shown in (("npx", "/nowhere/npx.cmd"), ("no-such-program", "no-such-program")):
+            with case(program), pytest.raises(pkg.Disconnected, match=f"^cannot start {shown}:"):
+                await openers[program]()
 
     def test_there_has_to_be_a_program(self) -> None:
         with pytest.raises(ValueError, match="no program"):

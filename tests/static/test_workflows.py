@@ -33,7 +33,8 @@ def test_actions_are_pinned_to_the_same_commits_everywhere() -> None:
 
 
 def jobs(path: Path) -> dict[str, Any]:
-    return yaml.safe_load(path.read_text("utf-8"))["jobs"]
+    found: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))["jobs"]
+    return found
 
 
 def test_each_job_says_what_it_may_do_and_for_how_long() -> None:
