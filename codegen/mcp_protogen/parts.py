@@ -295,7 +295,7 @@ CONTENTS: Final = (
     Contents(frozenset({"bridge", "tasks"}), {"bridge": ("tasks",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
-        {"http": ("bridging",)},
+        {"http": ("bridging", "tapping"), "transports": ("memory",)},
         (("http.bridging", ("bridge_app",)),),
     ),
     Contents(
@@ -350,8 +350,11 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"testing"}),
-        {"testing": (), "transports": ("memory",)},
-        (("testing", ("ConnectInMemory", "in_memory")),),
+        {"testing": (), "transports": ("memory", "recordings", "replaying")},
+        (
+            ("testing", ("ConnectInMemory", "in_memory")),
+            ("transports.replaying", ("replaying",)),
+        ),
     ),
     Contents(
         frozenset({"auth"}),

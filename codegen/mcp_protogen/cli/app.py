@@ -17,6 +17,7 @@ from mcp_protogen import __version__
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.audit import audit
+from mcp_protogen.cli.bridge import bridge
 from mcp_protogen.cli.console import finish, say
 from mcp_protogen.cli.diff import diff
 from mcp_protogen.cli.new import new
@@ -61,6 +62,7 @@ app = typer.Typer(
 app.add_typer(schema_app, name="schema")
 app.add_typer(templates_app, name="templates")
 app.command(cls=Command)(audit)
+app.command(cls=Command)(bridge)
 app.command(cls=Command)(diff)
 app.command(cls=Command)(new)
 app.command(cls=Command)(sync)
