@@ -1,5 +1,6 @@
 """`mcp-gen bridge`: pass on what clients ask to a server, between transports and revisions."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +21,8 @@ from mcp_protogen.cli.server_options import (
 )
 
 if TYPE_CHECKING:
-    pass
+    from mcp_protogen.bridging.recorder import RecordOptions
+    from mcp_protogen.connecting.server_target import ServerTarget
 
 _MIB = 1024 * 1024
 
@@ -130,18 +132,11 @@ def bridge(
     """
     from mcp_protogen.bridging.logs import begin_log
     from mcp_protogen.bridging.process import BridgeOptions, HttpSide, address, run_bridge
-    from mcp_protogen.bridging.recorder import RecordOptions
 
     begin_log(log_level.value, log_format.value)
     options = ServerOptions(
         config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
     )
-    if (to is None) == (replay is None):
-        raise _wrong("bridge needs either --to or --replay")
-    if replay is not None and options != ServerOptions():
-        raise _wrong("--replay needs no options for a server")
-    if redact and record is None:
-        raise _wrong("--redact is for --record")
     side = None
     if http is not None:
         side = HttpSide(
@@ -155,21 +150,40 @@ def bridge(
         )
     elif sse or allow_host or allow_origin:
         raise _wrong("--sse, --allow-host and --allow-origin are for --http")
-    recording = None
-    if record is not None:
-        limit, places = record_limit * _MIB, tuple(redact or ())
-        recording = RecordOptions(file=record, limit=limit, redact=places)
     run_bridge(
         BridgeOptions(
-            target=None if to is None else options.target(to),
+            target=_target(to, replay, options),
             replay=replay,
             http=side,
             revisions=tuple(revision or ()),
             server_revisions=tuple(server_revision or ()),
             timeout=timeout,
-            record=recording,
+            record=_recording(record, record_limit * _MIB, redact),
         )
     )
+
+
+def _target(to: str | None, replay: Path | None, options: ServerOptions) -> "ServerTarget | None":
+    """Return the server; None for that of a recording. Raise `ProblemError`."""
+    if (to is None) == (replay is None):
+        raise _wrong("bridge needs either --to or --replay")
+    if to is not None:
+        return options.target(to)
+    if options != ServerOptions():
+        raise _wrong("--replay takes no options for a server")
+    return None
+
+
+def _recording(
+    file: Path | None, limit: int, redact: Iterable[str] | None
+) -> "RecordOptions | None":
+    from mcp_protogen.bridging.recorder import RecordOptions
+
+    if file is None:
+        if redact:
+            raise _wrong("--redact is for --record")
+        return None
+    return RecordOptions(file=file, limit=limit, redact=tuple(redact or ()))
 
 
 def _wrong(message: str) -> ProblemError:
