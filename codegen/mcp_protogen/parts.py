@@ -297,7 +297,7 @@ CONTENTS: Final = (
     Contents(frozenset({"bridge", "tasks"}), {"bridge": ("tasks",)}),
     Contents(
         frozenset({"bridge", "http-server"}),
-        {"http": ("bridging",)},
+        {"http": ("bridging", "tapping"), "transports": ("memory",)},
         (("http.bridging", ("bridge_app",)),),
     ),
     Contents(
@@ -352,8 +352,11 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"testing"}),
-        {"testing": (), "transports": ("memory",)},
-        (("testing", ("ConnectInMemory", "in_memory")),),
+        {"testing": (), "transports": ("memory", "recordings", "replaying")},
+        (
+            ("testing", ("ConnectInMemory", "in_memory")),
+            ("transports.replaying", ("replaying",)),
+        ),
     ),
     Contents(
         frozenset({"auth"}),

@@ -17,6 +17,7 @@ from mcp_protogen import __version__
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.audit import audit
+from mcp_protogen.cli.bridge import bridge
 from mcp_protogen.cli.call import call
 from mcp_protogen.cli.client import client
 from mcp_protogen.cli.console import finish, say
@@ -69,6 +70,7 @@ app.add_typer(templates_app, name="templates")
 app.command(cls=Command)(audit)
 app.command(cls=Command)(client)
 app.command(cls=Command)(call)
+app.command(cls=Command)(bridge)
 app.command(cls=Command)(diff)
 app.command("list", cls=Command)(list_offers)
 app.command("inspect", cls=Command)(inspect_server)

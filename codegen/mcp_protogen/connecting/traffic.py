@@ -21,18 +21,22 @@ from mcp_protogen.runtime.transports.base import (
     Transport,
 )
 from mcp_protogen.runtime.transports.memory import Tap
+from mcp_protogen.runtime.transports.recordings import FORMAT, HEAD, REDACTED, Redaction
 
-FORMAT: Final = 1
-_HEAD: Final = "traffic"
 _ROLES: Final = ("client", "server")
 
 
 class Message(NamedTuple):
-    """A message as it passed: when, in seconds since the beginning, from whom, and its bytes."""
+    """A message as it passed: when, in seconds since the beginning, from whom, and its bytes.
+
+    A bridge has two sides, `client` and `server`, and may have several connections on each.
+    """
 
     at: float
     sender: Role
     data: bytes
+    side: Role | None = None
+    connection: str | None = None
 
 
 class Recording(list[Message]):
@@ -51,30 +55,32 @@ def tapped(opener: Opener, tap: Tap) -> Opener:
     """Return an opener of the same connections, of which `tap` is shown each message."""
 
     async def open() -> Transport:
-        return _Tapped(await opener(), tap)
+        return Tapped(await opener(), tap)
 
     return open
 
 
-class _Tapped:
-    """A client's end of a connection that shows what passes."""
+class Tapped:
+    """One end of a connection, that of `end`, which shows what passes."""
 
-    def __init__(self, transport: Transport, tap: Tap) -> None:
+    def __init__(self, transport: Transport, tap: Tap, end: Role = "client") -> None:
         self._transport = transport
         self._tap = tap
+        self._end: Role = end
+        self._other: Role = "server" if end == "client" else "client"
         self.close = transport.close
         self.network = getattr(transport, "network", None)
 
     async def send(self, messages: Sequence[bytes]) -> None:
         for message in messages:
-            self._tap("client", message)
+            self._tap(self._end, message)
         await self._transport.send(messages)
 
     async def receive(self) -> Sequence[Received]:
         received = await self._transport.receive()
         for message in received:
             if isinstance(message, bytes):
-                self._tap("server", message)
+                self._tap(self._other, message)
         return received
 
     def repeat(self, names: Mapping[str, str]) -> None:
@@ -88,18 +94,22 @@ class _Tapped:
 
 def written(messages: Iterable[Message], about: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a recording; `about` says what was recorded."""
-    yield json.dumps({_HEAD: FORMAT, **about}, ensure_ascii=False) + "\n"
+    yield json.dumps({HEAD: FORMAT, **about}, ensure_ascii=False) + "\n"
     for message in messages:
         yield line(message)
 
 
-def line(message: Message) -> str:
-    """Return the line of a message; one that is no JSON is kept as text."""
-    entry: dict[str, Any] = {"at": message.at, "sender": message.sender}
+def line(message: Message, redaction: Redaction | None = None) -> str:
+    """Return the line of a message; one that is no JSON is kept as text, if nothing is redacted."""
+    entry: dict[str, Any] = {"at": message.at}
+    entry |= {name: said for name in ("side", "connection") if (said := getattr(message, name))}
+    entry["sender"] = message.sender
     try:
-        entry["message"] = json.loads(message.data)
+        decoded = json.loads(message.data)
+        entry["message"] = redaction(decoded) if redaction else decoded
     except ValueError:
-        entry["text"] = message.data.decode("utf-8", "backslashreplace")
+        text = message.data.decode("utf-8", "backslashreplace")
+        entry["text"] = REDACTED if redaction else text
     return json.dumps(entry, ensure_ascii=False) + "\n"
 
 
@@ -113,8 +123,8 @@ def read_recording(path: Path) -> tuple[Mapping[str, Any], list[Message]]:
     except (OSError, UnicodeDecodeError) as error:
         raise bad_recording(path, 0, str(error)) from error
     about: Any = decoded(path, 1, lines[0] if lines else "")
-    if about.get(_HEAD) != FORMAT:
-        raise bad_recording(path, 1, f'the first line has no "{_HEAD}": {FORMAT}')
+    if about.get(HEAD) != FORMAT:
+        raise bad_recording(path, 1, f'the first line has no "{HEAD}": {FORMAT}')
     entries = ((number, decoded(path, number, text)) for number, text in enumerate(lines[1:], 2))
     return about, [message_of(path, number, entry) for number, entry in entries]
 
@@ -124,11 +134,13 @@ def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> Message:
     at, sender = entry.get("at"), entry.get("sender")
     if not isinstance(at, int | float) or sender not in _ROLES:
         raise bad_recording(path, number, 'it needs "at", a number, and "sender": client or server')
+    place = entry.get("side"), entry.get("connection")
     if isinstance(entry.get("text"), str):
-        return Message(at, sender, entry["text"].encode())
+        return Message(at, sender, entry["text"].encode(), *place)
     if "message" not in entry:
         raise bad_recording(path, number, 'it has neither "message" nor "text"')
-    return Message(at, sender, json.dumps(entry["message"], ensure_ascii=False).encode())
+    data = json.dumps(entry["message"], ensure_ascii=False).encode()
+    return Message(at, sender, data, *place)
 
 
 def decoded(path: Path, number: int, text: str) -> dict[str, Any]:

@@ -1,0 +1,66 @@
+"""The log of a bridge, on standard error: lines of text, or one JSON object in each line."""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, TypeAlias
+
+from mcp_protogen.base.printable import one_line
+from mcp_protogen.runtime.core.losses import Loss
+
+LogFormat: TypeAlias = Literal["text", "json"]
+
+_LOSSES: Final = "mcp_protogen.bridge.losses"
+_log: Final = logging.getLogger(_LOSSES)
+
+_SAID: Final = "said"
+
+
+def begin_log(level: str, form: LogFormat) -> None:
+    """Write what is logged to standard error, from a level on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json() if form == "json" else _Text())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    # They would log each URL, and URLs may contain secrets.
+    for name in ("httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    # Each loss is logged once: as an entry of ours, with its parts.
+    logging.getLogger("mcp_protogen.runtime.core.losses").setLevel(logging.ERROR)
+
+
+def log_loss(loss: Loss) -> None:
+    """Log what a translation could not keep."""
+    said = {name: value for name, value in loss._asdict().items() if name != "harmless"}
+    form = "%s: %s was %s between %s and %s: %s"
+    parts = (loss.method, loss.pointer or "/", loss.what, loss.own, loss.wire, loss.why)
+    _log.warning(form, *parts, extra={_SAID: {"loss": said}})
+
+
+class _Text(logging.Formatter):
+    """Lines for people; what comes from others cannot begin a new one."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        if record.exc_info:
+            return super().format(record)
+        return one_line(super().format(record))
+
+
+class _Json(logging.Formatter):
+    """One object in each line, with `time`, `level`, `logger`, `message` and what belongs to it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC)
+        entry: dict[str, Any] = {
+            "time": time.isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, _SAID, {}),
+        }
+        if record.exc_info:
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry)

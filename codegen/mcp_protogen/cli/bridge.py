@@ -1,0 +1,190 @@
+"""`mcp-gen bridge`: pass on what clients ask to a server, between transports and revisions."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli import completion
+from mcp_protogen.cli.server_options import (
+    AUTO,
+    Auth,
+    ConfigFile,
+    Headers,
+    Inherit,
+    ServerOptions,
+    Variables,
+    WorkingFolder,
+)
+
+if TYPE_CHECKING:
+    from mcp_protogen.bridging.recorder import RecordOptions
+    from mcp_protogen.connecting.server_target import ServerTarget
+
+_MIB = 1024 * 1024
+
+
+class LogLevel(StrEnum):
+    """The least severe entries that are logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """The form of the log."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def bridge(
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TARGET",
+            help="The server: its URL, its command line as one word, a file of Python, or with"
+            " --config its name.",
+        ),
+    ] = None,
+    http: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[HOST:]PORT",
+            help="Serve clients over Streamable HTTP; without it, one over standard input.",
+        ),
+    ] = None,
+    path: Annotated[
+        str, typer.Option(metavar="PATH", help="With --http: path of the endpoint.")
+    ] = "/mcp",
+    sse: Annotated[
+        bool, typer.Option("--sse", help="With --http: serve HTTP+SSE of 2024-11-05, too.")
+    ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="With --http: a name of this server; repeat it."),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ORIGIN", help="With --http: an origin of web pages that may call."),
+    ] = None,
+    max_sessions: Annotated[
+        int, typer.Option(metavar="N", min=1, help="With --http: most connections to the server.")
+    ] = 100,
+    session_lifetime: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=1, help="With --http: end of what nobody uses."),
+    ] = 1800.0,
+    revision: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REVISION",
+            help="Speak only this one with clients; repeat it.",
+            autocompletion=completion.revision,
+        ),
+    ] = None,
+    server_revision: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REVISION",
+            help="Speak only this one with the server; repeat it.",
+            autocompletion=completion.revision,
+        ),
+    ] = None,
+    auth: Auth = AUTO,
+    header: Headers = None,
+    env: Variables = None,
+    cwd: WorkingFolder = None,
+    inherit: Inherit = False,
+    config: ConfigFile = None,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="Longest time for an answer.")
+    ] = 600.0,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Append all messages to a file.")
+    ] = None,
+    record_limit: Annotated[
+        int, typer.Option(metavar="MIB", min=1, help="Largest size of that file.")
+    ] = 100,
+    redact: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|POINTER", help="Replace these members in the recording; repeat it."
+        ),
+    ] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Play back the server of a recording, in place of --to."),
+    ] = None,
+    log_level: Annotated[LogLevel, typer.Option(help="Least severe entries.")] = LogLevel.WARNING,
+    log_format: Annotated[LogFormat, typer.Option(help="Form of the log.")] = LogFormat.TEXT,
+) -> None:
+    """Pass on what clients ask to a server, over other transports and in other revisions.
+
+    Without --http, it is a server over stdio for the configuration of a host, and ends with its
+    client. Standard output has the protocol alone; the log, and what is lost in translation, is on
+    standard error.
+    """
+    from mcp_protogen.bridging.logs import begin_log
+    from mcp_protogen.bridging.process import BridgeOptions, HttpSide, address, run_bridge
+
+    begin_log(log_level.value, log_format.value)
+    options = ServerOptions(
+        config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
+    )
+    side = None
+    if http is not None:
+        side = HttpSide(
+            address=address(http),
+            path=path,
+            allowed_hosts=tuple(allow_host or ()),
+            allowed_origins=tuple(allow_origin or ()),
+            sse=sse,
+            max_sessions=max_sessions,
+            session_lifetime=session_lifetime,
+        )
+    elif sse or allow_host or allow_origin:
+        raise _wrong("--sse, --allow-host and --allow-origin are for --http")
+    run_bridge(
+        BridgeOptions(
+            target=_target(to, replay, options),
+            replay=replay,
+            http=side,
+            revisions=tuple(revision or ()),
+            server_revisions=tuple(server_revision or ()),
+            timeout=timeout,
+            record=_recording(record, record_limit * _MIB, redact),
+        )
+    )
+
+
+def _target(to: str | None, replay: Path | None, options: ServerOptions) -> "ServerTarget | None":
+    """Return the server; None for that of a recording. Raise `ProblemError`."""
+    if (to is None) == (replay is None):
+        raise _wrong("bridge needs either --to or --replay")
+    if to is not None:
+        return options.target(to)
+    if options != ServerOptions():
+        raise _wrong("--replay takes no options for a server")
+    return None
+
+
+def _recording(
+    file: Path | None, limit: int, redact: Iterable[str] | None
+) -> "RecordOptions | None":
+    from mcp_protogen.bridging.recorder import RecordOptions
+
+    if file is None:
+        if redact:
+            raise _wrong("--redact is for --record")
+        return None
+    return RecordOptions(file=file, limit=limit, redact=tuple(redact or ()))
+
+
+def _wrong(message: str) -> ProblemError:
+    return ProblemError(Problem("conflicting-options", message))

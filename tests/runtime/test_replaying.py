@@ -1,0 +1,218 @@
+"""Servers that are played back: what is the same request, and what is said in which order."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from mcp_protogen.runtime.transports.recordings import (
+    Entry,
+    Recorded,
+    RecordingError,
+    Redaction,
+    read_recorded,
+)
+from mcp_protogen.runtime.transports.replaying import Playback, Script
+from support.json_types import Json, JsonObject
+from support.tables import case
+
+TOKEN = "progressToken"
+STREAM = "io.modelcontextprotocol/subscriptionId"
+
+
+def request(id: object, method: str, **params: object) -> JsonObject:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+def call(id: object, name: str = "a", **more: object) -> JsonObject:
+    return request(id, "tools/call", name=name, **more)
+
+
+def notified(method: str, **params: object) -> JsonObject:
+    return {"jsonrpc": "2.0", "method": f"notifications/{method}", "params": params}
+
+
+def result(id: object, **said: object) -> JsonObject:
+    return {"jsonrpc": "2.0", "id": id, "result": said}
+
+
+def playing(*said: tuple[str, Json], **about: object) -> Playback:
+    """A server of a recording in which `>` is what the client said, and `<` what the server did."""
+    entries = [Entry("client" if who == ">" else "server", message) for who, message in said]
+    return Playback(Script(Recorded(dict(about), entries)))
+
+
+def takes(server: Playback, message: Json) -> list[Json]:
+    return [json.loads(one) for one in server.take(json.dumps(message).encode())]
+
+
+def test_what_belongs_to_a_connection_makes_no_difference() -> None:
+    recorded = call(1, arguments={"x": 1, "y": [2]}, _meta={TOKEN: 1, "own": 1})
+    server = playing((">", recorded), ("<", result(1, said="yes")))
+    same = {
+        "another id": call("7", arguments={"x": 1, "y": [2]}, _meta={"own": 1}),
+        "another order": call(2, arguments={"y": [2], "x": 1}, _meta={"own": 1}),
+        "what the protocol adds": call(
+            3,
+            arguments={"x": 1, "y": [2]},
+            _meta={"own": 1, "io.modelcontextprotocol/clientInfo": {}, "traceparent": "00"},
+        ),
+    }
+    for name, message in same.items():
+        with case(name):
+            assert takes(server, message) == [result(message["id"], said="yes")]
+    others = {
+        "another value": call(1, arguments={"x": 2, "y": [2]}, _meta={"own": 1}),
+        "true in place of 1": call(1, arguments={"x": True, "y": [2]}, _meta={"own": 1}),
+        "other _meta": call(1, arguments={"x": 1, "y": [2]}),
+    }
+    for name, message in others.items():
+        with case(name):
+            assert "error" in takes(server, message)[0]
+
+
+def test_answers_come_in_their_order_and_the_last_one_from_then_on() -> None:
+    said = [(">", call(1)), ("<", result(1, n=1)), (">", call(2)), ("<", result(2, n=2))]
+    server = playing(*said)
+    given = [takes(server, call(id))[0]["result"]["n"] for id in range(4)]
+    assert given == [1, 2, 2, 2]
+
+
+def test_what_opens_a_connection_is_answered_to_any_client() -> None:
+    opening = request(1, "initialize", protocolVersion="2025-11-25", clientInfo={"name": "a"})
+    server = playing((">", opening), ("<", result(1, protocolVersion="2025-11-25")))
+    assert takes(server, request(9, "initialize", protocolVersion="2024-11-05")) == [
+        result(9, protocolVersion="2025-11-25")
+    ]
+
+
+def test_what_is_said_beside_an_answer_is_said_in_its_place() -> None:
+    server = playing(
+        ("<", notified("message", data="first")),
+        (">", call(1, _meta={TOKEN: "p"})),
+        (">", call(2, "b")),
+        ("<", notified("progress", progressToken="p", progress=1)),
+        ("<", notified("message", data="of b")),
+        ("<", result(2)),
+        ("<", result(1)),
+        ("<", notified("tools/list_changed")),
+    )
+    assert [json.loads(one)["params"] for one in server.begin()] == [{"data": "first"}]
+    said = takes(server, call(5, _meta={TOKEN: 7}))
+    assert said == [notified("progress", progressToken=7, progress=1), result(5)]
+    assert takes(server, call(6, _meta={})) == [result(6)], "nobody wants to know of progress"
+    assert takes(server, call(8, "b")) == [
+        notified("message", data="of b"),
+        result(8),
+        notified("tools/list_changed"),
+    ]
+
+
+def test_a_stream_has_the_id_of_the_request_that_opened_it() -> None:
+    server = playing(
+        (">", request("l", "subscriptions/listen")),
+        ("<", notified("subscriptions/acknowledged", _meta={STREAM: "l"})),
+        (">", call(2)),
+        ("<", notified("tools/list_changed", _meta={STREAM: "l"})),
+        ("<", result(2)),
+    )
+    said = takes(server, request(4, "subscriptions/listen"))
+    assert [one["params"]["_meta"][STREAM] for one in said] == [4, 4]
+    assert takes(server, call(5)) == [result(5)]
+
+
+def test_what_follows_a_question_waits_for_its_answer() -> None:
+    said = [
+        (">", call(1)),
+        ("<", request(1, "roots/list")),
+        (">", result(1, roots=[])),
+        ("<", result(1, n=1)),
+    ]
+    server = playing(*said)
+    asked, *rest = takes(server, call(3))
+    assert asked["method"] == "roots/list" and not rest
+    assert takes(server, result(asked["id"], roots=["other"])) == [result(3, n=1)]
+    asked, *_ = takes(server, call(4))
+    assert takes(server, notified("cancelled", requestId=4)) == []
+    assert takes(server, result(asked["id"])) == [], "nobody waits for the answer any more"
+
+
+def test_what_was_not_recorded_is_an_error_that_names_the_closest() -> None:
+    server = playing(
+        (">", call(1, arguments={"city": "Paris", "days": 1})),
+        ("<", result(1)),
+        (">", call(2, "b", arguments={})),
+        ("<", result(2)),
+    )
+    error = takes(server, call(1, arguments={"city": "Rome", "days": 1}))[0]["error"]
+    assert error["code"] == -32602
+    assert error["message"].endswith("the closest differs in /params/arguments/city")
+    assert error["data"]["closest"]["arguments"]["city"] == "Paris"
+    error = takes(server, request(1, "prompts/list"))[0]["error"]
+    assert error["code"] == -32601
+    assert error["message"] == "prompts/list was not recorded; there is tools/call"
+    assert takes(server, request(1, "ping")) == [result(1)]
+    assert takes(server, notified("roots/list_changed")) == []
+
+
+def test_several_connections_and_the_side_of_clients_are_kept_apart() -> None:
+    entries = [
+        Entry("client", call(1), "client"),
+        Entry("server", result(1, n=0), "client"),
+        Entry("client", call(1), "server", "x"),
+        Entry("client", call(1, "b"), "server", "y"),
+        Entry("server", result(1, n=1), "server", "x"),
+        Entry("server", result(1, n=2), "server", "y"),
+    ]
+    server = Playback(Script(Recorded({}, entries)))
+    assert takes(server, call(5)) == [result(5, n=1)]
+    assert takes(server, call(6, "b")) == [result(6, n=2)]
+
+
+REDACTED: Iterable[tuple[str, str, Json, Json]] = (
+    ("a name", "key", {"a": {"key": "s"}}, {"a": {"key": "[redacted]"}}),
+    ("types", "key", {"key": [1, True, None]}, {"key": [0, False, None]}),
+    ("what is inside", "key", {"key": {"a": "s"}}, {"key": {"a": "[redacted]"}}),
+    ("a pointer", "/a/0/b", {"a": [{"b": "s"}], "b": "t"}, {"a": [{"b": "[redacted]"}], "b": "t"}),
+    ("any index", "/a/*/b", {"a": [{"b": "s"}, {"b": 1}]}, {"a": [{"b": "[redacted]"}, {"b": 0}]}),
+    ("an escaped name", "/a~1b", {"a/b": "s"}, {"a/b": "[redacted]"}),
+    ("JSON in a text", "key", {"t": '{"key":"s"}'}, {"t": '{"key":"[redacted]"}'}),
+    ("other text", "key", {"t": "{key", "u": "key"}, {"t": "{key", "u": "key"}),
+)  # fmt: skip
+
+
+def test_values_are_replaced_by_others_of_their_type() -> None:
+    for name, place, given, wanted in REDACTED:
+        with case(name):
+            assert Redaction([place])(given) == wanted
+    with pytest.raises(ValueError, match="a name or a JSON pointer"):
+        Redaction([""])
+
+
+def test_a_redacted_recording_answers_the_values_that_it_does_not_have() -> None:
+    recorded = call(1, arguments={"key": "[redacted]", "x": 1})
+    server = playing((">", recorded), ("<", result(1, n=1)), redacted=["key"])
+    assert takes(server, call(2, arguments={"key": "secret", "x": 1})) == [result(2, n=1)]
+    refused = takes(server, call(3, arguments={"key": "secret", "x": 2}))
+    assert "secret" not in json.dumps(refused)
+
+
+def test_a_file_that_is_no_recording_is_refused_with_its_line(tmp_path: Path) -> None:
+    head = '{"traffic": 1}\n'
+    wrong = {
+        "": (1, "not JSON"),
+        "[]": (1, "no object"),
+        '{"traffic": 2}': (1, 'no "traffic": 1'),
+        head + "{": (2, "not JSON"),
+        head + '{"sender": "me", "message": {}}': (2, "client or server"),
+        head + '{"sender": "client"}': (2, 'neither "message" nor "text"'),
+    }
+    file = tmp_path / "recording.jsonl"
+    for text, (line, reason) in wrong.items():
+        with case(text):
+            file.write_text(text)
+            with pytest.raises(RecordingError, match=reason) as caught:
+                read_recorded(file)
+            assert caught.value.line == line
+    file.write_text(head + '{"sender": "server", "text": "no JSON"}\n')
+    assert read_recorded(file).entries == []
