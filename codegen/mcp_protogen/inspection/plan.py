@@ -14,12 +14,11 @@ from mcp_protogen.inspection.steps import (
     SSE,
     STATELESS,
     STDIO,
-    UNKNOWN_REVISION,
     Asking,
     Probe,
     Step,
 )
-from mcp_protogen.inspection.transcript import Session, listed
+from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session, listed
 
 NONE: Final = "mcp-gen-inspect-none"
 """The name of a tool, a prompt, a method, a cursor or a session that does not exist."""

@@ -16,9 +16,6 @@ SSE: Final = "HTTP+SSE"
 STATELESS: Final = "2026-07-28"
 HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 REVISIONS: Final = (*HANDSHAKE, STATELESS)
-UNKNOWN_REVISION: Final = "1999-01-01"
-"""A revision that does not exist."""
-
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
 _META: Final = "io.modelcontextprotocol/"
 

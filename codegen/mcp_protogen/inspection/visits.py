@@ -13,10 +13,9 @@ from mcp_protogen.inspection.steps import (
     REVISIONS,
     SSE,
     STDIO,
-    UNKNOWN_REVISION,
 )
 from mcp_protogen.inspection.streams import StreamWire
-from mcp_protogen.inspection.transcript import Session
+from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
 from mcp_protogen.runtime.http.httpx2 import httpx2
 
 _SILENT: Final = 2

@@ -6,8 +6,8 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.inspection.faults import Fault, code_of, fault
 from mcp_protogen.inspection.plan import LISTS, NONE, PAGES
-from mcp_protogen.inspection.steps import HTTP, STATELESS, UNKNOWN_REVISION
-from mcp_protogen.inspection.transcript import CLOSED, Exchange, Session
+from mcp_protogen.inspection.steps import HTTP, STATELESS
+from mcp_protogen.inspection.transcript import CLOSED, UNKNOWN_REVISION, Exchange, Session
 
 NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
@@ -16,6 +16,7 @@ PARSE_ERROR: Final = -32700
 NO_RESOURCE: Final = -32002
 UNSUPPORTED: Final = -32022
 HEADER_MISMATCH: Final = -32020
+_IN_BATCH: Final = 2
 _LEVELS: Final = (
     *("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
 )
@@ -172,11 +173,12 @@ def batch(session: Session) -> Iterator[Fault]:
     exchange = session.first("batch")
     if exchange is None:
         return
-    arrays = [one for one in exchange.values if is_array(one)]
-    whole = any(len(one) == 2 and all("result" in x for x in map(_dict, one)) for one in arrays)
-    if not whole and exchange.outcome != CLOSED:
+    asked = [one["id"] for one in exchange.calls if "id" in one][:_IN_BATCH]
+    # Over HTTP the answers may come one by one (2025-03-26, basic/transports).
+    served = [one for one in exchange.received if "result" in one and one.get("id") in asked]
+    if len(served) < _IN_BATCH and exchange.outcome != CLOSED:
         message = "a batch of two requests and a notification does not bring two results"
-        got = arrays[0] if arrays else "no array"
+        got = served or exchange.error or "no answer to any of them"
         yield fault("batch-not-served", "batch", message, exchange, got=got)
 
 
