@@ -254,7 +254,7 @@ SETTING: Final = (
 MISTAKES: Final = (
     Probe(name="ping", make=lambda asking: asking.ask("ping"), **_STATEFUL),
     Probe(name="id zero", make=lambda asking: _with_id(asking, 0)),
-    Probe(name="id of text", make=lambda asking: _with_id(asking, "7")),
+    Probe(name="id of text", make=lambda asking: _with_id(asking, "70007")),
     Probe(name="unknown method", make=lambda asking: asking.ask(NONE)),
     Probe(
         name="unknown tool",

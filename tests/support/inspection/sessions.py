@@ -71,10 +71,7 @@ def session(
     opening: Exchange | None = None,
 ) -> Session:
     """A session that begins well, unless there is another `opening`."""
-    declared = (
-        {"tools": {}, "prompts": {}, "resources": {}} if capabilities is None else capabilities
-    )
-    first = opening or opened(revision, declared)
+    first = opening or opened(revision, USUAL if capabilities is None else capabilities)
     return Session(revision=revision, transport=transport, exchanges=[first, *exchanges])
 
 
