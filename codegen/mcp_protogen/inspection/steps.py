@@ -64,7 +64,7 @@ class Asking:
         """Return a request as a careful client would write it."""
         given = dict(params or {})
         if self.stateless:
-            given = {"_meta": {**self.meta(), **given.pop("_meta", {})}, **given}
+            given["_meta"] = {**self.meta(), **given.pop("_meta", {})}
         head = {"jsonrpc": "2.0", "id": next(self.ids), "method": method}
         return {**head, "params": given} if given else head
 

@@ -16,6 +16,7 @@ PARSE_ERROR: Final = -32700
 NO_RESOURCE: Final = -32002
 UNSUPPORTED: Final = -32022
 HEADER_MISMATCH: Final = -32020
+_OF_CURSORS: Final = (INVALID_PARAMS, NOT_FOUND)
 _IN_BATCH: Final = 2
 _LEVELS: Final = (
     *("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"),
@@ -54,7 +55,8 @@ def errors(session: Session) -> Iterator[Fault]:
         ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), "logging/setLevel"),
         ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
         ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED,), ""),
-        *((f"{one} wrong cursor", "wrong-cursor-code", (INVALID_PARAMS,), one) for one in LISTS),
+        # A list that is not there at all is not judged by its cursors.
+        *((f"{one} wrong cursor", "wrong-cursor-code", _OF_CURSORS, one) for one in LISTS),
     )
     for probe, code, wanted, item in rows:
         exchange = session.first(probe)
@@ -73,7 +75,7 @@ def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str)
     if found in wanted or not (exchange.answer or found is not None):
         return
     what = "a result" if found is None else f"the error {found}"
-    message = f"{what} in place of the error {' or '.join(map(str, wanted))}"
+    message = f"{what} in place of the error {wanted[0]}"
     yield fault(code, item or str(exchange.request.get("method")), message, exchange)
 
 
@@ -109,11 +111,10 @@ def declared(session: Session) -> Iterator[Fault]:
     """Yield methods that are declared and not there, and those that are there undeclared."""
     for method, member in LISTS.items():
         exchange = session.first(method)
-        if exchange is not None and code_of(exchange) == NOT_FOUND:
-            # Resources need not have templates; the method may be missing then.
-            code = "declared-method-missing"
-            message = "the capability is declared, but the method does not exist"
-            yield fault(code, method, message, exchange)
+        # Resources need not have templates; the method may be missing then.
+        needed = method != "resources/templates/list"
+        if needed and exchange is not None and code_of(exchange) == NOT_FOUND:
+            yield _missing(method, exchange)
         hidden = session.first(f"{method} undeclared")
         items = (hidden.result or {}).get(member) if hidden is not None else None
         if hidden is not None and items:
@@ -122,13 +123,17 @@ def declared(session: Session) -> Iterator[Fault]:
     yield from _others_declared(session)
 
 
+def _missing(method: str, exchange: Exchange) -> Fault:
+    message = "the capability is declared, but the method does not exist"
+    return fault("declared-method-missing", method, message, exchange)
+
+
 def _others_declared(session: Session) -> Iterator[Fault]:
     methods = ("logging/setLevel", "completion/complete", "resources/subscribe")
     for method in (*methods, "resources/unsubscribe"):
         exchange = session.first(method)
         if exchange is not None and code_of(exchange) == NOT_FOUND:
-            message = "the capability is declared, but the method does not exist"
-            yield fault("declared-method-missing", method, message, exchange)
+            yield _missing(method, exchange)
     hidden = session.first("logging/setLevel undeclared")
     if hidden is not None and hidden.result is not None:
         message = "served, although the capability is not declared"
