@@ -120,7 +120,7 @@ def _of_inspections() -> Iterator[_Entry]:
         since = f"in {first}" if first == last else f"from {first} to {last}"
         told = f"{rule.level}, {since}: {rule.text} {row.why}"
         found = _finding("inspect", replace(row, why=told))
-        where = f"In the specification: {rule.path(last)} ({last})."
+        where = f"Page: {rule.path(last)} ({last})."
         yield replace(found, summary=f"inspect: {rule.text}", text=f"{found.text}\n{where}")
 
 

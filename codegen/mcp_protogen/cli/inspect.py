@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import fail
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions, BaselineResult
@@ -56,6 +57,14 @@ def inspect_server(
             help="Call tools that need no arguments and say of themselves that they only read.",
         ),
     ] = False,
+    revision: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REVISION",
+            help="Try this revision only; repeat it for others.",
+            autocompletion=completion.revision,
+        ),
+    ] = None,
     timeout: Timeout = 15.0,
     record: Annotated[
         Path | None,
@@ -95,11 +104,24 @@ def inspect_server(
             cwd=cwd,
         )
         manners = Manners(timeout=timeout, calls=_calls(call or ()), reading=call_read_only)
-        name, sessions = _sessions(server, manners, record)
+        name, sessions = _sessions(server, manners, _revisions(revision), record)
         shown = _Report(name, sessions, reader, Severity(only) if only else None)
         shown.show(known, Destination(format, output))
     except ProblemError as error:
         fail(error, "inspect", format)
+
+
+def _revisions(given: list[str] | None) -> tuple[str, ...]:
+    """Return the revisions to try; raise `ProblemError` (`unknown-revision`) for another one."""
+    from mcp_protogen.inspection.steps import REVISIONS
+
+    for one in given or ():
+        if one not in REVISIONS:
+            hint = f"known: {', '.join(REVISIONS)}"
+            raise ProblemError(
+                Problem("unknown-revision", f"no revision is {one!r:.40}", hint=hint)
+            )
+    return tuple(given) if given else REVISIONS
 
 
 def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
@@ -120,7 +142,7 @@ def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
 
 
 def _sessions(
-    target: "ServerTarget", manners: "Manners", record: Path | None
+    target: "ServerTarget", manners: "Manners", revisions: tuple[str, ...], record: Path | None
 ) -> "tuple[str, tuple[Session, ...]]":
     """Return the name of the server and the sessions with it, held now or read from a recording."""
     from mcp_protogen.inspection import transcript
@@ -133,7 +155,7 @@ def _sessions(
     from mcp_protogen.inspection.visits import visit
 
     with progress("inspect", shown=True):
-        sessions = visit(server_of(target), manners)
+        sessions = visit(server_of(target), manners, revisions)
     if record is not None:
         from mcp_protogen.base.files import replace_files, writing
 

@@ -7,13 +7,12 @@ from mcp_protogen.inspection.steps import (
     HANDSHAKE,
     HTTP,
     STATELESS,
-    UNKNOWN_REVISION,
     Asking,
     Make,
     Probe,
     Step,
 )
-from mcp_protogen.inspection.transcript import Session
+from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
 
 ORIGIN: Final = "https://mcp-gen-inspect.invalid"
 """An origin that no server expects."""

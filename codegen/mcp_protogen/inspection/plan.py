@@ -14,12 +14,11 @@ from mcp_protogen.inspection.steps import (
     SSE,
     STATELESS,
     STDIO,
-    UNKNOWN_REVISION,
     Asking,
     Probe,
     Step,
 )
-from mcp_protogen.inspection.transcript import Session, listed
+from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session, listed
 
 NONE: Final = "mcp-gen-inspect-none"
 """The name of a tool, a prompt, a method, a cursor or a session that does not exist."""
@@ -255,7 +254,7 @@ SETTING: Final = (
 MISTAKES: Final = (
     Probe(name="ping", make=lambda asking: asking.ask("ping"), **_STATEFUL),
     Probe(name="id zero", make=lambda asking: _with_id(asking, 0)),
-    Probe(name="id of text", make=lambda asking: _with_id(asking, "7")),
+    Probe(name="id of text", make=lambda asking: _with_id(asking, "70007")),
     Probe(name="unknown method", make=lambda asking: asking.ask(NONE)),
     Probe(
         name="unknown tool",

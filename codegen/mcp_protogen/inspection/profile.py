@@ -8,8 +8,14 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.printable import counted
 from mcp_protogen.inspection.messages import protocol_of
 from mcp_protogen.inspection.plan import LISTS, listing
-from mcp_protogen.inspection.steps import REVISIONS, UNKNOWN_REVISION
-from mcp_protogen.inspection.transcript import CLOSED, TIMEOUT, UNREACHABLE, Session
+from mcp_protogen.inspection.steps import REVISIONS
+from mcp_protogen.inspection.transcript import (
+    CLOSED,
+    TIMEOUT,
+    UNKNOWN_REVISION,
+    UNREACHABLE,
+    Session,
+)
 
 _NOUNS = {
     "tools/list": "tool",

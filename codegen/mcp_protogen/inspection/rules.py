@@ -11,8 +11,8 @@ from typing import Final
 from mcp_protogen.findings.severities import SeverityRow, severity_table
 from mcp_protogen.inspection.checks import behaviour, envelopes, offers, over_http, over_stdio
 from mcp_protogen.inspection.faults import Check, Fault
-from mcp_protogen.inspection.steps import REVISIONS, STATELESS, UNKNOWN_REVISION
-from mcp_protogen.inspection.transcript import Session
+from mcp_protogen.inspection.steps import REVISIONS, STATELESS
+from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
 
 _HERE: Final = Path(__file__).parent
 _LINE: Final = re.compile(r"^\| (?!code \|)(?P<cells>[a-z][^\n]*) \|$", re.MULTILINE)

@@ -16,9 +16,6 @@ SSE: Final = "HTTP+SSE"
 STATELESS: Final = "2026-07-28"
 HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 REVISIONS: Final = (*HANDSHAKE, STATELESS)
-UNKNOWN_REVISION: Final = "1999-01-01"
-"""A revision that does not exist."""
-
 _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
 _META: Final = "io.modelcontextprotocol/"
 
@@ -67,7 +64,7 @@ class Asking:
         """Return a request as a careful client would write it."""
         given = dict(params or {})
         if self.stateless:
-            given = {"_meta": {**self.meta(), **given.pop("_meta", {})}, **given}
+            given["_meta"] = {**self.meta(), **given.pop("_meta", {})}
         head = {"jsonrpc": "2.0", "id": next(self.ids), "method": method}
         return {**head, "params": given} if given else head
 

@@ -93,12 +93,13 @@ class StreamWire:
             if not received:
                 return CLOSED
             for one in received:
-                data = one if isinstance(one, bytes) else str(one).encode()
-                messages.append(Message(self._clock(), "server", data))
-                self._room -= len(data)
+                if not isinstance(one, bytes):  # a line that is too long
+                    return FLOOD
+                messages.append(Message(self._clock(), "server", one))
+                self._room -= len(one)
                 if self._room < 0 or len(messages) > MESSAGES:
                     return FLOOD
-                for value in _objects(data):
+                for value in _objects(one):
                     waits -= {id for id in waits if _answers(value, id)}
                     patience.see(value)
                     if (reply := reply_to(value)) is not None:

@@ -8,7 +8,7 @@ from typing import Final
 from mcp_protogen.base.printable import counted, listed, one_line
 from mcp_protogen.inspection.profile import Profile, Spoken
 from mcp_protogen.inspection.rules import Breach, Rule, RuleLevel
-from mcp_protogen.inspection.steps import UNKNOWN_REVISION
+from mcp_protogen.inspection.transcript import UNKNOWN_REVISION
 
 _PLAIN, _BOLD, _DIM = "\x1b[0m", "\x1b[1m", "\x1b[2m"
 _COLOURS: Final[Mapping[RuleLevel, str]] = {

@@ -27,6 +27,9 @@ def _nothing() -> Mapping[str, str]:
     return MappingProxyType({})
 
 
+UNKNOWN_REVISION: Final = "1999-01-01"
+"""A revision that does not exist, which is asked for to see what is offered."""
+
 TIMEOUT: Final = "timeout"
 """The outcome of an exchange without the answer in time."""
 CLOSED: Final = "closed"
@@ -173,7 +176,7 @@ class Session:
     @property
     def is_spoken(self) -> bool:
         """Return whether the server agreed to the revision that was asked for."""
-        return self.negotiated == self.revision
+        return self.negotiated == self.revision != UNKNOWN_REVISION
 
     @property
     def capabilities(self) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The sessions of an inspection: each revision over each transport, one after the other."""
 
 import asyncio
+from collections.abc import Collection
 from typing import Any, Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -13,10 +14,9 @@ from mcp_protogen.inspection.steps import (
     REVISIONS,
     SSE,
     STDIO,
-    UNKNOWN_REVISION,
 )
 from mcp_protogen.inspection.streams import StreamWire
-from mcp_protogen.inspection.transcript import Session
+from mcp_protogen.inspection.transcript import FLOOD, UNKNOWN_REVISION, Session
 from mcp_protogen.runtime.http.httpx2 import httpx2
 
 _SILENT: Final = 2
@@ -24,20 +24,26 @@ _SILENT: Final = 2
 _NEWEST_FIRST: Final = tuple(reversed(REVISIONS))
 
 
-def visit(server: Server, manners: Manners) -> tuple[Session, ...]:
-    """Hold all sessions with a server, each revision over each transport.
+def visit(
+    server: Server, manners: Manners, revisions: Collection[str] = REVISIONS
+) -> tuple[Session, ...]:
+    """Hold all sessions with a server: each of the revisions over each transport.
+
+    A last one asks for a revision that does not exist.
 
     Raise `ProblemError`: `no-server` if there is none, `missing-package` without httpx2 for a URL.
     """
     if server.url:
         _check_http(server)
-    return asyncio.run(_visited(server, manners))
+    return asyncio.run(_visited(server, manners, revisions))
 
 
-async def _visited(server: Server, manners: Manners) -> tuple[Session, ...]:
+async def _visited(
+    server: Server, manners: Manners, revisions: Collection[str]
+) -> tuple[Session, ...]:
     clock = Clock()
     sessions: list[Session] = []
-    for revision, transport in _planned(server):
+    for revision, transport in _planned(server, revisions):
         session = Session(revision=revision, transport=transport)
         errors: list[str] = []
         await hold(session, _wire(server, session, clock, errors), manners)
@@ -48,12 +54,13 @@ async def _visited(server: Server, manners: Manners) -> tuple[Session, ...]:
     return tuple(sorted(sessions, key=lambda one: (one.transport == SSE, one.revision)))
 
 
-def _planned(server: Server) -> list[tuple[str, str]]:
-    """Return what to try, the newest first: it says soonest whether there is a server."""
-    if not server.url:
-        return [(revision, STDIO) for revision in (*_NEWEST_FIRST, UNKNOWN_REVISION)]
-    tried = [(revision, HTTP) for revision in (*_NEWEST_FIRST, UNKNOWN_REVISION)]
-    return [*tried, (HANDSHAKE[0], SSE)]
+def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]]:
+    """Return what to try, the newest first: most servers aim at it."""
+    named = [revision for revision in _NEWEST_FIRST if revision in revisions]
+    transport = HTTP if server.url else STDIO
+    tried = [(revision, transport) for revision in (*named, UNKNOWN_REVISION)]
+    older = [(HANDSHAKE[0], SSE)] if server.url and HANDSHAKE[0] in revisions else []
+    return [*tried, *older]
 
 
 def _wire(server: Server, session: Session, clock: Clock, errors: list[str]) -> Wire:
@@ -75,7 +82,7 @@ def _check_http(server: Server) -> None:
 
 def _has_answer(session: Session) -> bool:
     first = session.exchanges[0]
-    return bool(first.received or first.status)
+    return bool(first.received or first.status or first.outcome == FLOOD)
 
 
 def _no_server(server: Server, session: Session) -> ProblemError:

@@ -1,0 +1,101 @@
+"""Real servers inspected: ours without a finding, a faulty one, hostile ones, one of others."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.inspection import conversation, profile, streams, transcript, visits
+from mcp_protogen.inspection.rules import judged
+from mcp_protogen.inspection.server import Server
+from mcp_protogen.inspection.transcript import Session
+from support import folders
+from support.examples.ported import source
+from support.inspection import faulty_server
+from support.peers.places import PROGRAMS, python_with
+from support.tables import case
+
+FAULTY = Path(faulty_server.__file__)
+PATHS = {"PYTHONPATH": folders.environment()["PYTHONPATH"]}
+QUICK = conversation.Manners(timeout=1.0)
+PATIENT = conversation.Manners(timeout=20.0)
+
+
+def program(*words: str | Path) -> Server:
+    return Server(words=(sys.executable, *map(str, words)), env=PATHS)
+
+
+def found(sessions: tuple[Session, ...]) -> set[tuple[str, str]]:
+    return {(one.rule.code, one.example.item) for one in judged(sessions)}
+
+
+def said(session: Session) -> list[object]:
+    """What passed in a session, whatever its spelling."""
+    return [(one.probe, one.sent, one.values, one.outcome) for one in session.exchanges]
+
+
+def test_our_example_server_breaks_no_rule(tmp_path: Path) -> None:
+    file = tmp_path / "time_server.py"
+    file.write_text(source("time_server"), encoding="utf-8")
+    revisions = "2025-03-26", "2026-07-28"
+    sessions = visits.visit(program(file), PATIENT, revisions)
+    assert found(sessions) == set()
+    seen = profile.profile_of(sessions)
+    assert [one.outcome for one in seen.spoken] == ["spoken", "spoken"]
+    assert (seen.name, seen.offered) == ("time", "2 tools")
+    recording = tmp_path / "time.jsonl"
+    recording.write_text("".join(transcript.written(sessions, {"target": "time"})), "utf-8")
+    about, read = transcript.read(recording)
+    assert about == {"target": "time"}
+    assert list(map(said, read)) == list(map(said, sessions))
+
+
+def test_the_faults_of_a_server_are_found_and_no_others() -> None:
+    sessions = visits.visit(program(FAULTY), PATIENT, ("2025-11-25",))
+    assert found(sessions) == {
+        ("not-a-message", "stdio"),
+        ("unknown-revision-agreed", "protocolVersion"),
+        ("unknown-id", "ping"),
+        ("answered-notification", "notifications/cancelled"),
+        ("answered-notification", "ping"),
+        ("invalid-envelope", "JSONRPCResultResponse.id"),
+        ("notification-undeclared", "notifications/message"),
+        ("served-undeclared", "prompts/list"),
+        ("served-undeclared", "resources/list"),
+        ("tool-name", "Tool.name"),
+        ("tool-schema-invalid", "Tool.inputSchema"),
+        ("wrong-cursor-code", "tools/list"),
+        ("invalid-message", "ListToolsResult.tools.annotations.readOnlyHint"),
+        ("invalid-message", "ListToolsResult.tools.inputSchema.required"),
+        ("invalid-message", "LoggingMessageNotification.params"),
+        ("no-jsonrpc-accepted", "jsonrpc"),
+    }
+
+
+def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "GRACE", 0.2)
+    rows = {
+        "flood": {"too-much", "unknown-method-sent"},
+        "long-line": {"too-much"},
+        "pages": {"pages-without-end"},
+        "deaf": {"no-answer"},
+    }
+    for kind, codes in rows.items():
+        with case(kind):
+            sessions = visits.visit(program(FAULTY, kind), QUICK, ("2025-11-25",))
+            breaches = judged(sessions)
+            assert codes & {one.rule.code for one in breaches}
+            assert sum(len(one.messages) for s in sessions for one in s.exchanges) < 4000
+
+
+def test_a_server_that_says_nothing_is_no_server() -> None:
+    with pytest.raises(ProblemError) as caught:
+        visits.visit(program(FAULTY, "silent"), conversation.Manners(timeout=0.3))
+    assert [one.code for one in caught.value.problems] == ["no-server"]
+
+
+def test_the_python_sdk_does_not_serve_batches() -> None:
+    words = (str(python_with("mcp-1")), str(PROGRAMS / "mcp1_server.py"))
+    sessions = visits.visit(Server(words=words, env=PATHS), PATIENT, ("2025-03-26",))
+    assert ("batch-not-served", "batch") in found(sessions)
+    assert sessions[-1].is_spoken

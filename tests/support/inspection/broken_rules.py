@@ -1,0 +1,374 @@
+"""For each rule of an inspection a session that breaks it, and one like it that keeps it."""
+
+from typing import Any, Final
+
+from mcp_protogen.inspection.steps import HTTP, STATELESS
+from mcp_protogen.inspection.transcript import (
+    CLOSED,
+    FLOOD,
+    KILLED,
+    TIMEOUT,
+    UNKNOWN_REVISION,
+    Exchange,
+    Session,
+)
+
+from support.inspection.sessions import (
+    ID,
+    asked,
+    error,
+    exchange,
+    note,
+    opened,
+    request,
+    result,
+    session,
+)
+
+Pair = tuple[Session, Session]
+JSON: Final = {"content-type": "application/json"}
+FINE: Final[dict[str, Any]] = {"status": 200, "answered": JSON}
+_NEW: Final[dict[str, Any]] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+
+
+def pair(broken: Exchange, kept: Exchange, **about: Any) -> Pair:
+    return session(broken, **about), session(kept, **about)
+
+
+def coded(probe: str, method: str, wrong: int, right: int, **about: Any) -> Pair:
+    """A request that has to be refused with one error, and is with another."""
+    return pair(asked(probe, method, error(wrong)), asked(probe, method, error(right)), **about)
+
+
+def plain(method: str, answer: dict[str, Any]) -> Exchange:
+    """The step of a method, by its name."""
+    return asked(method, method, answer)
+
+
+def noted(broken: dict[str, Any], kept: dict[str, Any], **about: Any) -> Pair:
+    """A message of the server beside the answer to a ping."""
+    ping = request("ping")
+    return pair(
+        exchange("ping", ping, broken, result()), exchange("ping", ping, kept, result()), **about
+    )
+
+
+def statused(probe: str, wrong: int, right: int, **about: Any) -> Pair:
+    """A status over HTTP."""
+    sent = request("ping")
+    return pair(
+        exchange(probe, sent, status=wrong),
+        exchange(probe, sent, status=right),
+        transport=HTTP,
+        **about,
+    )
+
+
+def tool(**members: Any) -> dict[str, Any]:
+    return {"name": "add", "inputSchema": {"type": "object"}, **members}
+
+
+def tools(*listed: dict[str, Any]) -> Exchange:
+    return asked("tools/list", "tools/list", result({"tools": list(listed)}))
+
+
+def listing(method: str, member: str, *items: dict[str, Any]) -> Exchange:
+    return asked(method, method, result({member: list(items)}))
+
+
+def called(value: dict[str, Any], schema: dict[str, Any] | None = None) -> Session:
+    """A call of a tool with an output schema."""
+    call = exchange("tools/call", request("tools/call", {"name": "add"}), result(value))
+    return session(tools(tool(outputSchema=schema or {"type": "object"})), call)
+
+
+_TEXT: Final = {"type": "text", "text": "{}"}
+_TOKEN: Final = {"_meta": {"progressToken": "t"}}
+
+
+def _progress(*values: float, token: str = "t") -> Session:
+    notes = [
+        note("notifications/progress", {"progressToken": token, "progress": value})
+        for value in values
+    ]
+    return session(exchange("tools/call", request("tools/call", _TOKEN), *notes, error(-1)))
+
+
+def _begun(**answered: str) -> Session:
+    return session(
+        transport=HTTP,
+        opening=opened("2025-11-25", {}, status=200, answered={**JSON, **answered}),
+    )
+
+
+def _refused(answered: dict[str, str], *more: Exchange) -> Session:
+    opening = exchange("open", request("initialize"), status=401, answered=answered)
+    return session(*more, transport=HTTP, opening=opening)
+
+
+def _metadata(value: dict[str, Any]) -> Session:
+    known = exchange("resource metadata", None, value, status=200, answered=JSON)
+    return _refused({"www-authenticate": "Bearer"}, known)
+
+
+_LOG: Final = note("notifications/message", {"level": "info", "data": "x"})
+_LOGGING: Final[dict[str, Any]] = {"capabilities": {"logging": {}}}
+_SET: Final = asked("logging/setLevel", "logging/setLevel", result())
+_STATELESS: Final[dict[str, Any]] = {"revision": STATELESS}
+_BATCH: Final = [request("ping"), request("ping", id=6)]
+
+
+def of_messages() -> dict[str, Pair]:
+    """The rules of JSON-RPC and the schema."""
+    ping = request("ping")
+    unknown = exchange("unknown notification", note("notifications/none"), error(-1, id=None))
+    return {
+        "not-a-message": pair(
+            exchange("ping", ping, b"Listening on 8000", result()), exchange("ping", ping, result())
+        ),
+        "invalid-envelope": noted({"jsonrpc": "2.0", "id": ID}, _LOG, **_LOGGING),
+        "invalid-message": pair(tools(tool(inputSchema={"type": "array"})), tools(tool())),
+        "unknown-id": pair(
+            exchange("ping", ping, result(id=str(ID)), result()), exchange("ping", ping, result())
+        ),
+        "answered-twice": pair(
+            exchange("ping", ping, result(), result()), exchange("ping", ping, result())
+        ),
+        "answered-notification": pair(
+            unknown, exchange("unknown notification", note("notifications/none"))
+        ),
+        "no-answer": pair(
+            exchange("ping", ping, outcome=TIMEOUT), exchange("ping", ping, result())
+        ),
+        "ended-early": pair(
+            exchange("no JSON", b"{", outcome=CLOSED), exchange("no JSON", b"{", error(-32700))
+        ),
+        "unknown-method-sent": noted(request("made/up"), note("notifications/made_up")),
+        "client-capability-assumed": noted(request("roots/list"), request("ping", id="s")),
+        "notification-undeclared": (
+            noted(_LOG, _LOG)[0],
+            noted(_LOG, _LOG, **_LOGGING)[0],
+        ),
+        "request-of-server": noted(
+            request("roots/list"), note("notifications/made_up"), **_STATELESS
+        ),
+        "sent-too-early": (
+            session(opening=_with_early(note("notifications/tools/list_changed"))),
+            session(opening=_with_early(_LOG)),
+        ),
+        "unknown-revision-agreed": (
+            session(revision=UNKNOWN_REVISION),
+            session(revision=UNKNOWN_REVISION, opening=opened("2025-11-25", {})),
+        ),
+    }
+
+
+def _with_early(early: dict[str, Any]) -> Exchange:
+    first = opened("2025-11-25", {"tools": {"listChanged": True}, "logging": {}})
+    return exchange("open", first.request, early, first.answer)
+
+
+def of_errors() -> dict[str, Pair]:
+    """The rules about what is answered to mistakes."""
+    missing = "unknown resource", "resources/read"
+    return {
+        "unknown-method-code": coded("unknown method", "none", -32600, -32601),
+        "wrong-params-code": coded("wrong params", "tools/call", -32603, -32602),
+        "unknown-tool-code": pair(
+            asked("unknown tool", "tools/call", result({"content": [], "isError": True})),
+            asked("unknown tool", "tools/call", error(-32602)),
+        ),
+        "unknown-prompt-code": coded("unknown prompt", "prompts/get", -32603, -32602),
+        "missing-argument-code": coded("prompt without its arguments", "prompts/get", 0, -32602),
+        "resource-missing-code": coded(*missing, -32602, -32002),
+        "resource-missing-error": coded(*missing, -32002, -32602, **_STATELESS),
+        "wrong-log-level-code": coded("wrong log level", "logging/setLevel", -32603, -32602),
+        "wrong-cursor-code": pair(
+            asked("tools/list wrong cursor", "tools/list", result({"tools": []})),
+            asked("tools/list wrong cursor", "tools/list", error(-32602)),
+        ),
+        "meta-missing-code": coded(
+            "without clientCapabilities", "server/discover", -32600, -32602, **_STATELESS
+        ),
+        "unsupported-revision-code": coded(
+            "unknown revision in _meta", "server/discover", -32600, -32022, **_STATELESS
+        ),
+        "unsupported-revision-data": pair(
+            asked("unknown revision in _meta", "server/discover", error(-32022)),
+            asked(
+                *("unknown revision in _meta", "server/discover"),
+                error(-32022, {"supported": [STATELESS], "requested": "x"}),
+            ),
+            **_STATELESS,
+        ),
+        "no-jsonrpc-accepted": pair(
+            exchange("without jsonrpc", {"id": ID, "method": "ping"}, result()),
+            exchange("without jsonrpc", {"id": ID, "method": "ping"}, error(-32600)),
+        ),
+        "parse-error-code": pair(
+            exchange("no JSON", b"{", error(-32600, id=None)),
+            exchange("no JSON", b"{", error(-32700, id=None)),
+        ),
+        "invalid-request-code": pair(
+            exchange("without method", {"jsonrpc": "2.0", "id": ID}, error(-32700)),
+            exchange("without method", {"jsonrpc": "2.0", "id": ID}, error(-32600)),
+        ),
+    }
+
+
+def of_features() -> dict[str, Pair]:
+    """The rules about capabilities and what is done with them."""
+    hidden = "tools/list undeclared", "tools/list"
+    batched = exchange("batch", _BATCH, [result(), result(id=6)])
+    cancelled = request("tools/list")
+    return {
+        "declared-method-missing": pair(plain("tools/list", error(-32601)), tools()),
+        "served-undeclared": pair(
+            asked(*hidden, result({"tools": [tool()]})), asked(*hidden, result({"tools": []}))
+        ),
+        "listed-not-readable": pair(
+            plain("resources/read", error(-32603)),
+            plain("resources/read", result({"contents": []})),
+        ),
+        "pages-without-end": (
+            session(*[plain("tools/list", _page("a")) for _ in range(2)]),
+            session(*[plain("tools/list", _page(cursor)) for cursor in "ab"]),
+        ),
+        "cancelled-answered": pair(
+            exchange("request cancelled", cancelled, error(0)),
+            exchange("request cancelled", cancelled, result({"tools": []})),
+        ),
+        "batch-not-served": pair(
+            exchange("batch", _BATCH, error(-32600, id=None)), batched, revision="2025-03-26"
+        ),
+        "log-below-level": (
+            session(_SET, exchange("ping", request("ping"), _LOG, result()), **_LOGGING),
+            session(exchange("ping", request("ping"), _LOG, result()), _SET, **_LOGGING),
+        ),
+        "log-unasked": noted(_LOG, note("notifications/made_up"), **_LOGGING, **_STATELESS),
+        "progress-token-unknown": (_progress(1, token="other"), _progress(1)),
+        "progress-not-rising": (_progress(2, 1), _progress(1, 2)),
+        "too-much": pair(
+            exchange("ping", request("ping"), outcome=FLOOD),
+            exchange("ping", request("ping"), result()),
+        ),
+        "process-does-not-end": pair(
+            exchange("close", None, outcome=KILLED), exchange("close", None)
+        ),
+    }
+
+
+def _page(cursor: str) -> dict[str, Any]:
+    return result({"tools": [], "nextCursor": cursor})
+
+
+def of_offers() -> dict[str, Pair]:
+    """The rules about tools, prompts, resources and what comes of them."""
+    prompt, resource = {"name": "p"}, {"name": "r", "uri": "file:///r"}
+    templates = "resources/templates/list", "resourceTemplates"
+    image = {"type": "image", "mimeType": "image/png"}
+    structured: dict[str, Any] = {"content": [_TEXT], "structuredContent": {"n": 1}}
+    number = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    return {
+        "tool-name-not-unique": pair(tools(tool(), tool()), tools(tool())),
+        "listed-twice": pair(
+            listing("prompts/list", "prompts", prompt, prompt),
+            listing("prompts/list", "prompts", prompt),
+        ),
+        "tool-name": pair(tools(tool(name="add two")), tools(tool(name="add.two"))),
+        "tool-schema-invalid": pair(
+            tools(tool(inputSchema={"type": "object", "required": "n"})), tools(tool())
+        ),
+        "structured-missing": (called({"content": [_TEXT]}), called(structured)),
+        "structured-misfit": (
+            called({**structured, "structuredContent": {"n": "1"}}, number),
+            called(structured, number),
+        ),
+        "structured-without-text": (
+            called({**structured, "content": []}),
+            called(structured),
+        ),
+        "resource-uri": pair(
+            listing("resources/list", "resources", {**resource, "uri": "r"}),
+            listing("resources/list", "resources", resource),
+        ),
+        "uri-template": pair(
+            listing(*templates, {"name": "t", "uriTemplate": "file:///{a b}"}),
+            listing(*templates, {"name": "t", "uriTemplate": "file:///{+path}{?a,b*}"}),
+        ),
+        "icon-source": pair(
+            tools(tool(icons=[{"src": "file:///i.png"}])),
+            tools(tool(icons=[{"src": "https://example.com/i.png"}])),
+        ),
+        "binary-not-base64": (
+            called({"content": [{**image, "data": "%"}], "structuredContent": {}}),
+            called({"content": [{**image, "data": "AAAA"}], "structuredContent": {}}),
+        ),
+    }
+
+
+def of_http() -> dict[str, Pair]:
+    """The rules of HTTP."""
+    ping, told = request("ping"), note("notifications/initialized")
+    stateless: dict[str, Any] = {**_STATELESS, "transport": HTTP}
+    mismatch = asked("no Mcp-Method", "server/discover", error(-32020), status=400)
+    other = asked("other Mcp-Method", "server/discover", error(-32020), status=400)
+    served = {**FINE}
+    discovered = result({**_NEW, "capabilities": {}, "supportedVersions": [STATELESS]})
+    return {
+        "server-error": statused("ping", 500, 400),
+        "content-type": pair(
+            exchange("ping", ping, result(), status=200, answered={"content-type": "text/html"}),
+            exchange("ping", ping, result(), **FINE),
+            transport=HTTP,
+        ),
+        "notification-status": pair(
+            exchange("initialized", told, status=200),
+            exchange("initialized", told, status=202),
+            transport=HTTP,
+        ),
+        "notification-body": pair(
+            exchange("initialized", told, b"ok", status=202),
+            exchange("initialized", told, status=202),
+            transport=HTTP,
+        ),
+        "session-id-characters": (
+            _begun(**{"mcp-session-id": "a b"}),
+            _begun(**{"mcp-session-id": "ab"}),
+        ),
+        "session-id-missing-status": statused("no session id", 200, 400),
+        "session-id-unknown-status": statused("wrong session id", 400, 404),
+        "session-ended-status": statused("ping after DELETE", 200, 404),
+        "version-header-status": statused("wrong version header", 200, 400),
+        "version-header-required": statused("no version header", 400, 200),
+        "origin-accepted": statused("foreign Origin", 200, 403),
+        "origin-status": statused("foreign Origin", 400, 403),
+        "get-status": statused("GET", 404, 405),
+        "method-not-allowed-status": statused("GET", 400, 405, **_STATELESS),
+        "header-missing-status": pair(
+            asked("no Mcp-Method", "server/discover", discovered, **served), mismatch, **stateless
+        ),
+        "header-mismatch-status": pair(
+            asked("other Mcp-Method", "server/discover", discovered, **served), other, **stateless
+        ),
+        "error-status": pair(
+            asked("unknown method", "none", error(-32601), **FINE),
+            asked("unknown method", "none", error(-32601), status=404),
+            **stateless,
+        ),
+        "body-not-refused": statused("no JSON", 202, 400),
+        "challenge-missing": (_refused({}), _refused({"www-authenticate": "Bearer"})),
+        "resource-metadata": (
+            _metadata({}),
+            _metadata({"authorization_servers": ["https://issuer.example"]}),
+        ),
+    }
+
+
+BROKEN_AND_KEPT: Final[dict[str, Pair]] = {
+    **of_messages(),
+    **of_errors(),
+    **of_features(),
+    **of_offers(),
+    **of_http(),
+}

@@ -1,0 +1,80 @@
+"""Sessions as an inspection would have recorded them, in few words."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp_protogen.connecting.traffic import Message
+from mcp_protogen.inspection.rules import judged
+from mcp_protogen.inspection.steps import STATELESS, STDIO
+from mcp_protogen.inspection.transcript import Exchange, Session
+
+ID: Final = 5
+"""The id of each request."""
+USUAL: Final[Mapping[str, Any]] = {"tools": {}, "prompts": {}, "resources": {}}
+"""What sessions declare where it does not matter."""
+Json = dict[str, Any]
+
+
+def message(sender: str, value: Any) -> Message:
+    """A message of one side; bytes are what they are."""
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return Message(0.5, "client" if sender == "client" else "server", data)
+
+
+def request(method: str, params: Json | None = None, id: Any = ID) -> Json:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}}
+
+
+def note(method: str, params: Json | None = None) -> Json:
+    return {"jsonrpc": "2.0", "method": method, "params": params or {}}
+
+
+def result(value: Json | None = None, id: Any = ID) -> Json:
+    return {"jsonrpc": "2.0", "id": id, "result": value or {}}
+
+
+def error(code: int, data: Any = None, id: Any = ID) -> Json:
+    more = {} if data is None else {"data": data}
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": "no", **more}}
+
+
+def exchange(probe: str, sent: Any, *received: Any, **http: Any) -> Exchange:
+    """One step: what was sent, and what came."""
+    asked = () if sent is None else (message("client", sent),)
+    answers = tuple(message("server", one) for one in received)
+    return Exchange(probe=probe, messages=(*asked, *answers), **http)
+
+
+def asked(probe: str, method: str, answer: Json, **http: Any) -> Exchange:
+    """A request with its answer."""
+    return exchange(probe, request(method), answer, **http)
+
+
+def opened(revision: str, capabilities: Mapping[str, Any], **http: Any) -> Exchange:
+    """The first step of a session, which agrees to the revision."""
+    declared: Json = {"capabilities": dict(capabilities)}
+    if revision == STATELESS:
+        declared |= {"supportedVersions": [revision], "resultType": "complete"}
+        declared |= {"ttlMs": 0, "cacheScope": "private"}
+        return exchange("open", request("server/discover", id=1), result(declared, 1), **http)
+    server = {"name": "made up", "version": "1"}
+    agreed = {"protocolVersion": revision, "serverInfo": server, **declared}
+    return exchange("open", request("initialize", id=1), result(agreed, 1), **http)
+
+
+def session(
+    *exchanges: Exchange,
+    revision: str = "2025-11-25",
+    transport: str = STDIO,
+    capabilities: Mapping[str, Any] | None = None,
+    opening: Exchange | None = None,
+) -> Session:
+    """A session that begins well, unless there is another `opening`."""
+    first = opening or opened(revision, USUAL if capabilities is None else capabilities)
+    return Session(revision=revision, transport=transport, exchanges=[first, *exchanges])
+
+
+def codes(*sessions: Session) -> set[str]:
+    """The codes of the rules that sessions break."""
+    return {breach.rule.code for breach in judged(sessions)}
