@@ -12,7 +12,7 @@ from support.website.explorer import data
 from website.explorer.changes import marks
 from website.explorer.findings import is_valid, ledger_of
 from website.explorer.links import page_of
-from website.explorer.subjects import Revision, all_extensions, revisions
+from website.explorer.subjects import Extension, Revision, all_extensions, revisions
 
 Json = dict[str, Any]
 
@@ -104,7 +104,8 @@ UNPROBED: Final = {
 def test_each_patch_is_a_finding_with_a_probe_that_holds() -> None:
     known = revisions()
     newest = {one.name: one for one in all_extensions(known)}
-    for name, one in (*((each.id, each) for each in known), *newest.items()):
+    shown: dict[str, Revision | Extension] = {**{one.id: one for one in known}, **newest}
+    for name, one in shown.items():
         ledger = one.source.ledger if isinstance(one, Revision) else ledger_of(one)
         findings: list[Json] = data("findings").get(name, [])
         assert [one["pointer"] for one in findings] == [one["pointer"] for one in ledger]

@@ -36,7 +36,7 @@ VIEWS: Final = (
     "#/compare/2025-11-25/tasks",
     "#/revisions",
     "#/findings",
-    "#/findings/2024-11-05/1",
+    "#/findings/2024-11-05/CallToolRequest/properties/params/properties/_meta",
     JUDGED,
     "#/search?q=list_changed",
 )
@@ -119,6 +119,8 @@ def test_no_view_sticks_out_complains_or_asks_for_another_place(page: Page) -> N
                 assert page.evaluate("document.documentElement.scrollWidth") <= width
                 assert len(texts(page, "h1")) == 1
                 assert texts(page, "h1") != ["Not found"]
+    go(page, VIEWS[17])
+    assert texts(page, "h1") == ["2024-11-05: CallToolRequest.params._meta"]
     page.size(WIDE)
     assert page.complaints == []
     assert all(one.startswith(home) for one in page.requests)

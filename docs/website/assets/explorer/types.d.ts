@@ -278,7 +278,7 @@ export interface Verdict {
   gates: NeededGate[];
   notes: { text: string; url?: string }[];
   /** What the schema as it is published says, if that is something else. */
-  published: { accepted: boolean; faults: Fault[]; findings: number[] } | null;
+  published: { accepted: boolean; faults: Fault[]; findings: Finding[] } | null;
 }
 
 export interface Asked {

@@ -104,11 +104,10 @@ function publishedOf(spoken, subject, value, wrong) {
   const { published } = checkersOf(spoken);
   const faults = faultsOf(published, schemaOf(spoken, subject, published), value);
   if (!faults.length === !wrong.length) return null;
-  const all = (spoken.extension ?? spoken.revision).findings;
-  const findings = [...all.keys()].filter((index) => {
-    const finding = all[index];
-    return finding && [...faults, ...wrong].some((one) => isAbout(finding, one));
-  });
+  const all = [...(spoken.extension?.findings ?? []), ...spoken.revision.findings];
+  const findings = all.filter((finding) =>
+    [...faults, ...wrong].some((one) => isAbout(finding, one)),
+  );
   return { accepted: !faults.length, faults, findings };
 }
 

@@ -5,26 +5,38 @@ import { el, json, named, sourceLink } from "../dom.js";
 
 /** @import {Finding} from "../types.js" */
 
+const DEFINITIONS = "/$defs/";
+
 /**
+ * The address of a finding, by its place in the schema: that stays when others come and go.
  * @param {string} of
- * @param {number} at
+ * @param {string} pointer
  */
-export function findingAddress(of, at) {
-  return address("findings", `${of}/${at + 1}`);
+export function findingAddress(of, pointer) {
+  return address("findings", `${of}/${pointer.slice(DEFINITIONS.length)}`);
+}
+
+/**
+ * The finding that an address names.
+ * @param {Record<string, Finding[]>} all
+ * @param {string} name
+ */
+export function findingOf(all, name) {
+  const [of = "", ...steps] = name.split("/");
+  return all[of]?.find((one) => one.pointer === DEFINITIONS + steps.join("/"));
 }
 
 /**
  * A finding in a line, with a link to all about it.
- * @param {string} of
- * @param {number} at
  * @param {Finding} finding
  */
-export function findingSummary(of, at, finding) {
+export function findingSummary(finding) {
+  const { of, pointer, reason } = finding;
   return el(
     "li",
     {},
-    el("a", { href: findingAddress(of, at) }, of, " ", named(placeOf(finding))),
-    el("span.doc", {}, finding.reason),
+    el("a", { href: findingAddress(of, pointer) }, of, " ", named(placeOf(finding))),
+    el("span.doc", {}, reason),
   );
 }
 

@@ -3,12 +3,10 @@
 import { address, remember } from "../address.js";
 import * as data from "../data.js";
 import { el, filterForm, named, plainOptions, select } from "../dom.js";
-import { findingAddress, findingDetails, placeOf } from "./finding.js";
+import { findingAddress, findingDetails, findingOf, placeOf } from "./finding.js";
 
 /** @import {Address} from "../address.js" */
 /** @import {Finding, Index} from "../types.js" */
-
-/** @typedef {{of: string, at: number, finding: Finding}} Listed */
 
 /**
  * @param {Index} _
@@ -16,11 +14,11 @@ import { findingAddress, findingDetails, placeOf } from "./finding.js";
  */
 export async function findingsView(_, place) {
   const all = await data.findings();
-  const [of = "", number = ""] = place.name.split("/");
-  const finding = all[of]?.[Number(number) - 1];
+  const finding = findingOf(all, place.name);
   if (finding) {
     const back = el("p.crumb", {}, el("a", { href: address("findings") }, "All findings"));
-    return { title: `${of}: ${placeOf(finding)}`, content: [back, ...findingDetails(finding)] };
+    const title = `${finding.of}: ${placeOf(finding)}`;
+    return { title, content: [back, ...findingDetails(finding)] };
   }
   const about =
     "Where the published schema.json is not what the specification or its own schema.ts says. " +
@@ -36,9 +34,7 @@ export async function findingsView(_, place) {
  * @param {string} start the revision or extension to begin with, empty for all
  */
 function list(all, start) {
-  const listed = Object.entries(all).flatMap(([of, some]) =>
-    some.map((finding, at) => ({ of, at, finding })),
-  );
+  const listed = Object.values(all).flat();
   const shown = el("div");
   const count = el("p.count", { role: "status" });
   const update = (/** @type {string} */ wanted) => {
@@ -59,14 +55,15 @@ function list(all, start) {
   return [filterForm("Which findings", choice, count), shown];
 }
 
-/** @param {Listed[]} listed */
+/** @param {Finding[]} listed */
 function groups(listed) {
-  const reasons = [...new Set(listed.map((one) => one.finding.reason))];
+  const reasons = [...new Set(listed.map((one) => one.reason))];
   return reasons.map((reason) => {
-    const some = listed.filter((one) => one.finding.reason === reason);
-    const links = some.map(({ of, at, finding }) =>
-      el("li", {}, el("a", { href: findingAddress(of, at) }, of, " ", named(placeOf(finding)))),
-    );
+    const some = listed.filter((one) => one.reason === reason);
+    const links = some.map((one) => {
+      const href = findingAddress(one.of, one.pointer);
+      return el("li", {}, el("a", { href }, one.of, " ", named(placeOf(one))));
+    });
     return el("section.reason", {}, el("h2", {}, reason), el("ul.columns", {}, links));
   });
 }

@@ -144,12 +144,8 @@ function sideSection(kind, item, side) {
 
 /** @param {string} type */
 async function findingsOf(type) {
-  const all = Object.entries(await data.findings());
-  const found = all.flatMap(([of, some]) =>
-    [...some.entries()]
-      .filter(([, one]) => one.type === type)
-      .map(([at, one]) => findingSummary(of, at, one)),
-  );
+  const all = Object.values(await data.findings()).flat();
+  const found = all.filter((one) => one.type === type).map(findingSummary);
   if (!found.length) return [];
   return [
     el(

@@ -3,7 +3,7 @@
 import { address } from "../address.js";
 import { el, named, row, sourceLink, table } from "../dom.js";
 import { capabilityLink, conditions } from "./details.js";
-import { findingAddress } from "./finding.js";
+import { findingAddress, placeOf } from "./finding.js";
 
 /** @import {Child} from "../dom.js" */
 /** @import {Fault, Place, Verdict} from "../types.js" */
@@ -170,10 +170,9 @@ function published(verdict, places) {
   const text = other.accepted
     ? "The schema as it is published accepts this; the refusal comes from our corrections: "
     : "The schema as it is published refuses this; we correct it: ";
-  const of = verdict.extension || verdict.revision;
-  const links = other.findings.flatMap((at, number) => [
+  const links = other.findings.flatMap((one, number) => [
     number ? ", " : "",
-    el("a", { href: findingAddress(of, at) }, `finding ${at + 1}`),
+    el("a", { href: findingAddress(one.of, one.pointer) }, named(placeOf(one))),
   ]);
   const faults = faultTable(verdict, other.faults, places);
   return [el("div.published", {}, el("p", {}, text, links, "."), faults)];
