@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -21,7 +22,9 @@ class BuildError(Exception):
     """The site could not be built; its text says why."""
 
 
-def build(out: Path, url: str = "") -> None:
+def build(
+    out: Path, url: str = "", write_explorer: Callable[[Path], object] = explorer.write
+) -> None:
     """Build the site into a folder, whose former content goes; raise `BuildError`.
 
     `url` is where it will be. Without one it has no map, which needs whole addresses.
@@ -29,6 +32,7 @@ def build(out: Path, url: str = "") -> None:
     with TemporaryDirectory() as temporary:
         try:
             built = _built(Path(temporary), url)
+            write_explorer(built / "explorer")
         except (DeadLinkError, RuntimeError, UndrawnError) as error:
             raise BuildError(str(error)) from error
         shutil.rmtree(out, ignore_errors=True)
@@ -47,7 +51,6 @@ def _built(folder: Path, url: str) -> Path:
     llms.write(built, pages)
     if not url:
         (built / "sitemap.xml").unlink(missing_ok=True)
-    explorer.write(built / "explorer")
     return built
 
 

@@ -1,5 +1,6 @@
 """A class, function or value as Markdown: signature, docstring, and its members."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -11,7 +12,10 @@ _WIDTH: Final = 88
 _STARRED: Final = {ParameterKind.var_positional: "*", ParameterKind.var_keyword: "**"}
 
 
-_DECORATORS: Final = ("classmethod", "staticmethod")
+_DECORATORS: Final = ("classmethod", "staticmethod", "asynccontextmanager", "contextmanager")
+"""Those that callers see."""
+
+_FINAL: Final = re.compile(r"^Final(?:\[(.*)\])?$")
 
 Options = dict[str, Class]
 """The `TypedDict`s of options that functions of a page take, by name."""
@@ -80,7 +84,7 @@ def fields(of: Class, *, undocumented: bool = False) -> str:
 
 def _class(name: str, of: Class, options: Options) -> Iterator[str]:
     found = list(members(of))
-    bases = ", ".join(str(base) for base in of.bases)
+    bases = ", ".join(base for base in map(str, of.bases) if not base.startswith("_"))
     yield _code([f"class {name}({bases})" if bases else f"class {name}"])
     yield text(of)
     yield fields(of)
@@ -99,8 +103,9 @@ def _instance(name: str, of: Class, options: Options) -> str:
 
 
 def _field(one: Attribute) -> str:
-    annotated = code(str(one.annotation)) if one.annotation else ""
-    has_default = one.value is not None and "property" not in one.labels
+    annotation = _FINAL.sub(r"\1", str(one.annotation or ""))
+    annotated = code(annotation) if annotation else ""
+    has_default = one.value is not None and "class-attribute" in one.labels
     default = code(str(one.value)) if has_default else ""
     return f"| `{one.name}` | {annotated} | {default} | {cell(text(one))} |"
 
@@ -111,7 +116,8 @@ def _written(of: Function) -> list[Function]:
 
 
 def _signature(name: str, of: Function) -> str:
-    decorator = next((f"@{one}\n" for one in _DECORATORS if one in of.labels), "")
+    said = [str(one.value) for one in of.decorators]
+    decorator = "".join(f"@{one}\n" for one in said if one in _DECORATORS)
     before = f"{decorator}{'async def' if 'async' in of.labels else 'def'}"
     parameters = list(_parameters(of))
     returned = f" -> {of.returns}" if of.returns else ""

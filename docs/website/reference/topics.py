@@ -53,6 +53,8 @@ TOPICS: Final = (
             _heading("What was agreed", "NegotiatedRevision"),
             _heading("Clients of a revision", "Client Options Progress"),
             _heading("Results", "Cache CheckedResults ToolFailed"),
+            _heading("Typed clients", "ToolClient SyncToolClient Omitted OMITTED"),
+            _heading("Types in typed clients", "WireModel Integer Number Exact Nullable Implied"),
             _heading("Reading skills", "read_skill SkillFile UnverifiedSkill"),
             _heading("In one process", "connect_in_memory client_of in_memory ConnectInMemory"),
         ),
@@ -107,7 +109,7 @@ TOPICS: Final = (
         ("translation", "negotiation"),
         (
             _heading("The revisions of a package", "REVISIONS load"),
-            _heading("Bridges", "Bridge"),
+            _heading("Bridges", "Bridge bridge_app"),
             _heading("Translating messages", "translate Translated Loss Untranslatable"),
         ),
     ),

@@ -1,1 +1,1 @@
-"""The built site, for tests."""
+"""What tests of the site share: the site and its explorer, each made once."""

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from functools import cache
 from html.parser import HTMLParser
@@ -13,16 +14,18 @@ from urllib.parse import unquote
 from website.building import build
 
 from support.made_once import once
+from support.website.explorer import explorer
 
 _LOADED: Final = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
 
 def site() -> Path:
     """The folder of the site, in whichever process of a run asks first."""
+    made_before = explorer("the site")
 
     def make() -> str:
         folder = Path(os.environ["MADE_ONCE"]) / "site"
-        build(folder)
+        build(folder, write_explorer=lambda place: shutil.copytree(made_before, place))
         return str(folder)
 
     return Path(once("site", make))
