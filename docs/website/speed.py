@@ -5,7 +5,7 @@ says when it was measured, and how.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Final
@@ -39,7 +39,7 @@ def updated(topics: Mapping[str, Json], file: Path = RECORD) -> None:
 def section(topics: Mapping[str, Json]) -> str:
     """Return the section of the README: how it was measured, and all rows."""
     rows = (row for one in topics.values() for row in one["rows"])
-    return f"{fill(_conditions(topics), _WIDTH)}\n\n{_table(rows)}"
+    return f"{fill(_conditions(topics), _WIDTH, break_on_hyphens=False)}\n\n{_table(rows)}"
 
 
 def page() -> str:
@@ -58,23 +58,36 @@ def page() -> str:
 
 def _conditions(topics: Mapping[str, Json]) -> str:
     """When, on what and with which versions; topics that were measured alike together."""
+    runs = _alike(topics, _run)
+    versions = _alike(topics, _versions)
+    return f"Measured {_said(runs)}. Versions: {_said(versions)}."
+
+
+def _alike(topics: Mapping[str, Json], say: Callable[[Json], str]) -> Mapping[str, Sequence[str]]:
     alike: dict[str, list[str]] = {}
     for name, topic in topics.items():
-        alike.setdefault(_condition(topic), []).append(f"`{name}`")
+        alike.setdefault(say(topic), []).append(name)
+    return alike
+
+
+def _said(alike: Mapping[str, Sequence[str]]) -> str:
+    """What is said of all topics once, or of each."""
     if len(alike) == 1:
-        return f"Measured {next(iter(alike))}."
-    said = "; ".join(f"{', '.join(names)}: {one}" for one, names in alike.items())
-    return f"Measured by topic: {said}."
-
-
-def _condition(topic: Json) -> str:
-    machine: Json = topic["machine"]
-    load = "" if machine["load"] is None else f", load {machine['load']:.1f}"
-    versions = ", ".join(topic["versions"]).replace("==", " ")
-    return (
-        f"on {topic['date']}, {machine['processors']} processors{load},"
-        f" Python {machine['python']}, {versions}"
+        return next(iter(alike))
+    return "; ".join(
+        f"{one} ({', '.join(f'`{name}`' for name in names)})" for one, names in alike.items()
     )
+
+
+def _run(topic: Json) -> str:
+    machine: Json = topic["machine"]
+    load = "" if machine["load"] is None else f" with load {machine['load']:.1f}"
+    return f"on {topic['date']} on {machine['processors']} processors{load}"
+
+
+def _versions(topic: Json) -> str:
+    versions = [f"Python=={topic['machine']['python']}", *topic["versions"]]
+    return ", ".join(versions).replace("==", " ")
 
 
 def _table(rows: Iterable[Json]) -> str:
