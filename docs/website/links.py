@@ -20,15 +20,16 @@ _ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|#")
 
 
 class DeadLinkError(Exception):
-    """A page links to what is not in the checkout."""
+    """Pages link to what the site does not have; its text has each link on a line."""
 
 
 @dataclass(slots=True)
 class Links:
-    """Changes links, and notes which files and folders they lead to."""
+    """Changes links, and notes which files and folders they lead to, and which are dead."""
 
     files: set[str] = field(default_factory=set[str])
     folders: set[str] = field(default_factory=set[str])
+    dead: list[str] = field(default_factory=list[str])
 
     def changed(self, text: str, file: str) -> str:
         """Return the text of a file, whose links are those of the site."""
@@ -49,7 +50,7 @@ class Links:
             self.folders.add(place)
             return f"{FILES_PAGE}.md#{heading_id(place)}"
         if not (ROOT / place).is_file() or place.endswith(".md"):
-            raise DeadLinkError(f"{file} links to {target}, which no page of the site shows")
+            self.dead.append(f"{file} links to {target}, which no page of the site shows")
         self.files.add(place)
         return f"files/{place}"
 

@@ -14,6 +14,9 @@ FILES: Final = {
     "measuring": "benchmarks/README.md",
     "python-sdk": "examples/python-sdk/README.md",
     "severities-of-changes": "codegen/mcp_protogen/findings/severities.md",
+    "severities-of-sdks": "codegen/mcp_protogen/audit/severities.md",
+    "severities-of-vectors": "codegen/mcp_protogen/vectors/severities.md",
+    "severities-of-contracts": "codegen/mcp_protogen/typed_clients/severities.md",
 }
 """Pages whose text is elsewhere than in `docs/`: the file of each."""
 
@@ -134,9 +137,12 @@ SECTIONS: Final = (
             Page("inspect-examples", "Inspected servers", "what was found in servers people use"),
             Page("diff", "Comparing revisions", "what differs, and whom it breaks"),
             Page("severities-of-changes", "Severities", "how severe each change is, and why"),
+            Page("severities-of-contracts", "Of contracts", "the same for tools of a server"),
             Page("audit", "Auditing SDKs", "how an SDK differs from a revision"),
+            Page("severities-of-sdks", "Severities for SDKs", "how severe each finding is"),
             Page("audit-examples", "Audited SDKs", "three real SDKs, confirmed by hand"),
             Page("vectors", "Test vectors", "valid and invalid messages, for any language"),
+            Page("severities-of-vectors", "Severities for vectors", "the same of test vectors"),
             Page("update", "Updating", "has the specification changed, and what follows"),
         ),
     ),

@@ -8,7 +8,7 @@ from typing import Final
 
 from website.dialect import for_zensical, plain
 from website.drawings.svg import with_drawings
-from website.links import FILES_PAGE, Links
+from website.links import FILES_PAGE, DeadLinkError, Links
 from website.made import MADE, files
 from website.navigation import EXPLORER, START, Page, pages, sections
 from website.places import ASSETS, HERE, ROOT
@@ -27,6 +27,8 @@ def stage(folder: Path, url: str) -> Mapping[str, str]:
     staged = folder / _PAGES
     staged.mkdir(parents=True)
     texts = {page.name: _text(page, links) for page in pages()}
+    if links.dead:
+        raise DeadLinkError("\n".join(links.dead))
     for name, text in texts.items():
         (staged / f"{name}.md").write_text(for_zensical(with_drawings(text)), encoding="utf-8")
     for file in sorted(links.files):

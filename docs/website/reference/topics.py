@@ -56,7 +56,9 @@ TOPICS: Final = (
             _heading("Typed clients", "ToolClient SyncToolClient Omitted OMITTED"),
             _heading("Types in typed clients", "WireModel Integer Number Exact Nullable Implied"),
             _heading("Reading skills", "read_skill SkillFile UnverifiedSkill"),
-            _heading("In one process", "connect_in_memory client_of in_memory ConnectInMemory"),
+            _heading(
+                "In one process", "connect_in_memory client_of in_memory replaying ConnectInMemory"
+            ),
         ),
     ),
     Topic(
