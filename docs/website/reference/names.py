@@ -108,13 +108,11 @@ def unlisted() -> set[str]:
 
 def _entry(name: str, options: Options) -> Iterator[str]:
     yield heading(3, name, name)
+    where = f"`from pkg import {name}`"
     if is_of_revisions(name):
-        last = REVISIONS[-1]
-        yield f"`from pkg.{last} import {name}`, and likewise in every other revision."
-    else:
-        yield f"`from pkg import {name}`"
-    if said := _comes_with(name):
-        yield f"Comes with {said}."
+        where = f"`from pkg.{REVISIONS[-1]} import {name}`, and likewise in every other revision"
+    brought = _comes_with(name)
+    yield f"{where}; comes with {brought}." if brought else f"{where}."
     yield ""
     yield rendered(name, object_of(name), options, called=name in INSTANCES)
     if name in ("Client", "Server", "Session"):
@@ -123,7 +121,9 @@ def _entry(name: str, options: Options) -> Iterator[str]:
 
 def _comes_with(name: str) -> str:
     brought = brought_by().get(name, "")
-    return f"`{brought}`" if brought.startswith("--") else brought
+    if not brought.startswith("--with "):
+        return brought
+    return " or ".join(f"`--with {parts}`" for parts in brought[len("--with ") :].split(" or "))
 
 
 def _matrix(name: str) -> Iterator[str]:

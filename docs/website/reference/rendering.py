@@ -150,7 +150,9 @@ def _parameter(one: Parameter) -> str:
     annotated = f"{said}: {one.annotation}" if one.annotation else said
     if one.default is None or one.kind in _STARRED:
         return annotated
-    return f"{annotated} = {one.default}" if one.annotation else f"{said}={one.default}"
+    # What has a name of ours is the default that its class has.
+    default = "..." if str(one.default).startswith("_") else one.default
+    return f"{annotated} = {default}" if one.annotation else f"{said}={default}"
 
 
 def _code(lines: Iterable[str]) -> str:
