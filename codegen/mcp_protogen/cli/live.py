@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcp_protogen.connecting.server_target import ServerTarget
 
 WARNING: Final = "warning"
-_INFO: Final = "info"
+_DEBUG: Final = "debug"
 _READ: Final = 4096
 _TABLE: Final = 100
 
@@ -30,7 +30,7 @@ class LiveScreen:
     """The terminal of stderr and stdin: log entries, progress, and a person to ask.
 
     Log entries below `least` are not shown. What a program writes to its standard error, which may
-    be anything, counts as "info".
+    be anything, counts as "debug".
     """
 
     def __init__(self, name: str, least: str = WARNING) -> None:
@@ -66,8 +66,8 @@ class LiveScreen:
             self.tell(one_line(log_line(params)))
 
     def show_standard_error(self, line: str) -> None:
-        """Show a line that the program of the server has written, if "info" is shown."""
-        if is_as_severe(_INFO, self._least):
+        """Show a line that the program of the server has written, if that level is shown."""
+        if is_as_severe(_DEBUG, self._least):
             self.tell(f"[stderr] {one_line(line)}")
 
     async def read_line(self, prompt: str) -> str | None:
