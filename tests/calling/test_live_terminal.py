@@ -9,6 +9,8 @@ from time import monotonic
 from typing import Final
 
 import pytest
+from mcp_protogen.cli import live
+from mcp_protogen.runtime.core.options import Progress
 from support.folders import TESTS, environment
 
 SERVER: Final = TESTS / "support" / "calling" / "servers.py"
@@ -60,3 +62,27 @@ def test_a_person_is_asked_and_sees_progress(kept: None, tmp_path: Path) -> None
     assert "size (whole number, 1 to 9, optional)\nsize [3]: " in shown
     assert "\rchoose  [############------------]  50%  packing\x1b[K" in shown
     assert shown.endswith("\r\x1b[Kgreen 3\n")
+
+
+def test_nothing_comes_between_a_question_and_its_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def terminal(stream: object) -> bool:
+        return stream is not None
+
+    monkeypatch.setattr(live, "is_terminal", terminal)
+    screen = live.LiveScreen("dig")
+    screen.show_progress(Progress(1))
+    screen.show_log({"level": "error", "data": "rock"})
+    assert capsys.readouterr().err == "\rdig  1\x1b[K\r\x1b[K[error] rock\n\rdig  1\x1b[K"
+    with screen.asking():
+        assert capsys.readouterr().err == "\r\x1b[K"
+        screen.show_progress(Progress(2))
+        screen.show_log({"level": "error", "data": "sand"})
+        screen.show_log({"level": "info", "data": "earth"})
+        screen.show_standard_error("banner")
+        screen.tell("Who?")
+        assert capsys.readouterr().err == "Who?\n"
+    assert capsys.readouterr().err == "[error] sand\n\rdig  2\x1b[K"
+    screen.close()
+    assert capsys.readouterr().err == "\r\x1b[K"
