@@ -122,7 +122,7 @@ def template_words(template: str, given: Sequence[str]) -> Iterator[Word]:
 def fitting(words: Iterator[Word] | Sequence[Word], incomplete: str) -> list[Word]:
     """Return the words that `incomplete` may become, without any that a shell could act on."""
     return [
-        Word(text, _UNSAFE_IN_HELP.sub(" ", help).strip()[:_LONGEST_HELP])
+        Word(text, " ".join(_UNSAFE_IN_HELP.sub(" ", help).split())[:_LONGEST_HELP])
         for text, help in words
         if text.startswith(incomplete) and _SAFE.fullmatch(text)
     ]

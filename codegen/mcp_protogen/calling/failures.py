@@ -7,6 +7,7 @@ from typing import Final
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.runtime.core.connection_errors import (
     Disconnected,
+    HttpError,
     NegotiationError,
     RequestTimeout,
 )
@@ -16,6 +17,7 @@ from mcp_protogen.runtime.core.errors import (
     McpError,
     ProtocolError,
 )
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 from mcp_protogen.runtime.rpc.tasks.at_peer import TaskCancelled
 
 FAILED: Final = 1
@@ -44,6 +46,12 @@ _ERRORS: Final[Mapping[type[Exception], Failure]] = {
     TaskCancelled: Failure(Problem("error-answer", ""), FAILED),
     LocalError: Failure(
         Problem("not-offered", "", hint="mcp-gen list shows what the server offers"), NO_SERVER
+    ),
+    HttpError: Failure(
+        Problem("no-connection", "", hint="give the URL of the server's endpoint"), NO_SERVER
+    ),
+    AuthorizationError: Failure(
+        Problem("no-connection", "", hint="--auth says how requests are authorized"), NO_SERVER
     ),
     ProtocolError: Failure(
         Problem("unfit-answer", "", hint="mcp-gen inspect shows what the server breaks"), NO_SERVER

@@ -4,7 +4,6 @@ A person answers at a terminal. Where there is none, a form is answered by what 
 """
 
 import asyncio
-import webbrowser
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -64,7 +63,7 @@ class Questions:
     roots: Sequence[Path] = ()
     samples: bool = False
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
-    open_page: Callable[[str], bool] = webbrowser.open
+    open_page: Callable[[str], bool] = field(default_factory=lambda: _opened)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def abilities(self, hears: Mapping[str, Hearer] = _NOTHING) -> Abilities:
@@ -201,6 +200,14 @@ class Questions:
         if not await asyncio.to_thread(self.open_page, url):
             self.person.tell("There is no browser here; open the page by hand.")
         return {"action": ACCEPTED}
+
+
+def _opened(url: str) -> bool:
+    """Open a page in the browser of the desktop; return whether there is one."""
+    from mcp_protogen.connecting.authorization import browser
+
+    found = browser()
+    return found is not None and found.open(url)
 
 
 def _safe_host(url: str) -> str | None:

@@ -18,6 +18,7 @@ JSON: TypeAlias = Mapping[str, Any]
 
 _WRAPPED: Final = "result"
 """The one member of an object that many servers put around structured content that is none."""
+_BYTES: Final = "application/octet-stream"
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME: Final = 60
 
@@ -35,7 +36,7 @@ class Saver:
 
     def described(self, what: str, data: str, type_: object, uri: str = "") -> str:
         """Return what stands for base64 `data` on a page; write it if there is a folder."""
-        kind = type_ if isinstance(type_, str) else "application/octet-stream"
+        kind = type_ if isinstance(type_, str) else _BYTES
         try:
             content = base64.b64decode(data, validate=True)
         except (binascii.Error, ValueError):
@@ -47,11 +48,11 @@ class Saver:
 
     def _write(self, content: bytes, type_: str, uri: str) -> Path:
         assert self.folder is not None
-        last = Path(unquote(urlsplit(uri).path)).name if uri else ""
+        parts = urlsplit(uri)
+        last = Path(unquote(parts.path)).name or parts.netloc
         stem = _UNSAFE.sub("-", Path(last).stem or self.stem).strip("-")[:_LONGEST_NAME] or "file"
-        ending = mimetypes.guess_extension(type_.partition(";")[0].strip()) or ""
-        suffix = ending or _UNSAFE.sub("", Path(last).suffix.lstrip("."))
-        suffix = f".{suffix.lstrip('.')}" if suffix else ".bin"
+        known = None if type_ == _BYTES else mimetypes.guess_extension(type_.partition(";")[0])
+        suffix = known or f".{_UNSAFE.sub('', Path(last).suffix) or 'bin'}"
         with writing(self.folder, "--save takes a folder"):
             self.folder.mkdir(parents=True, exist_ok=True)
             number = 1
@@ -135,15 +136,15 @@ def _says(block: object, structured: Any) -> bool:
     """Return whether a block of text only repeats the structured content, as servers do."""
     if not is_object(block) or block.get("type") != "text":
         return False
-    text = block.get("text")
-    wrapped = structured.get(_WRAPPED) if is_object(structured) else None
-    if text == wrapped and text is not None:
+    text, meant = block.get("text"), [structured]
+    if is_object(structured) and _WRAPPED in structured:
+        meant.append(structured[_WRAPPED])
+    if text in meant:
         return True
     try:
-        said = json.loads(str(text))
+        return json.loads(str(text)) in meant
     except ValueError:
         return False
-    return said == structured or (wrapped is not None and said == wrapped)
 
 
 def _lines(texts: Iterator[str] | list[str]) -> str:

@@ -37,9 +37,16 @@ def rejoin(environment: MutableMapping[str, str]) -> None:
             cut = ""
             words.append(token)
         glued = is_break
+    # Only what is still to be replaced: completions that do not begin with it would be dropped.
+    words[-1] = words[-1].removeprefix(cut)
     environment[_WORDS] = " ".join(word or quote("") for word in words)
     environment[_PLACE] = str(len(words) - 1)
     environment[_CUT] = cut
+
+
+def whole(incomplete: str) -> str:
+    """Return the word of the user, of which bash may have cut off the beginning."""
+    return os.environ.get(_CUT, "") + incomplete
 
 
 def replaced_part(word: str) -> str:

@@ -1,8 +1,10 @@
 """`mcp-gen call`: call a tool of a server from the command line."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -134,11 +136,18 @@ def call(
         given=pairs("--answer", answer, "="),
         roots=root or (),
         samples=sampling,
-        waiting=patience.paused,
+        waiting=partial(_waiting, patience, screen),
     )
     stdin = sys.stdin.read() if options.words == ("-",) else ""
     calling = _Calling(options, screen, questions, patience, stdin)
     converse(server, screen, calling.run)
+
+
+@contextmanager
+def _waiting(patience: "Patience", screen: "LiveScreen") -> Generator[None, None, None]:
+    """Let no time pass, and show nothing else, while a person is asked."""
+    with patience.paused(), screen.asking():
+        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +216,8 @@ class _Calling:
             for page in pages:
                 if not await self.questions.visit(page):
                     raise
-        await self.questions.person.read_line("Press Enter when you are done there: ")
+        with self.screen.asking():
+            await self.screen.read_line("Press Enter when you are done there: ")
         return await planned.made(client, self.screen, self.patience)
 
     def _show(self, result: "JSON") -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mcp_protogen.connecting.server_target import ServerTarget
 
 WARNING: Final = "warning"
-_INFO: Final = "info"
+_DEBUG: Final = "debug"
 _READ: Final = 4096
 _TABLE: Final = 100
 
@@ -30,7 +30,7 @@ class LiveScreen:
     """The terminal of stderr and stdin: log entries, progress, and a person to ask.
 
     Log entries below `least` are not shown. What a program writes to its standard error, which may
-    be anything, counts as "info".
+    be anything, counts as "debug".
     """
 
     def __init__(self, name: str, least: str = WARNING) -> None:
@@ -38,6 +38,7 @@ class LiveScreen:
         self._least = least
         self._line: str | None = None
         self._rest = b""
+        self._held: list[str] | None = None
         self._live = is_terminal(sys.stderr)
 
     @property
@@ -51,6 +52,20 @@ class LiveScreen:
         tell(text)
         self._draw()
 
+    @contextmanager
+    def asking(self) -> Generator[None, None, None]:
+        """Keep back what would come between a question and its answer: progress, log entries."""
+        self._erase()
+        held: list[str] = []
+        self._held = held
+        try:
+            yield
+        finally:
+            self._held = None
+            for text in held:
+                tell(text)
+            self._draw()
+
     def show_progress(self, progress: Progress) -> None:
         """Show how far the call is."""
         width = get_terminal_size().columns - 1
@@ -63,21 +78,19 @@ class LiveScreen:
     def show_log(self, params: Mapping[str, Any]) -> None:
         """Show a log entry of the server, if it is severe enough."""
         if is_as_severe(params.get("level"), self._least):
-            self.tell(one_line(log_line(params)))
+            self._note(one_line(log_line(params)))
 
     def show_standard_error(self, line: str) -> None:
-        """Show a line that the program of the server has written, if "info" is shown."""
-        if is_as_severe(_INFO, self._least):
-            self.tell(f"[stderr] {one_line(line)}")
+        """Show a line that the program of the server has written, if that level is shown."""
+        if is_as_severe(_DEBUG, self._least):
+            self._note(f"[stderr] {one_line(line)}")
 
     async def read_line(self, prompt: str) -> str | None:
         """Return a line that the person types; None at the end of input."""
-        self._erase()
         tell(prompt, end="")
         line = await _line(self._read)
         if line is None:
             tell("")
-        self._draw()
         return None if line is None else line.decode(errors="replace").strip()
 
     def close(self) -> None:
@@ -96,17 +109,23 @@ class LiveScreen:
         line, _, self._rest = self._rest.partition(b"\n")
         return line
 
+    def _note(self, text: str) -> None:
+        if self._held is None:
+            self.tell(text)
+        else:
+            self._held.append(text)
+
     def _show(self, line: str) -> None:
         if self._live:
             self._line = line
             self._draw()
 
     def _draw(self) -> None:
-        if self._line is not None:
+        if self._line is not None and self._held is None:
             replace_line(self._line)
 
     def _erase(self) -> None:
-        if self._line is not None:
+        if self._line is not None and self._held is None:
             replace_line("")
 
 

@@ -8,7 +8,7 @@ import typer
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.calling.kinds import Kind
-from mcp_protogen.cli.bash_words import replaced_part
+from mcp_protogen.cli.bash_words import replaced_part, whole
 from mcp_protogen.cli.server_options import AUTO, ServerOptions
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]
     if target is None or found is None:
         return []
     ref = {"type": "ref/prompt", "name": name}
-    values = completed_values(target, ref, incomplete, _given(ctx))
+    values = completed_values(target, ref, whole(incomplete), _given(ctx))
     return _fitting(values or prompt_words(found, _given(ctx)), incomplete)
 
 
@@ -63,7 +63,7 @@ def template_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, st
     if target is None or "{" not in uri:
         return []
     ref = {"type": "ref/resource", "uri": uri}
-    values = completed_values(target, ref, incomplete, _given(ctx))
+    values = completed_values(target, ref, whole(incomplete), _given(ctx))
     return _fitting(values or template_words(uri, _given(ctx)), incomplete)
 
 
@@ -112,4 +112,4 @@ def _given(ctx: typer.Context) -> list[str]:
 def _fitting(words: Iterable["Word"], incomplete: str) -> list[tuple[str, str]]:
     from mcp_protogen.calling.completing import fitting
 
-    return [(replaced_part(text), help) for text, help in fitting([*words], incomplete)]
+    return [(replaced_part(text), help) for text, help in fitting([*words], whole(incomplete))]

@@ -38,7 +38,7 @@ LogLevelOption = Annotated[
     LogLevel | None,
     typer.Option(
         "--log-level",
-        help="Ask for log entries from this level on. From info on, what a program writes to its"
+        help="Ask for log entries from this level on; at debug, what a program writes to its"
         " standard error is shown, too.",
         show_default="warning, without asking",
     ),

@@ -66,6 +66,7 @@ def prompt(
         person=screen if screen.can_ask else None,
         tell=screen.tell,
         given=pairs("--answer", answer, "="),
+        waiting=screen.asking,
     )
     given = dict(pairs("ARGUMENT", arguments, "="))
 

@@ -74,6 +74,7 @@ def read(
         person=screen if screen.can_ask else None,
         tell=screen.tell,
         given=pairs("--answer", answer, "="),
+        waiting=screen.asking,
     )
     address = expanded(uri, arguments or ())
 

@@ -47,7 +47,7 @@ class ServerTarget:
             return f"{self.config}: {self.name}"
         if self.is_url:
             parts = urlsplit(self.name)
-            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         program, *others = [Path(word).name for word in self.name.split()[:2]] or [""]
         return next(filter(_SCRIPT.search, others), program)
 

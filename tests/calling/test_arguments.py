@@ -1,0 +1,173 @@
+"""Words of a command line become arguments of a tool, as its input schema says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen.base.problems import Level, Problem, ProblemError
+from mcp_protogen.calling.arguments import ArgumentReader
+from mcp_protogen.calling.input_schemas import signature
+from support.tables import case
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "default": "world"},
+        "count": {"type": "integer", "minimum": 1},
+        "ratio": {"type": "number"},
+        "loud": {"type": "boolean"},
+        "maybe": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+        "either": {"type": ["string", "integer"]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "sizes": {"type": "array", "items": {"$ref": "#/$defs/size"}},
+        "place": {"$ref": "#/$defs/place"},
+        "kind": {"enum": ["tea", "coffee", 3]},
+        "data": {"type": "string", "contentEncoding": "base64"},
+        "a/b": {"type": "integer"},
+        "any": {},
+    },
+    "required": ["text"],
+    "$defs": {
+        "size": {"type": "integer"},
+        "place": {"type": "object", "properties": {"x": {"type": "integer"}}},
+    },
+}
+
+READ: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "text": (["text=5"], {"text": "5"}),
+    "text with a sign": (["text=a=b:=c"], {"text": "a=b:=c"}),
+    "no text": (["text="], {"text": ""}),
+    "text of null": (["text=null"], {"text": "null"}),
+    "whole number": (["count=5"], {"count": 5}),
+    "number": (["ratio=5", "loud=true"], {"ratio": 5, "loud": True}),
+    "null": (["maybe=null"], {"maybe": None}),
+    "one of two types": (["either=7"], {"either": 7}),
+    "the other type": (["either=x7"], {"either": "x7"}),
+    "items": (["tags=a", "tags=b,c"], {"tags": ["a", "b,c"]}),
+    "one item": (["sizes=1"], {"sizes": [1]}),
+    "an array": (["sizes=[1, 2]"], {"sizes": [1, 2]}),
+    "an object": (['place={"x": 1}'], {"place": {"x": 1}}),
+    "a choice": (["kind=tea"], {"kind": "tea"}),
+    "a choice that is a number": (["kind=3"], {"kind": 3}),
+    "anything": (["any=5"], {"any": "5"}),
+    "JSON": (["any:=5", 'text:="x"'], {"any": 5, "text": "x"}),
+    "an unknown name": (["nothing=5"], {"nothing": "5"}),
+    "one object": (['{"text": "x", "count": 2}'], {"text": "x", "count": 2}),
+    "standard input": (["-"], {"text": "from stdin"}),
+    "a file": (["text=@note.txt"], {"text": "5\n"}),
+    "a file for a number": (["count=@note.txt"], {"count": 5}),
+    "a file of bytes": (["data=@note.txt"], {"data": "NQo="}),
+}
+
+REFUSED: dict[str, tuple[list[str], str, str, str]] = {
+    "no form": (["text"], "", "'text' is no argument", "arguments of"),
+    "no name": (["=5"], "", "'=5' is no argument", "arguments of"),
+    "no number": (["count=x"], "/properties/count", "count: 'x' is not an integer", ""),
+    "a part": (["count=1.5"], "/properties/count", "count: '1.5' is not an integer", ""),
+    "no boolean": (["loud=yes"], "/properties/loud", "is not a boolean, true or false", ""),
+    "no item": (["sizes=x"], "/properties/sizes", "sizes: 'x' is not an integer", ""),
+    "no object": (["place=x"], "/properties/place", "is not an object as JSON", ""),
+    "no JSON": (["any:=x"], "/properties/any", "any: 'x' is not JSON", ""),
+    "an escaped name": (["a/b=x"], "/properties/a~1b", "a/b: 'x' is not an integer", ""),
+    "twice": (["count=1", "count=2"], "/properties/count", "given 2 times", "only an array"),
+    "no file": (["text=@gone"], "/properties/text", "text: gone cannot be read: No such file", ""),
+    "no text": (["text=@bytes"], "/properties/text", "bytes cannot be read: it is not text", ""),
+    "no arguments": (["{}x"], "", "is not JSON", ""),
+}
+
+UNFIT: dict[str, tuple[dict[str, Any], str, str, str]] = {
+    "unknown": ({"text": "x", "cuont": 1}, "/properties", "cuont: there is no", "mean count"),
+    "missing": ({}, "/required", "text: it is missing", "add text=… (str)"),
+    "too small": ({"text": "x", "count": 0}, "/properties/count", "count: 0 is less than", ""),
+    "inside": ({"text": "", "place": {"x": "y"}}, "/properties/place", "place/x: 'y' is not", ""),
+    "a choice": ({"text": "x", "kind": "milk"}, "/properties/kind", "kind: 'milk' is not one", ""),
+}
+
+
+def reader(schema: dict[str, Any] = SCHEMA) -> ArgumentReader:
+    return ArgumentReader(tool="t", schema=schema, read_stdin=lambda: '{"text": "from stdin"}')
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("note.txt").write_text("5\n")
+    Path("bytes").write_bytes(b"\xff")
+
+
+def test_a_word_is_read_as_the_schema_says() -> None:
+    for name, (words, arguments) in READ.items():
+        with case(name):
+            read = reader().read(words)
+            assert read == arguments
+            assert [type(one) for one in read.values()] == [*map(type, arguments.values())]
+
+
+def test_a_word_that_cannot_be_read_is_refused_with_its_place() -> None:
+    for name, (words, pointer, message, hint) in REFUSED.items():
+        with case(name):
+            with pytest.raises(ProblemError) as caught:
+                reader().read(words)
+            (problem,) = caught.value.problems
+            assert (problem.code, problem.place) == ("wrong-argument", "t/inputSchema")
+            assert problem.pointer == pointer
+            assert message in problem.message and hint in problem.hint
+
+
+def test_arguments_that_the_schema_refuses_are_named() -> None:
+    assert reader().check({"text": "x", "count": 1, "tags": ["a"]}) == []
+    for name, (arguments, pointer, message, hint) in UNFIT.items():
+        with case(name):
+            (problem,) = reader().check(arguments)
+            assert (problem.code, problem.pointer) == ("wrong-argument", pointer)
+            assert message in problem.message and hint in problem.hint
+
+
+def test_other_arguments_are_fine_where_the_schema_speaks_of_them() -> None:
+    speaking: list[dict[str, Any]] = [
+        {"additionalProperties": True},
+        {"additionalProperties": {"type": "integer"}},
+        {"patternProperties": {"^x": {}}},
+        {"anyOf": [{"properties": {"other": {}}}, {}]},
+    ]
+    for more in speaking:
+        with case(more):
+            assert reader({**SCHEMA, **more}).check({"text": "x", "other": 1}) == []
+
+
+def test_a_schema_that_cannot_be_used_is_a_warning_and_never_fetched() -> None:
+    for broken in ({"type": "nonsense"}, {"$ref": "http://127.0.0.1:9/x"}, {"$schema": "urn:x"}):
+        with case(broken):
+            (problem,) = reader({**broken}).check({"text": "x"})
+            assert isinstance(problem, Problem)
+            assert (problem.code, problem.level) == ("unusable-schema", Level.WARNING)
+
+
+def test_a_tool_is_shown_as_a_signature() -> None:
+    properties = SCHEMA["properties"]
+    shown = {
+        name: signature({"name": "t", "inputSchema": {**SCHEMA, "properties": {name: one}}})
+        for name, one in properties.items()
+    }
+    assert shown["text"] == 't(text: str = "world")'
+    assert shown["count"] == "t(count: int = …)"
+    assert shown["maybe"] == "t(maybe: int | None = null)"
+    assert shown["either"] == "t(either: str | int = …)"
+    assert shown["sizes"] == "t(sizes: list[int] = …)"
+    assert shown["place"] == "t(place: dict = …)"
+    assert shown["kind"] == 't(kind: "tea" | "coffee" | 3 = …)'
+    assert shown["any"] == "t(any: Any = …)"
+    assert signature({"name": "t", "inputSchema": SCHEMA}).startswith("t(text: str")
+    assert signature({"name": "none"}) == "none()"
+
+
+def test_a_schema_that_refers_to_itself_is_read_to_an_end() -> None:
+    for schema in (
+        {"properties": {"x": {"$ref": "#/properties/x"}}},
+        {"properties": {"x": {"anyOf": [{"$ref": "#/properties/x"}]}}},
+        {"properties": {"x": {"$ref": "#/nowhere/at all"}}, "required": "x"},
+        {"properties": [], "required": [1]},
+        {"$ref": "#"},
+    ):
+        with case(schema):
+            assert signature({"name": "t", "inputSchema": schema}).startswith("t(")

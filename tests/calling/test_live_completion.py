@@ -1,0 +1,189 @@
+"""Shells complete names from the server itself, if it was used before."""
+
+import os
+from typing import Any
+
+import pytest
+from mcp_protogen.calling import completing, remembered
+from mcp_protogen.calling.completing import Word, fitting
+from mcp_protogen.calling.kinds import Kind
+from mcp_protogen.cli.bash_words import rejoin
+from mcp_protogen.connecting.server_target import ServerTarget
+from support.running import Run
+from support.tables import case
+
+SHOP = "shop.py"
+
+COMPLETED: dict[str, tuple[str, list[str]]] = {
+    "tools": ("call shop.py ", [*("greet", "order", "fail", "shout", "refuse", "choose", "dig")]),
+    "a tool": ("call shop.py gr", ["greet"]),
+    "arguments": ("call shop.py greet ", ["name=", "times="]),
+    "arguments that are left": ("call shop.py greet name=x ", ["times="]),
+    "values": ("call shop.py order kind=", ["kind=tea", "kind=coffee"]),
+    "a value": ("call shop.py order kind=t", ["kind=tea"]),
+    "an array again": ("call shop.py order kind=tea sizes=1 ", ["sizes="]),
+    "no tool": ("call shop.py none ", []),
+    "resources": ("read shop.py memo://t", ["memo://today"]),
+    "a template's names": ("read shop.py memo://{day}/list ", ["day="]),
+    "prompts": ("prompt shop.py ", ["invite"]),
+    "a prompt's arguments": ("prompt shop.py invite ", ["guest="]),
+    "no server": ("call ", []),
+}
+
+
+@pytest.fixture
+def complete(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Asks for what a line may go on with, as fish does."""
+
+    def ask(line: str) -> list[str]:
+        monkeypatch.setenv("_MCP_GEN_COMPLETE", "complete_fish")
+        monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+        monkeypatch.setenv("_TYPER_COMPLETE_ARGS", f"mcp-gen {line}")
+        found = mcp_gen().out.splitlines()
+        monkeypatch.delenv("_MCP_GEN_COMPLETE")
+        return [one.partition("\t")[0] for one in found if one]
+
+    return ask
+
+
+@pytest.fixture
+def fresh(
+    kept: None, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Has nothing be remembered, but the package of the protocol."""
+    del kept
+    from mcp_protogen.connecting.protocol import protocol
+
+    protocol()
+    monkeypatch.setenv("MCP_GEN_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
+def test_only_servers_that_were_used_are_asked(
+    fresh: None, opened: list[str], mcp_gen: Run, complete: Any
+) -> None:
+    assert complete("call shop.py ") == [] and opened == []
+    assert mcp_gen("call", SHOP, "gret").code == 2
+    assert complete("call shop.py ") == [], "no command was completed yet"
+    assert mcp_gen("call", SHOP, "greet").code == 0
+    assert "greet" in complete("call shop.py ")
+    assert complete("call other.py ") == []
+    assert complete("call shop.py --cwd /tmp ") == []
+    assert {*opened} == {SHOP}
+
+
+def test_names_arguments_and_values_are_completed(
+    fresh: None, opened: list[str], mcp_gen: Run, complete: Any
+) -> None:
+    mcp_gen("list", SHOP)
+    for name, (line, words) in COMPLETED.items():
+        with case(name):
+            assert complete(line)[: len(words)] == words
+            assert words or complete(line) == []
+    assert opened == [SHOP] + [SHOP] * opened[1:].count(SHOP)
+
+
+def test_lists_are_asked_for_again_when_they_are_old(
+    fresh: None, opened: list[str], mcp_gen: Run, complete: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    for module in (completing, remembered):
+        monkeypatch.setattr(module, "time", lambda: now[0])
+    mcp_gen("list", SHOP)
+    complete("call shop.py ")
+    assert len(opened) == 1
+    now[0] += 61
+    assert "greet" in complete("call shop.py ")
+    assert len(opened) == 2
+    complete("call shop.py ")
+    assert len(opened) == 2
+
+
+def test_a_server_that_is_away_is_completed_from_what_it_last_said(
+    fresh: None, opened: list[str], mcp_gen: Run, complete: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mcp_gen("list", SHOP)
+
+    def gone(target: ServerTarget) -> object:
+        async def fail() -> object:
+            raise ConnectionError("gone")
+
+        return fail
+
+    monkeypatch.setattr(ServerTarget, "opener", gone)
+    monkeypatch.setattr(completing, "time", lambda: 1e12)
+    assert "greet" in complete("call shop.py ")
+
+
+def test_what_a_shell_could_act_on_is_never_offered() -> None:
+    names = (
+        "a",
+        "a;b",
+        "a b",
+        "$(x)",
+        "a`b`",
+        "a'b",
+        "a\nb",
+        "a\x1b",
+        "a&b",
+        "a(b)",
+        "a!",
+        "\u202ea",
+    )
+    words = [Word(name, "It's $(x) `y` \\$(z); (ok)\n: [a]") for name in names]
+    assert fitting(words, "") == [Word("a", "It s x y z ok a")]
+
+
+def test_too_much_is_not_remembered(fresh: None) -> None:
+    target = ServerTarget(name=SHOP)
+    remembered.remember(target, {Kind.TOOLS: [{"name": "x" * 600_000}]})
+    assert remembered.remembered(target) == {}
+
+
+def test_another_program_of_the_same_name_in_a_file_is_another_server(
+    fresh: None, tmp_path: Any
+) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {"a": {"command": "one"}}}')
+    target = ServerTarget(name="a", config=file)
+    remembered.remember(target, {})
+    assert remembered.remembered(target) == {}
+    file.write_text('{"mcpServers": {"a": {"command": "two"}}}')
+    assert remembered.remembered(target) is None
+
+
+BASH: dict[str, tuple[str, int, str, int, str]] = {
+    "a value": ("mcp-gen call s.py t name = va", 6, "mcp-gen call s.py t va", 4, "name="),
+    "no value yet": ("mcp-gen call s.py t name =", 5, "mcp-gen call s.py t ''", 4, "name="),
+    "a URL": ("mcp-gen call http : //h : 1/x gr", 7, "mcp-gen call http://h:1/x gr", 3, ""),
+    "in a URL": ("mcp-gen read s.py memo : //t", 5, "mcp-gen read s.py //t", 3, "memo:"),
+    "words in quotes": ("mcp-gen call 'a b' x", 3, "mcp-gen call 'a b' x", 3, ""),
+    "the next word": ("mcp-gen call s.py ", 3, "mcp-gen call s.py ''", 3, ""),
+}
+
+
+def test_words_that_bash_takes_apart_are_put_together() -> None:
+    for name, (words, place, joined, at, cut) in BASH.items():
+        with case(name):
+            variables = {"COMP_WORDS": words, "COMP_CWORD": str(place)}
+            rejoin(variables)
+            assert variables["COMP_WORDS"] == joined
+            assert (variables["COMP_CWORD"], variables["_MCP_GEN_COMPLETE_CUT"]) == (str(at), cut)
+    untouched: dict[str, str] = {}
+    rejoin(untouched)
+    assert untouched == {}
+
+
+def test_bash_gets_what_it_puts_in(
+    fresh: None, opened: list[str], mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mcp_gen("list", SHOP)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    for words, place, offered in (
+        ("mcp-gen call shop.py order kind =", 5, "tea\ncoffee"),
+        ("mcp-gen call shop.py order kind = c", 6, "coffee"),
+        ("mcp-gen read shop.py memo : //to", 5, "//today"),
+    ):
+        with case(words):
+            os.environ |= {"COMP_WORDS": words, "COMP_CWORD": str(place)}
+            os.environ["_MCP_GEN_COMPLETE"] = "complete_bash"
+            assert mcp_gen().out.strip() == offered

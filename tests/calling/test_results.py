@@ -1,0 +1,106 @@
+"""Results as pages for people, and bytes in them as files."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+from mcp_protogen.calling.progress import fitted, is_as_severe, log_line, progress_line
+from mcp_protogen.calling.results import Saver, prompt_page, tool_page
+from mcp_protogen.runtime.core.options import Progress
+from support.tables import case
+
+DATA = base64.b64encode(b"abc").decode()
+
+
+def text(said: str) -> dict[str, Any]:
+    return {"type": "text", "text": said}
+
+
+PAGES: dict[str, tuple[dict[str, Any], str]] = {
+    "text": ({"content": [text("a"), text("b\n")]}, "a\nb\n"),
+    "nothing": ({"content": []}, ""),
+    "an image": (
+        {"content": [{"type": "image", "data": DATA, "mimeType": "image/png"}]},
+        "[image image/png, 3 bytes; --save DIR keeps it]\n",
+    ),
+    "no base64": (
+        {"content": [{"type": "audio", "data": "?", "mimeType": "audio/wav"}]},
+        "[audio audio/wav, not in base64]\n",
+    ),
+    "a link": (
+        {"content": [{"type": "resource_link", "name": "n", "uri": "x:1", "description": "d"}]},
+        "[link n x:1] d\n",
+    ),
+    "a resource": (
+        {"content": [{"type": "resource", "resource": {"uri": "x:1", "text": "t"}}]},
+        "[resource x:1]\nt\n",
+    ),
+    "bytes of a resource": (
+        {"content": [{"type": "resource", "resource": {"uri": "x:1", "blob": DATA}}]},
+        "[resource x:1 application/octet-stream, 3 bytes; --save DIR keeps it]\n",
+    ),
+    "a later block": ({"content": [{"type": "video"}]}, '{\n  "type": "video"\n}\n'),
+    "structured": (
+        {"content": [text('{"a":1}')], "structuredContent": {"a": 1}},
+        '{\n  "a": 1\n}\n',
+    ),
+    "structured beside text": (
+        {"content": [text("about")], "structuredContent": {"a": 1}},
+        'about\n{\n  "a": 1\n}\n',
+    ),
+    "wrapped": ({"content": [text("hi")], "structuredContent": {"result": "hi"}}, "hi\n"),
+    "structured text": ({"content": [text("hi")], "structuredContent": "hi"}, "hi\n"),
+    "a wrapped number": ({"content": [text("5")], "structuredContent": {"result": 5}}, "5\n"),
+}
+
+
+def test_a_result_is_a_page_in_which_nothing_is_said_twice() -> None:
+    for name, (result, page) in PAGES.items():
+        with case(name):
+            assert tool_page(result, Saver(None, "t")) == page
+
+
+def test_the_messages_of_a_prompt_are_a_page() -> None:
+    messages = [{"role": "user", "content": text("a\nb")}, {"role": "assistant", "content": None}]
+    assert prompt_page({"messages": messages}, Saver(None, "p")) == (
+        "user:\n  a\n  b\nassistant:\n  null\n"
+    )
+
+
+def test_bytes_are_saved_under_safe_names_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    saver = Saver(folder, "../draw it")
+    image = {"type": "image", "data": DATA, "mimeType": "image/png"}
+    blobs = [
+        {"type": "resource", "resource": {"uri": uri, "blob": DATA}}
+        for uri in ("x:///../../etc/pass%2Fwd.tar", "x:", "x:///%2e%2e")
+    ]
+    page = tool_page({"content": [image, image, *blobs]}, saver)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(one.name for one in saver.saved)
+    assert {one.name for one in saver.saved} == {
+        *("draw-it.png", "draw-it-2.png", "wd.tar", "draw-it.bin", "file.bin")
+    }
+    assert {one.read_bytes() for one in saver.saved} == {b"abc"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert str(saver.saved[0]) in page
+
+
+def test_progress_is_a_line_that_fits() -> None:
+    for progress, line in (
+        (Progress(1, 2, "packing"), "t  [############------------]  50%  packing"),
+        (Progress(9, 2), "t  [########################] 100%"),
+        (Progress(3, None, "a\x1b[2Jb\nc"), "t  3  a\\u001b[2Jb\\nc"),
+        (Progress(0, 0), "t  0"),
+    ):
+        with case(progress):
+            assert progress_line("t", progress, 60) == line
+    assert progress_line("t", Progress(1, 2, "x" * 80), 40).endswith("xx…")
+    assert len(progress_line("t", Progress(1, 2, "x" * 80), 40)) == 40
+    assert fitted("日本語日本語", 7) == "日本語…"
+
+
+def test_log_entries_are_lines_of_a_level() -> None:
+    assert log_line({"level": "info", "logger": "db", "data": {"a": 1}}) == '[info] db: {"a": 1}'
+    assert log_line({"level": "error", "data": "x"}) == "[error] x"
+    assert is_as_severe("error", "warning") and is_as_severe("later", "emergency")
+    assert not is_as_severe("info", "warning")

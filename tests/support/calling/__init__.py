@@ -1,0 +1,1 @@
+"""Servers to call, and people who answer questions by a script."""
