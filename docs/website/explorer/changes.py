@@ -8,7 +8,7 @@ from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.compare.engine import compare_revisions
 from mcp_protogen.compare.revisions import ComparedRevision
-from mcp_protogen.findings.change import Change, Reader, Severity
+from mcp_protogen.findings.change import PROTOCOL, Change, Severity
 
 from website.explorer.subjects import Extension, Revision
 
@@ -51,7 +51,7 @@ def _change(change: Change) -> Json:
         "category": change.category,
         "item": change.item,
         "message": change.message,
-        "severity": "".join(_LETTERS[change.severity_for(reader)] for reader in Reader),
+        "severity": "".join(_LETTERS[change.severity_for(reader)] for reader in PROTOCOL),
     }
     optional = {
         "pointer": change.pointer,

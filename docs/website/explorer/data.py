@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from mcp_protogen.findings.change import Reader
+from mcp_protogen.findings.change import PROTOCOL
 from mcp_protogen.inputs.pins import Pin
 from mcp_protogen.vectors.envelope import ENVELOPES
 
@@ -157,7 +157,7 @@ def _index(known: Sequence[Revision], whole: Mapping[str, Json], parts: Mapping[
             }
             for one in known
         ],
-        "readers": list(Reader),
+        "readers": list(PROTOCOL),
         "items": {kind: _items(kind, key, whole, parts) for kind, key in _KEYS.items()},
         "extensions": [
             {name: part[name] for name in ("name", "revision", "identifier")}
