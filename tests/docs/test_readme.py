@@ -54,7 +54,7 @@ def test_newcomers_are_told_how_to_install_it_and_what_it_needs() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")):
         links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", path.read_text(encoding="utf-8"))
         for link, anchor in links:
             target = path.parent / link if link else path
