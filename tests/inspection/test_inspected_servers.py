@@ -55,7 +55,7 @@ def test_the_faults_of_a_server_are_found_and_no_others() -> None:
     assert found(sessions) == {
         ("not-a-message", "stdio"),
         ("unknown-revision-agreed", "protocolVersion"),
-        ("unknown-id", "ping"),
+        ("unknown-id", "id 70007"),
         ("answered-notification", "notifications/cancelled"),
         ("answered-notification", "ping"),
         ("invalid-envelope", "JSONRPCResultResponse.id"),
