@@ -1,7 +1,9 @@
 """Real servers inspected: ours without a finding, a faulty one, hostile ones, one of others."""
 
+import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
@@ -10,9 +12,11 @@ from mcp_protogen.inspection.rules import judged
 from mcp_protogen.inspection.server import Server
 from mcp_protogen.inspection.transcript import Session
 from support import folders
-from support.examples.ported import source
+from support.examples.ported import loaded, source
+from support.http.serving import serving
 from support.inspection import faulty_server
 from support.peers.places import PROGRAMS, python_with
+from support.revisions import REVISIONS
 from support.tables import case
 
 FAULTY = Path(faulty_server.__file__)
@@ -55,7 +59,7 @@ def test_the_faults_of_a_server_are_found_and_no_others() -> None:
     assert found(sessions) == {
         ("not-a-message", "stdio"),
         ("unknown-revision-agreed", "protocolVersion"),
-        ("unknown-id", "ping"),
+        ("unknown-id", "id 70007"),
         ("answered-notification", "notifications/cancelled"),
         ("answered-notification", "ping"),
         ("invalid-envelope", "JSONRPCResultResponse.id"),
@@ -99,3 +103,27 @@ def test_the_python_sdk_does_not_serve_batches() -> None:
     sessions = visits.visit(Server(words=words, env=PATHS), PATIENT, ("2025-03-26",))
     assert ("batch-not-served", "batch") in found(sessions)
     assert sessions[-1].is_spoken
+
+
+async def inspected(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
+    """Serve an app over HTTP, and inspect it from another thread."""
+    async with serving(app, **chosen) as site:
+        server = Server(url=f"http://127.0.0.1:{site.port}{path}")
+        return await asyncio.to_thread(visits.visit, server, PATIENT)
+
+
+def test_our_example_server_breaks_no_rule_over_http() -> None:
+    app = loaded("time_server").app
+    sessions = asyncio.run(inspected("/mcp", app))
+    assert found(sessions) == set()
+    seen = profile.profile_of(sessions)
+    assert {one.revision for one in seen.spoken if one.spoken} == set(REVISIONS)
+    assert seen.unknown == "2025-11-25"
+
+
+def test_http_with_sse_is_spoken_to_where_it_is() -> None:
+    app = loaded("time_server").app
+    sessions = asyncio.run(inspected("/sse", app, old_sse=True))
+    assert found(sessions) == set()
+    spoken = [one for one in profile.profile_of(sessions).spoken if one.spoken]
+    assert [(one.revision, one.transport) for one in spoken] == [("2024-11-05", "HTTP+SSE")]

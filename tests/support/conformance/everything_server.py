@@ -10,6 +10,7 @@ from pathlib import Path
 from mcp_revisions import (
     REVISIONS,
     HttpOptions,
+    InvalidParams,
     Options,
     RedisEngine,
     ServesSkills,
@@ -35,6 +36,12 @@ from support.conformance.everything_reading import (
 from support.conformance.everything_rounds import ROUNDS
 from support.conformance.everything_tasks import Working
 from support.conformance.everything_toolbox import Call, Toolbox
+
+
+def _check_cursor(params: m.PaginatedRequestParams) -> None:
+    if params.cursor is not None:
+        raise InvalidParams("there is one page only, and no cursor was given out")
+
 
 TOOLS = Toolbox(PLAIN, ASKING, ROUNDS)
 
@@ -79,6 +86,7 @@ class Everything(TasksServer, ServesSkills, SkillsServer, Working, mcp.Server):
     async def on_list_resource_templates(
         self, session: mcp.Session, params: m.PaginatedRequestParams
     ) -> m.ListResourceTemplatesResult:
+        _check_cursor(params)
         return m.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def on_read_resource(
@@ -92,6 +100,7 @@ class Everything(TasksServer, ServesSkills, SkillsServer, Working, mcp.Server):
     async def on_list_prompts(
         self, session: mcp.Session, params: m.PaginatedRequestParams
     ) -> m.ListPromptsResult:
+        _check_cursor(params)
         return m.ListPromptsResult(prompts=PROMPTS)
 
     async def on_get_prompt(

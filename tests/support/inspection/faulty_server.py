@@ -34,8 +34,6 @@ TOOLS: list[dict[str, Any]] = [
 
 def faults(message: Any) -> None:
     """Answer wrongly where that can be."""
-    if not isinstance(message, dict):
-        return
     method: Any = message.get("method")
     if method == "initialize":
         version = message["params"]["protocolVersion"]
@@ -70,7 +68,7 @@ def trouble(kind: str, message: Any) -> None:
     if message.get("method") == "initialize" and kind in ("pages", "deaf"):
         version = message["params"]["protocolVersion"]
         server = {"name": kind, "version": "1"}
-        capabilities = {"tools": {}}
+        capabilities: dict[str, Any] = {"tools": {}}
         result = {"protocolVersion": version, "capabilities": capabilities, "serverInfo": server}
         answer(message, result)
     elif kind == "pages" and message.get("method") == "tools/list":

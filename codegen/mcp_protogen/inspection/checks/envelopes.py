@@ -33,7 +33,8 @@ def answers(session: Session) -> Iterator[Fault]:
                 continue
             if not _among(one["id"], asked):
                 message = "an answer has an id that no request had"
-                yield fault("unknown-id", _item(exchange), message, exchange, got=one)
+                # A made-up id comes again and again, whatever was asked.
+                yield fault("unknown-id", f"id {one['id']!r:.40}", message, exchange, got=one)
             elif _among(one["id"], answered):
                 message = "a request is answered twice"
                 yield fault("answered-twice", _item(exchange), message, exchange, got=one)
