@@ -231,7 +231,12 @@ def _doc(method: Method, *, free: bool) -> str:
         listed = [":param arguments: All arguments, by their names."]
     if listed:
         parts.append("\n".join(listed))
-    hints = [_HINTS[hint][not value] for hint, value in tool.annotations.items()]
+    # The next two have no meaning for a tool that only reads.
+    reads = tool.annotations.get("readOnlyHint", False)
+    passed = ("destructiveHint", "idempotentHint") if reads else ()
+    hints = [
+        _HINTS[hint][not value] for hint, value in tool.annotations.items() if hint not in passed
+    ]
     if hints:
         parts.append(f"The server says: {' '.join(hints)}")
     return "\n\n".join(parts)

@@ -10,7 +10,8 @@ from mcp_protogen.base.canonical import digest
 from mcp_protogen.base.graph import reached
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import ClassName, FieldName
-from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.printable import listed
+from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.derive import recursion
 from mcp_protogen.derive.types import expression, nullable, nullable_names
 from mcp_protogen.ir import (
@@ -108,7 +109,7 @@ def typed_server(
         result = module.add(results[0], roots[tool.name]) if results else None
         found.append(_method(tool, methods[tool.name], arguments, result))
     types = module.types(_used(found))
-    problems = [*methods.problems, *module.problems]
+    problems = [*methods.problems, *module.problems, *module.loosened(contract.server)]
     for method in found:
         problems += argument_names(
             (one.wire for one in method.arguments or ()), method.tool.name
@@ -133,6 +134,7 @@ class _Side:
 
 
 _ROOT: Final = "ToolSchema"
+_LOOSENED: Final = "loosened-schema"
 
 
 def _sides(tool: Tool) -> Iterator[_Side]:
@@ -189,6 +191,7 @@ class _Module:
         self._shared = shared
         self._given: dict[str, str] = {}
         self._docs: dict[str, _Docs] = {}
+        self._loosened: dict[str, list[str]] = {}
         self.schemas: Json = {}
         self.problems: list[Problem] = []
 
@@ -208,8 +211,11 @@ class _Module:
         root = called[found.root]
         done = normal(Definitions(root, schemas, found.problems), place)
         # Nothing checks arguments here, so that it does not matter what models would not check.
-        problems = done.problems if side.is_output else found.problems
-        self.problems += problems
+        for problem in done.problems if side.is_output else found.problems:
+            if problem.code == _LOOSENED:
+                self._loosened.setdefault(problem.message, []).append(side.tool.name)
+            else:
+                self.problems.append(problem)
         docs = _Docs(schemas)
         inline = done.schemas.keys() - {*called.values()}
         inner = {name: self._names.give(name) for name in sorted(inline)}
@@ -218,6 +224,13 @@ class _Module:
             self.schemas.setdefault(name, schema)
             self._docs.setdefault(name, docs)
         return _Added(root, final[root], schemas[root])
+
+    def loosened(self, place: str) -> Iterator[Problem]:
+        """Yield what the models do not check, each with the tools that it is about."""
+        hint = "the models accept more than the schema does"
+        for message, tools in self._loosened.items():
+            said = f"{message}: {listed([*dict.fromkeys(tools)], 5)}"
+            yield Problem(_LOOSENED, said, place, hint=hint, level=Level.WARNING)
 
     def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
         """Return the types that are used, and what they lead to, by name."""
