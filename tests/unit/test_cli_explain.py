@@ -11,6 +11,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.explain import explain, explanations, overview
 from mcp_protogen.findings.severities import severities
 from mcp_protogen.output.drift import DriftKind
+from mcp_protogen.typed_clients.severities import severities as of_tools
 from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
 from support import forms
 
@@ -59,7 +60,7 @@ def codes_of_problems() -> set[str]:
 def codes_of_findings() -> set[str]:
     """Those of the tables by which everything is judged that commands find, and of test vectors."""
     form = forms.form("vectors")
-    return {*severities(), *SEVERITIES, *OF_VECTORS, *form["$defs"]["code"]["enum"]}
+    return {*severities(), *SEVERITIES, *OF_VECTORS, *of_tools(), *form["$defs"]["code"]["enum"]}
 
 
 def test_every_code_that_a_command_prints_is_explained() -> None:
