@@ -46,6 +46,7 @@ PROGRAMS = {
     "metadata_page.py": user_programs.shown_in("authorization-servers.md", 1),
     "weather_client.py": contracts.text_of(*contracts.USUAL),
     "weather.py": contracts.USED,
+    "weather_page.py": user_programs.shown_in("typed-clients.md"),
     "travel.py": user_programs.shown_in("mounting.md"),
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 } | user_programs.of_pages(
