@@ -1,4 +1,4 @@
-"""Whether all values of one schema are values of another, and where not.
+"""Return whether all values of one schema are values of another, and where not.
 
 JSON Schema goes one way for arguments and the other for results: what a caller sends has to be
 accepted by the schema after a change, and what the server answers by the schema before it. So there
@@ -191,7 +191,7 @@ class _Search:
 
     @cached_property
     def _differ(self) -> bool:
-        """Whether references may lead to something else in the two documents."""
+        """Return whether references may lead to something else in the two documents."""
         return canonical(self._documents[0]) != canonical(self._documents[1])
 
     def _resolved(self, schema: Any, side: int) -> Json | None:

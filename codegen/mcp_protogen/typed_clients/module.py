@@ -156,7 +156,7 @@ class _Parameter:
 
     @property
     def left_out(self) -> bool:
-        """Whether None stands for an argument that is not sent."""
+        """Return whether None stands for an argument that is not sent."""
         one = self.argument
         return not one.required and self.default == "None"
 
