@@ -115,7 +115,7 @@ def closed(schema: Any) -> Any:
 
 
 def opened(schema: Any) -> Any:
-    """Return what a model reads, which ignores members and takes the first alternative that fits."""
+    """Return what a model reads, which ignores members and takes any alternative that fits."""
 
     def change(one: Json) -> Json:
         open_one = {key: v for key, v in one.items() if (key, v) != ("additionalProperties", False)}
