@@ -343,7 +343,9 @@ class _Search:
         from referencing.exceptions import Unresolvable
 
         # References lead into the whole document, and the empty registry fetches nothing.
-        whole = {key: self._documents[1][key] for key in _DEFINED if key in self._documents[1]}
+        whole: Json = {
+            key: self._documents[1][key] for key in _DEFINED if key in self._documents[1]
+        }
         whole |= schema
         if '"pattern' in json.dumps(whole):  # of a server, which may take for ever to match
             return False

@@ -205,8 +205,8 @@ def _results(before: Tool, after: Tool) -> Iterator[Change]:
 
     if before.output is None or after.output is None:
         if before.output is not after.output:
-            code = "result-schema-added" if before.output is None else "result-schema-removed"
-            yield rated(code, place(""), before.name)
+            came = before.output is None
+            yield rated(f"result-schema-{'added' if came else 'removed'}", place(""), before.name)
         return
     was, now = _object(before.output), _object(after.output)
     unexpected = faults(now, was, RESULTS)

@@ -11,7 +11,6 @@ from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.emit import formatting, verify
-from mcp_protogen.emit.annotations import annotation
 from mcp_protogen.emit.models import Definition, defined
 from mcp_protogen.emit.sandbox import sandbox
 from mcp_protogen.emit.text import docstring, literal
@@ -120,7 +119,7 @@ def _about(contract: Contract) -> str:
 def _view(method: Method) -> Mapping[str, Any]:
     given = [_Parameter(one) for one in method.arguments or ()]
     free = method.arguments is None
-    result = "CallToolResult" if method.returns is None else annotation(method.returns)
+    result = "CallToolResult" if method.returns is None else argument_annotation(method.returns)
     returns = (
         result if method.unwrapped_type is None else argument_annotation(method.unwrapped_type)
     )

@@ -101,7 +101,8 @@ def typed_server(
     methods = method_names(contract.tools, chosen, contract.server)
     sides = [side for tool in contract.tools.values() for side in _sides(tool)]
     module = _Module(TypeNames(reserved), _shared(sides))
-    roots = _result_names([side for side in sides if side.is_output])
+    defined = frozenset(name for side in sides for name in side.found.schemas)
+    roots = _result_names([side for side in sides if side.is_output], defined)
     found: list[Method] = []
     for tool in contract.tools.values():
         given, *results = (side for side in sides if side.tool is tool)
@@ -161,7 +162,7 @@ def _shared(sides: Iterable[_Side]) -> Collection[str]:
     return frozenset(name for name, found in contents.items() if len(found) == 1)
 
 
-def _result_names(sides: Iterable[_Side]) -> Mapping[str, str]:
+def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[str, str]:
     """Return a name for the result of each tool: its title if that is a name, and its alone."""
     titled: defaultdict[str, list[str]] = defaultdict(list)
     names: dict[str, str] = {}
@@ -170,7 +171,11 @@ def _result_names(sides: Iterable[_Side]) -> Mapping[str, str]:
         title = side.raw.get("title")
         if isinstance(title, str) and title.isidentifier() and class_text(title) == title:
             titled[title].append(side.tool.name)
-    singly = {tools[0]: title for title, tools in titled.items() if len(tools) == 1}
+    singly = {
+        tools[0]: title
+        for title, tools in titled.items()
+        if len(tools) == 1 and title not in defined
+    }
     return {**names, **singly}
 
 
@@ -325,8 +330,16 @@ def _method(tool: Tool, name: FieldName, given: _Added, result: _Added | None) -
     if result is not None and _is_wrapper(result.schema):
         unwrapped = member_names([_WRAPPED], tool.name)[_WRAPPED]
         unwrapped_type = expression(result.schema["properties"][_WRAPPED])
-    returns = None if result is None else Ref(ClassName(result.root))
+    returns = None if result is None else _returned(result)
     return Method(tool, name, _arguments(given, tool), returns, unwrapped, unwrapped_type)
+
+
+def _returned(result: _Added) -> TypeExpr:
+    """Return the type of a result; one without members of its own is a dictionary."""
+    if "properties" in result.schema:
+        return Ref(ClassName(result.root))
+    free = expression(result.schema)
+    return free if isinstance(free, MapOf) else MapOf(Anything())
 
 
 def _is_wrapper(schema: Json) -> bool:

@@ -20,10 +20,11 @@ OBJECT: Final[Json] = {"type": "object"}
 
 def tool(name: str = "look", /, *, returns: Json | None = None, **members: Any) -> Json:
     """Return a tool as a server lists it; arguments are `properties` and `required`."""
-    schema = {
-        key: members.pop(key) for key in ("properties", "required", "$defs") if key in members
-    }
-    listed = {"name": name, "inputSchema": {"type": "object", **schema}, **members}
+    schema: Json = {"type": "object"}
+    for key in ("properties", "required", "$defs"):
+        if key in members:
+            schema[key] = members.pop(key)
+    listed: Json = {"name": name, "inputSchema": schema, **members}
     return listed if returns is None else {**listed, "outputSchema": returns}
 
 
@@ -109,9 +110,10 @@ ADD: Final = tool(
     },
 )
 ECHO: Final = tool("echo", properties={"text": {"type": "string"}}, required=["text"])
-FREE: Final = tool("free", additionalProperties=True) | {
-    "inputSchema": {"additionalProperties": True}
-}
+COUNTS: Final = tool(
+    "counts", returns={"type": "object", "additionalProperties": {"type": "integer"}}
+)
+FREE: Final = tool("free") | {"inputSchema": {"additionalProperties": True}}
 TREE: Final = tool(
     "grow",
     **{
@@ -142,7 +144,7 @@ TREE: Final = tool(
         },
     },
 )
-USUAL: Final = (FORECAST, ADD, ECHO, FREE, TREE)
+USUAL: Final = (FORECAST, ADD, ECHO, FREE, TREE, COUNTS)
 
 USED: Final = '''
 """What type checkers know of a typed client."""
@@ -160,6 +162,7 @@ async def ask(target: str) -> float | None:
         forecast = await weather.get_forecast(city="Oslo", units="celsius", near=near)
         assert_type(forecast, Forecast)
         assert_type(await weather.add(a=1, b=2), int)
+        assert_type(await weather.counts(), dict[str, int])
         assert_type(await weather.echo(text="x"), CallToolResult)
         await weather.get_forecast(days=3)  # wrong
         await weather.get_forecast(city="Oslo", units="kelvin")  # wrong

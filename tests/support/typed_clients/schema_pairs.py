@@ -182,7 +182,7 @@ def _object(schema: Json, document: Json, random: Random) -> Json:
 
 
 def _is(kind: str, value: Any) -> bool:
-    types = {"string": str, "boolean": bool, "integer": int, "number": (int, float)}
+    types: dict[str, Any] = {"string": str, "boolean": bool, "integer": int, "number": (int, float)}
     if kind == "null" or isinstance(value, bool):
         return value is None or kind == "boolean"
     return isinstance(value, types.get(kind, ()))
