@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
+from mcp_protogen.findings.change import PROTOCOL, Category, Change, Comparison, Reader, Severity
 from mcp_protogen.findings.pages.ranking import summary
 from support import tables
 
@@ -11,7 +11,7 @@ _LEVELS = {"b": Severity.BREAKING, "w": Severity.WARNING, "i": Severity.INFO, "n
 
 def change(levels: str) -> Change:
     """A change called after its severities for client, server, SDK and gateway."""
-    severity = {reader: _LEVELS[level] for reader, level in zip(Reader, levels, strict=True)}
+    severity = {reader: _LEVELS[level] for reader, level in zip(PROTOCOL, levels, strict=True)}
     return Change("a-code", Category.FIELD, levels, "changed", severity)
 
 

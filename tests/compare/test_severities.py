@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mcp_protogen.compare.engine import compare_revisions
 from mcp_protogen.findings import severities as module
-from mcp_protogen.findings.change import Reader, Severity
+from mcp_protogen.findings.change import PROTOCOL, Severity
 from mcp_protogen.findings.severities import severities
 from support import tables
 from support.compare.cases import CASES
@@ -20,7 +20,7 @@ def test_each_kind_of_change_is_found_as_its_row_says_and_nothing_else() -> None
             row = severities()[case.code]
             said = (change.category, change.message, change.why)
             assert said == (row.category, row.message, row.why)
-            assert set(change.severity) == set(Reader)
+            assert set(change.severity) == set(PROTOCOL)
             assert change.item
 
 

@@ -15,6 +15,7 @@ import pytest
 from support.examples import ported
 from support.generated import user_programs
 from support.generated.golden_package import PACKAGE
+from support.typed_clients import contracts
 
 pytestmark = pytest.mark.long
 
@@ -43,6 +44,9 @@ PROGRAMS = {
     "mounting.py": user_programs.MOUNTING,
     "extended.py": user_programs.EXTENSIONS,
     "metadata_page.py": user_programs.shown_in("authorization-servers.md", 1),
+    "weather_client.py": contracts.text_of(*contracts.USUAL),
+    "weather.py": contracts.USED,
+    "weather_page.py": user_programs.shown_in("typed-clients.md"),
     "travel.py": user_programs.shown_in("mounting.md"),
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 } | user_programs.of_pages(

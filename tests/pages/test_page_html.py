@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 
 from mcp_protogen.base.resources import templates_folder
-from mcp_protogen.findings.change import Category, Comparison, Matrix, MatrixRow, Reader
+from mcp_protogen.findings.change import PROTOCOL, Category, Comparison, Matrix, MatrixRow, Reader
 from mcp_protogen.findings.pages.html import render
 from mcp_protogen.findings.pages.html_views import CellMark, groups_of
 from support import tables
@@ -249,5 +249,5 @@ def test_a_severity_is_never_said_by_colour_alone() -> None:
     page = parsed(Comparison("a", "b", (replace(REMOVED, severity=everybody(BREAKING)),)))
     badges = [e for e in page.all("span") if "data-reader" in e.attributes]
     assert [" ".join(badge.text.split()) for badge in badges] == [
-        f"✕ {reader}: breaking." for reader in Reader
+        f"✕ {reader}: breaking." for reader in PROTOCOL
     ]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp_protogen.findings.change import Comparison, Reader
+from mcp_protogen.findings.change import PROTOCOL, Comparison, Reader
 from support.missing import untested
 from support.pages.browser import Page, browser, executable
 from support.pages.comparisons import MATRIX, NOTHING, SMALL, hostile, large
@@ -365,7 +365,7 @@ def test_those_who_do_not_see_the_page_meet_tables_of_rows_and_cells(
     # The overview, a table for each of three severities, and the matrix.
     assert found["table"] == 5
     heads_and_groups = 1 + 3 + 1 + 2
-    assert found["row"] == heads_and_groups + len(Reader) + len(SMALL.changes) + len(MATRIX.rows)
+    assert found["row"] == heads_and_groups + len(PROTOCOL) + len(SMALL.changes) + len(MATRIX.rows)
     # Each change has its name, its readers and, when there is room for them, both sides.
     assert found["rowheader"] >= len(SMALL.changes)
     assert found["cell"] >= (3 if width == WIDE else 2) * len(SMALL.changes)

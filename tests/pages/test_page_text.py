@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from mcp_protogen.findings.change import Category, Comparison, Reader
+from mcp_protogen.findings.change import PROTOCOL, Category, Comparison, Reader
 from mcp_protogen.findings.pages import PageFormat, render
 from mcp_protogen.findings.pages.text import WIDTH
 from mcp_protogen.findings.pages.text import render as text
@@ -145,7 +145,7 @@ def test_a_reason_is_not_repeated_for_what_is_less_severe() -> None:
     assert [line for line in shown if REMOVED.why in line] == [f"  method-removed: {REMOVED.why}"]
 
 
-@pytest.mark.parametrize("reader", [None, *Reader])
+@pytest.mark.parametrize("reader", [None, *PROTOCOL])
 def test_lines_fit_on_a_terminal(reader: Reader | None) -> None:
     wordy = replace(RETYPED, message="what it says takes some more room " * 5, why="because " * 40)
     long_item = replace(REQUIRED, item="client:tasks.requests.sampling.createMessage" * 2)

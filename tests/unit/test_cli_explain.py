@@ -12,6 +12,7 @@ from mcp_protogen.cli.explain import explain, explanations, overview
 from mcp_protogen.findings.severities import severities
 from mcp_protogen.inspection.rules import SEVERITIES as OF_INSPECTIONS
 from mcp_protogen.output.drift import DriftKind
+from mcp_protogen.typed_clients.severities import severities as of_tools
 from mcp_protogen.vectors.findings import SEVERITIES as OF_VECTORS
 from support import forms
 
@@ -60,7 +61,7 @@ def codes_of_problems() -> set[str]:
 def codes_of_findings() -> set[str]:
     """Those of the tables by which everything is judged that commands find, and of test vectors."""
     form = forms.form("vectors")
-    tables = severities(), SEVERITIES, OF_INSPECTIONS, OF_VECTORS
+    tables = severities(), SEVERITIES, OF_INSPECTIONS, OF_VECTORS, of_tools()
     return {*(code for table in tables for code in table), *form["$defs"]["code"]["enum"]}
 
 

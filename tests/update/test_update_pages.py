@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.findings.change import Category, Change, Comparison, Reader, Severity
+from mcp_protogen.findings.change import PROTOCOL, Category, Change, Comparison, Severity
 from mcp_protogen.inputs.ledger import Fit, PatchFit
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.update.candidates import Wanted, look
@@ -60,7 +60,7 @@ def moved(spec: Spec, **known: Any) -> UpdateResult:
 
 def hostile(spec: Spec) -> UpdateResult:
     """Text from elsewhere wherever there is any."""
-    severity = dict.fromkeys(Reader, Severity.BREAKING)
+    severity = dict.fromkeys(PROTOCOL, Severity.BREAKING)
     change = Change("code", Category.TYPE, HOSTILE, HOSTILE, severity, "", HOSTILE, HOSTILE, "Why.")
     problem = Problem("bad-rule", HOSTILE, HOSTILE, HOSTILE, HOSTILE)
     seen = moved(

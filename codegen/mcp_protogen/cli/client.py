@@ -125,7 +125,7 @@ class ServerOptions:
 
     @property
     def given(self) -> bool:
-        """Whether any of them is given."""
+        """Return whether any of them is given."""
         return any((self.config, self.headers, self.env, self.cwd))
 
     def target(self, name: str) -> "ServerTarget":
@@ -186,7 +186,7 @@ def _make(
 ) -> NoReturn:
     from mcp_protogen.typed_clients.run import make
 
-    found = [make(job, settings, force=force) for job in jobs]
+    found = [make(job, settings, _generate, force=force) for job in jobs]
     lines = tuple(
         f"{one.module}: {counted(one.tools, 'tool')}, {'written' if one.changed else 'unchanged'}"
         for one in found
@@ -194,6 +194,17 @@ def _make(
     problems = tuple(problem for one in found for problem in one.problems)
     emit(Report("client", Status.FINE, lines, problems=problems), form)
     raise SystemExit(0)
+
+
+def _generate(folder: Path) -> tuple[Problem, ...]:
+    """Generate a package for clients of all revisions if the folder has none."""
+    from mcp_protogen.app.commands import write
+    from mcp_protogen.output.lock import read_lock
+
+    if read_lock(folder) is not None:
+        return ()
+    parts = ("auth", "http-client", "stdio")
+    return write(Settings(revisions=("all",), out=folder, parts=parts)).problems
 
 
 def _check(jobs: "Sequence[ClientJob]", fail_on: FailOn, form: Format) -> NoReturn:

@@ -57,7 +57,7 @@ def diff(
     after: Annotated[
         str | None,
         typer.Argument(
-            metavar="[B]",
+            metavar="B",
             help="What to compare it with, if that is not --server.",
             autocompletion=completion.side,
         ),

@@ -49,7 +49,7 @@ class Reader(StrEnum):
     """The application that offers tools to a model, and its user, who allows their calls."""
 
 
-PROTOCOL: Final = (Reader.CLIENT, Reader.SERVER, Reader.SDK, Reader.GATEWAY)
+PROTOCOL: Final[tuple[Reader, ...]] = (Reader.CLIENT, Reader.SERVER, Reader.SDK, Reader.GATEWAY)
 """Those for whom changes of the protocol are judged."""
 
 

@@ -1,4 +1,4 @@
-"""Whether all values of one schema are values of another, and where not.
+"""Return whether all values of one schema are values of another, and where not.
 
 JSON Schema goes one way for arguments and the other for results: what a caller sends has to be
 accepted by the schema after a change, and what the server answers by the schema before it. So there
@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from math import floor, inf
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -21,7 +22,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 Json = dict[str, Any]
 
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
-_BUDGET: Final = 20_000
+_BUDGET: Final = 5_000
 """How many pairs of schemas are looked at; the rest counts as not proved."""
 _DEEPEST: Final = 60
 # https://json-schema.org/draft/2020-12/json-schema-validation, section 9 and 7.2.1, and core, 8.2
@@ -155,6 +156,7 @@ class _Search:
         self._ends = ends
         self._open: set[tuple[int, int]] = set()
         self._kept: list[object] = []
+        self._texts: dict[int, bytes] = {}
         self._left = _BUDGET
 
     def schema(self, narrow: Any, wide: Any, path: str) -> list[Fault]:
@@ -166,7 +168,7 @@ class _Search:
             return []
         one, other = self._resolved(narrow, 0), self._resolved(wide, 1)
         if one is None or other is None:
-            same = canonical([narrow]) == canonical([wide]) and not self._differ()
+            same = canonical([narrow]) == canonical([wide]) and not self._differ
             return [] if same else [Fault(Kind.RULE, path, shown(narrow), shown(wide))]
         if wide is False:
             return [Fault(Kind.TYPE, path, shown(_types(one)), "nothing")]
@@ -187,7 +189,9 @@ class _Search:
         finally:
             self._open.discard(pair)
 
+    @cached_property
     def _differ(self) -> bool:
+        """Return whether references may lead to something else in the two documents."""
         return canonical(self._documents[0]) != canonical(self._documents[1])
 
     def _resolved(self, schema: Any, side: int) -> Json | None:
@@ -221,9 +225,16 @@ class _Search:
 
     def _alike(self, one: Json, other: Json) -> bool:
         """Return whether two schemas say the same, with all that they refer to."""
-        if canonical(_plain(one)) != canonical(_plain(other)):
+        if self._text(one) != self._text(other):
             return False
-        return "$ref" not in json.dumps(one) or not self._differ()
+        return b'"$ref"' not in self._text(one) or not self._differ
+
+    def _text(self, schema: Json) -> bytes:
+        """Return a schema as text, without annotations at its own level."""
+        if id(schema) not in self._texts:
+            self._kept.append(schema)
+            self._texts[id(schema)] = canonical(_plain(schema))
+        return self._texts[id(schema)]
 
     def _atoms(self, schema: Json, side: int) -> Iterator[Json]:
         """Yield schemas of which each value of a schema is one of at least one.
@@ -285,8 +296,8 @@ class _Search:
         found = self._one_of_them(pair, arms)
         if _refusals(found):
             return found
-        fitting = [arm for arm in arms if not _refusals(self.schema(pair.narrow, arm, pair.path))]
-        others = [arm for arm in arms if arm is not fitting[0]]
+        fits = [not _refusals(self.schema(pair.narrow, arm, pair.path)) for arm in arms]
+        others = [arm for place, arm in enumerate(arms) if place != fits.index(True)]
         if all(self._apart(pair.narrow, arm) for arm in others):
             return found
         return [pair.fault(Kind.RULE, "", "oneOf")]
@@ -332,7 +343,9 @@ class _Search:
         from referencing.exceptions import Unresolvable
 
         # References lead into the whole document, and the empty registry fetches nothing.
-        whole = {key: self._documents[1][key] for key in _DEFINED if key in self._documents[1]}
+        whole: Json = {
+            key: self._documents[1][key] for key in _DEFINED if key in self._documents[1]
+        }
         whole |= schema
         if '"pattern' in json.dumps(whole):  # of a server, which may take for ever to match
             return False
@@ -365,7 +378,7 @@ class _Search:
     def _same_rule(self, one: Json, other: Json) -> bool:
         if canonical(one) != canonical(other):
             return False
-        return "$ref" not in json.dumps(one) or not self._differ()
+        return "$ref" not in json.dumps(one) or not self._differ
 
     def _items(self, pair: _Pair) -> Iterator[Fault]:
         narrow, wide, path = pair.narrow, pair.wide, f"{pair.path}[]"
@@ -439,8 +452,8 @@ def _refusals(found: Sequence[Fault]) -> list[Fault]:
 
 
 def _plain(schema: Json) -> Json:
-    """Return a schema without annotations at its own level."""
-    return {key: one for key, one in schema.items() if key not in _ANNOTATIONS}
+    """Return a schema without annotations at its own level, but for its format."""
+    return {key: one for key, one in schema.items() if key not in _ANNOTATIONS - {"format"}}
 
 
 def _listed(value: Any) -> list[Any]:

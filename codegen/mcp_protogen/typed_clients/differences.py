@@ -21,6 +21,8 @@ from mcp_protogen.typed_clients.severities import READERS, rated
 Json = dict[str, Any]
 Place = Callable[[str], str]
 
+# A member that no value can have: so the schema has members, and no others are sent.
+_NONE: Final[Json] = {"": False}
 VERSION: Final = "server-version-changed"
 """The code of a change that leaves the contract as it is."""
 
@@ -33,7 +35,7 @@ _HINTS: Final[Mapping[str, tuple[bool, bool, str]]] = {
     "idempotentHint": (False, True, "security-idempotent-lost"),
     "openWorldHint": (True, False, "security-open-world"),
 }
-# The last two have a meaning only for tools that are not said to read only.
+# These have a meaning only for tools that are not said to read only.
 _OF_WRITERS: Final = frozenset({"destructiveHint", "idempotentHint"})
 
 # The codes of faults: those of what a change refuses, and those of what it allows.
@@ -157,17 +159,10 @@ def _shortened(was: str, now: str) -> tuple[str, str]:
 
 
 def _hints(before: Tool, after: Tool) -> Iterator[Change]:
+    only_reads = any(one.annotations.get("readOnlyHint", False) for one in (before, after))
     for hint, (absent, safe, code) in _HINTS.items():
         was, now = (one.annotations.get(hint, absent) for one in (before, after))
-        if hint in _OF_WRITERS:
-            was, now = (
-                safe if one.annotations.get("readOnlyHint", False) else value
-                for one, value in ((before, was), (after, now))
-            )
-        if was == now:
-            continue
-        # A tool that is not read-only any more says all else for the first time.
-        if hint in _OF_WRITERS and before.annotations.get("readOnlyHint", False):
+        if was == now or (only_reads and hint in _OF_WRITERS):
             continue
         item = f"{before.name} {hint}"
         yield rated(
@@ -183,7 +178,7 @@ def _arguments(before: Tool, after: Tool) -> Iterator[Change]:
     def place(path: str) -> str:
         return f"{before.name}({path})"
 
-    was, now = _object(before.input), _object(after.input)
+    was, now = _arguments_of(before), _arguments_of(after)
     refused = faults(was, now, ARGUMENTS)
     for fault in refused:
         code = _REFUSED.get(fault.kind)
@@ -201,7 +196,7 @@ def _arguments(before: Tool, after: Tool) -> Iterator[Change]:
         if code is not None:
             yield _change(code, fault, before.name, place, turned=True)
     yield from _defaults(was, now, before.name, place)
-    yield from _described("argument-description-changed", was, now, before.name, place)
+    yield from _described("argument-text-changed", was, now, before.name, place)
 
 
 def _results(before: Tool, after: Tool) -> Iterator[Change]:
@@ -210,8 +205,8 @@ def _results(before: Tool, after: Tool) -> Iterator[Change]:
 
     if before.output is None or after.output is None:
         if before.output is not after.output:
-            code = "result-schema-added" if before.output is None else "result-schema-removed"
-            yield rated(code, place(""), before.name)
+            came = before.output is None
+            yield rated(f"result-schema-{'added' if came else 'removed'}", place(""), before.name)
         return
     was, now = _object(before.output), _object(after.output)
     unexpected = faults(now, was, RESULTS)
@@ -228,7 +223,7 @@ def _results(before: Tool, after: Tool) -> Iterator[Change]:
             code = "result-member-now-required"
         if code is not None:
             yield _change(code, fault, before.name, place)
-    yield from _described("result-description-changed", was, now, before.name, place)
+    yield from _described("result-text-changed", was, now, before.name, place)
 
 
 def _turned(ends: Ends) -> Ends:
@@ -250,6 +245,13 @@ def _other(found: tuple[Fault, ...], said: tuple[Fault, ...]) -> Iterator[Fault]
 def _change(code: str, fault: Fault, tool: str, place: Place, *, turned: bool = False) -> Change:
     sides = (fault.wide, fault.narrow) if turned else (fault.narrow, fault.wide)
     return rated(code, place(fault.path), tool, *sides)
+
+
+def _arguments_of(tool: Tool) -> Json:
+    """Return the schema of arguments; one that declares none and allows no others has none."""
+    schema = _object(tool.input)
+    declares = schema.keys() & {"$ref", "additionalProperties", "allOf", "anyOf", "oneOf"}
+    return schema if schema.get("properties") or declares else {**schema, "properties": _NONE}
 
 
 def _object(schema: Json) -> Json:

@@ -20,7 +20,8 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
     be reached or breaks off, and `bad-contract`.
     """
     opener = target.opener()
-    options = Options(timeout=timeout)
+    # What is lost between revisions is not in the contract.
+    options = Options(timeout=timeout, on_loss=lambda loss: None)
     try:
         return asyncio.run(_listed(protocol().connect(opener, options=options)))
     except (OSError, ProtocolError) as error:

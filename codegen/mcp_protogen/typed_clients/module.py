@@ -11,7 +11,6 @@ from mcp_protogen.base.printable import counted
 from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.emit import formatting, verify
-from mcp_protogen.emit.annotations import annotation
 from mcp_protogen.emit.models import Definition, defined
 from mcp_protogen.emit.sandbox import sandbox
 from mcp_protogen.emit.text import docstring, literal
@@ -120,7 +119,7 @@ def _about(contract: Contract) -> str:
 def _view(method: Method) -> Mapping[str, Any]:
     given = [_Parameter(one) for one in method.arguments or ()]
     free = method.arguments is None
-    result = "CallToolResult" if method.returns is None else annotation(method.returns)
+    result = "CallToolResult" if method.returns is None else argument_annotation(method.returns)
     returns = (
         result if method.unwrapped_type is None else argument_annotation(method.unwrapped_type)
     )
@@ -156,7 +155,7 @@ class _Parameter:
 
     @property
     def left_out(self) -> bool:
-        """Whether None stands for an argument that is not sent."""
+        """Return whether None stands for an argument that is not sent."""
         one = self.argument
         return not one.required and self.default == "None"
 
@@ -231,7 +230,12 @@ def _doc(method: Method, *, free: bool) -> str:
         listed = [":param arguments: All arguments, by their names."]
     if listed:
         parts.append("\n".join(listed))
-    hints = [_HINTS[hint][not value] for hint, value in tool.annotations.items()]
+    # The next two have no meaning for a tool that only reads.
+    reads = tool.annotations.get("readOnlyHint", False)
+    passed = ("destructiveHint", "idempotentHint") if reads else ()
+    hints = [
+        _HINTS[hint][not value] for hint, value in tool.annotations.items() if hint not in passed
+    ]
     if hints:
         parts.append(f"The server says: {' '.join(hints)}")
     return "\n\n".join(parts)

@@ -1,8 +1,9 @@
 """The work of `mcp-gen client`: a module for each client that is meant, made or checked."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.problems import Problem, ProblemError
@@ -17,6 +18,9 @@ from mcp_protogen.typed_clients.listing import listed_contract
 from mcp_protogen.typed_clients.lock import ClientLock, lock_of, read_client_lock
 from mcp_protogen.typed_clients.making import causes, write
 from mcp_protogen.typed_clients.module import class_of
+
+Generate: TypeAlias = Callable[[Path], tuple[Problem, ...]]
+"""Generates a package for clients in a folder that has none, and returns what is to be said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +87,12 @@ class Made:
     problems: tuple[Problem, ...]
 
 
-def make(job: ClientJob, settings: Settings, *, force: bool) -> Made:
-    """Write a module and its lock, and a package if that was asked for."""
+def make(job: ClientJob, settings: Settings, generate: Generate, *, force: bool) -> Made:
+    """Write a module and its lock, and by `generate` a package if that was asked for."""
     before = None if force and job.server is not None else read_client_lock(lock_of(job.module))
     contract = job.contract(before)
     package, folder = _package(job, before, settings)
-    problems = _generate(job.with_package) if job.with_package is not None else ()
+    problems = generate(job.with_package) if job.with_package is not None else ()
     named = {**before.methods} if before is not None else dict[str, str]()
     named |= job.methods
     methods = {tool: name for tool, name in named.items() if tool in contract.tools}
@@ -126,17 +130,6 @@ def _name_of(folder: Path) -> str:
         return packages.import_name(folder)
     except ProblemError:
         return ""
-
-
-def _generate(folder: Path) -> tuple[Problem, ...]:
-    """Generate a package for clients of all revisions if the folder has none."""
-    from mcp_protogen.app.commands import write as write_package
-    from mcp_protogen.output.lock import read_lock
-
-    if read_lock(folder) is not None:
-        return ()
-    wanted = Settings(revisions=("all",), out=folder, parts=("stdio", "http-client", "auth"))
-    return write_package(wanted).problems
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,8 @@ class _Rebasing:
                 else self._members(one) if key == "properties" else self.schema(one)
             )
             for key, one in value.items()
-            if key != "$ref"
+            # Models keep members that they do not know, also those of a later version.
+            if key != "$ref" and (key, one) != ("additionalProperties", False)
         }
         ref = value.get("$ref")
         if ref is None:

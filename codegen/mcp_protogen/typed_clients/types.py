@@ -10,7 +10,8 @@ from mcp_protogen.base.canonical import digest
 from mcp_protogen.base.graph import reached
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import ClassName, FieldName
-from mcp_protogen.base.problems import Problem
+from mcp_protogen.base.printable import listed
+from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.derive import recursion
 from mcp_protogen.derive.types import expression, nullable, nullable_names
 from mcp_protogen.ir import (
@@ -100,7 +101,8 @@ def typed_server(
     methods = method_names(contract.tools, chosen, contract.server)
     sides = [side for tool in contract.tools.values() for side in _sides(tool)]
     module = _Module(TypeNames(reserved), _shared(sides))
-    roots = _result_names([side for side in sides if side.is_output])
+    defined = frozenset(name for side in sides for name in side.found.schemas)
+    roots = _result_names([side for side in sides if side.is_output], defined)
     found: list[Method] = []
     for tool in contract.tools.values():
         given, *results = (side for side in sides if side.tool is tool)
@@ -108,7 +110,7 @@ def typed_server(
         result = module.add(results[0], roots[tool.name]) if results else None
         found.append(_method(tool, methods[tool.name], arguments, result))
     types = module.types(_used(found))
-    problems = [*methods.problems, *module.problems]
+    problems = [*methods.problems, *module.problems, *module.loosened(contract.server)]
     for method in found:
         problems += argument_names(
             (one.wire for one in method.arguments or ()), method.tool.name
@@ -133,6 +135,7 @@ class _Side:
 
 
 _ROOT: Final = "ToolSchema"
+_LOOSENED: Final = "loosened-schema"
 
 
 def _sides(tool: Tool) -> Iterator[_Side]:
@@ -159,7 +162,7 @@ def _shared(sides: Iterable[_Side]) -> Collection[str]:
     return frozenset(name for name, found in contents.items() if len(found) == 1)
 
 
-def _result_names(sides: Iterable[_Side]) -> Mapping[str, str]:
+def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[str, str]:
     """Return a name for the result of each tool: its title if that is a name, and its alone."""
     titled: defaultdict[str, list[str]] = defaultdict(list)
     names: dict[str, str] = {}
@@ -168,7 +171,11 @@ def _result_names(sides: Iterable[_Side]) -> Mapping[str, str]:
         title = side.raw.get("title")
         if isinstance(title, str) and title.isidentifier() and class_text(title) == title:
             titled[title].append(side.tool.name)
-    singly = {tools[0]: title for title, tools in titled.items() if len(tools) == 1}
+    singly = {
+        tools[0]: title
+        for title, tools in titled.items()
+        if len(tools) == 1 and title not in defined
+    }
     return {**names, **singly}
 
 
@@ -189,6 +196,7 @@ class _Module:
         self._shared = shared
         self._given: dict[str, str] = {}
         self._docs: dict[str, _Docs] = {}
+        self._loosened: dict[str, list[str]] = {}
         self.schemas: Json = {}
         self.problems: list[Problem] = []
 
@@ -208,8 +216,11 @@ class _Module:
         root = called[found.root]
         done = normal(Definitions(root, schemas, found.problems), place)
         # Nothing checks arguments here, so that it does not matter what models would not check.
-        problems = done.problems if side.is_output else found.problems
-        self.problems += problems
+        for problem in done.problems if side.is_output else found.problems:
+            if problem.code == _LOOSENED:
+                self._loosened.setdefault(problem.message, []).append(side.tool.name)
+            else:
+                self.problems.append(problem)
         docs = _Docs(schemas)
         inline = done.schemas.keys() - {*called.values()}
         inner = {name: self._names.give(name) for name in sorted(inline)}
@@ -218,6 +229,13 @@ class _Module:
             self.schemas.setdefault(name, schema)
             self._docs.setdefault(name, docs)
         return _Added(root, final[root], schemas[root])
+
+    def loosened(self, place: str) -> Iterator[Problem]:
+        """Yield what the models do not check, each with the tools that it is about."""
+        hint = "the models accept more than the schema does"
+        for message, tools in self._loosened.items():
+            said = f"{message}: {listed([*dict.fromkeys(tools)], 5)}"
+            yield Problem(_LOOSENED, said, place, hint=hint, level=Level.WARNING)
 
     def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
         """Return the types that are used, and what they lead to, by name."""
@@ -312,8 +330,16 @@ def _method(tool: Tool, name: FieldName, given: _Added, result: _Added | None) -
     if result is not None and _is_wrapper(result.schema):
         unwrapped = member_names([_WRAPPED], tool.name)[_WRAPPED]
         unwrapped_type = expression(result.schema["properties"][_WRAPPED])
-    returns = None if result is None else Ref(ClassName(result.root))
+    returns = None if result is None else _returned(result)
     return Method(tool, name, _arguments(given, tool), returns, unwrapped, unwrapped_type)
+
+
+def _returned(result: _Added) -> TypeExpr:
+    """Return the type of a result; one without members of its own is a dictionary."""
+    if "properties" in result.schema:
+        return Ref(ClassName(result.root))
+    free = expression(result.schema)
+    return free if isinstance(free, MapOf) else MapOf(Anything())
 
 
 def _is_wrapper(schema: Json) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.findings.change import (
+    PROTOCOL,
     Category,
     Change,
     Comparison,
@@ -24,12 +25,12 @@ def judged(
     client: Severity, server: Severity, sdk: Severity, gateway: Severity
 ) -> dict[Reader, Severity]:
     """A severity for each reader."""
-    return dict(zip(Reader, (client, server, sdk, gateway), strict=True))
+    return dict(zip(PROTOCOL, (client, server, sdk, gateway), strict=True))
 
 
 def everybody(severity: Severity) -> dict[Reader, Severity]:
     """The same for all readers."""
-    return dict.fromkeys(Reader, severity)
+    return dict.fromkeys(PROTOCOL, severity)
 
 
 REMOVED = Change(

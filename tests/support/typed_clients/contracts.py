@@ -1,0 +1,181 @@
+"""Contracts of servers as data, the modules that are made of them, and their types, imported."""
+
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from mcp_protogen.typed_clients.contract import Contract, contract
+from mcp_protogen.typed_clients.lock import ClientLock
+from mcp_protogen.typed_clients.making import made
+
+from support.generated.golden_package import PACKAGE
+
+Json = dict[str, Any]
+
+OBJECT: Final[Json] = {"type": "object"}
+
+
+def tool(name: str = "look", /, *, returns: Json | None = None, **members: Any) -> Json:
+    """Return a tool as a server lists it; arguments are `properties` and `required`."""
+    schema: Json = {"type": "object"}
+    for key in ("properties", "required", "$defs"):
+        if key in members:
+            schema[key] = members.pop(key)
+    listed: Json = {"name": name, "inputSchema": schema, **members}
+    return listed if returns is None else {**listed, "outputSchema": returns}
+
+
+def contract_of(*tools: Json, version: str = "1.0", server: str = "weather") -> Contract:
+    """Return the contract of a server with these tools."""
+    return contract({"name": server, "version": version}, "2025-11-25", tools)
+
+
+def lock_for(found: Contract, methods: Mapping[str, str] | None = None) -> ClientLock:
+    """Return a lock of a contract, for the committed package."""
+    return ClientLock(
+        contract=found,
+        package=PACKAGE.name,
+        revision_module="v2026_07_28",
+        methods=methods or {},
+    )
+
+
+def text_of(*tools: Json, methods: Mapping[str, str] | None = None) -> str:
+    """Return the module for a server with these tools."""
+    return made(lock_for(contract_of(*tools), methods), Path("weather_client.py"))[0].decode()
+
+
+def problems_of(*tools: Json) -> list[str]:
+    """Return what is said about these tools."""
+    found = made(lock_for(contract_of(*tools)), Path("weather_client.py"))[1]
+    return [problem.message for problem in found]
+
+
+def module_of(*tools: Json, methods: Mapping[str, str] | None = None) -> Any:
+    """Return the module, imported."""
+    module = ModuleType("weather_client")
+    sys.modules[module.__name__] = module  # where Pydantic looks up the names of annotations
+    exec(compile(text_of(*tools, methods=methods), "weather_client.py", "exec"), vars(module))
+    return module
+
+
+@cache
+def usual_module() -> Any:
+    """Return the module for the usual tools, which nobody may change."""
+    return module_of(*USUAL)
+
+
+FORECAST: Final = tool(
+    "get-forecast",
+    title="Forecast",
+    description="Get the forecast for a city.",
+    properties={
+        "city": {"type": "string", "description": "Where."},
+        "days": {"type": "integer", "default": 3, "minimum": 1},
+        "units": {"enum": ["celsius", "fahrenheit"]},
+        "near": {
+            "type": "object",
+            "properties": {"lat": {"type": "number"}, "lon": {"type": "number"}},
+            "required": ["lat", "lon"],
+        },
+        "nick": {"type": ["string", "null"]},
+        "class": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+    },
+    required=["city"],
+    annotations={"readOnlyHint": True},
+    returns={
+        "title": "Forecast",
+        "type": "object",
+        "properties": {
+            "high": {"type": "number", "description": "In degrees."},
+            "hours": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"at": {"type": "string"}}},
+            },
+        },
+        "required": ["high"],
+    },
+)
+ADD: Final = tool(
+    "add",
+    properties={"a": {"type": "integer"}, "b": {"type": "integer"}},
+    required=["a", "b"],
+    returns={
+        "type": "object",
+        "properties": {"result": {"type": "integer"}},
+        "required": ["result"],
+    },
+)
+ECHO: Final = tool("echo", properties={"text": {"type": "string"}}, required=["text"])
+COUNTS: Final = tool(
+    "counts", returns={"type": "object", "additionalProperties": {"type": "integer"}}
+)
+FREE: Final = tool("free") | {"inputSchema": {"additionalProperties": True}}
+TREE: Final = tool(
+    "grow",
+    **{
+        "$defs": {
+            "Node": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "inner": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+                },
+                "required": ["name"],
+            }
+        }
+    },
+    properties={"root": {"$ref": "#/$defs/Node"}},
+    required=["root"],
+    returns={
+        "$ref": "#/$defs/Node",
+        "$defs": {
+            "Node": {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "inner": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+                },
+                "required": ["name"],
+            }
+        },
+    },
+)
+USUAL: Final = (FORECAST, ADD, ECHO, FREE, TREE, COUNTS)
+
+USED: Final = '''
+"""What type checkers know of a typed client."""
+
+from typing import assert_type
+
+from mcp_revisions import ToolFailed
+from mcp_revisions.v2026_07_28.models import CallToolResult
+from weather_client import Forecast, GetForecastNear, SyncWeatherClient, WeatherClient
+
+
+async def ask(target: str) -> float | None:
+    async with WeatherClient.connect(target) as weather:
+        near = GetForecastNear(lat=59.9, lon=10.7)
+        forecast = await weather.get_forecast(city="Oslo", units="celsius", near=near)
+        assert_type(forecast, Forecast)
+        assert_type(await weather.add(a=1, b=2), int)
+        assert_type(await weather.counts(), dict[str, int])
+        assert_type(await weather.echo(text="x"), CallToolResult)
+        await weather.get_forecast(days=3)  # wrong
+        await weather.get_forecast(city="Oslo", units="kelvin")  # wrong
+        await weather.get_forecast("Oslo")  # wrong
+        forecast.hihg  # wrong
+        await weather.with_options(timeout=5).free({"anything": 1})
+        return forecast.high
+
+
+def ask_and_wait(target: str) -> str:
+    with SyncWeatherClient.connect(target) as weather:
+        try:
+            return str(weather.get_forecast(city="Oslo").high)
+        except ToolFailed as failed:
+            return str(failed.result)
+'''

@@ -1,0 +1,260 @@
+"""`mcp-gen client` and `mcp-gen diff --server`, with one server that runs as a process."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp_protogen.typed_clients import listing
+from support.folders import environment
+from support.generated.golden_package import PACKAGE
+from support.running import Run
+from support.tables import case
+from support.typed_clients.contracts import ECHO, FORECAST, contract_of, lock_for, tool
+
+SERVER = f'''
+import os
+from typing import Literal
+
+from pydantic import BaseModel
+
+from {PACKAGE.name} import ToolError
+from {PACKAGE.name} import v2026_07_28 as mcp
+
+app = mcp.App("weather", version=os.environ.get("WEATHER", "1"))
+
+
+class Forecast(BaseModel):
+    city: str
+    high: float
+
+
+@app.tool
+def get_forecast(city: str, units: Literal["c", "f"] = "c") -> Forecast:
+    """Get the forecast."""
+    if city == "Atlantis":
+        raise ToolError("it has no weather")
+    return Forecast(city=city, high=21.5 if units == "c" else 70.7)
+
+
+@app.tool
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+app.run()
+'''
+IMPORTS = f"PYTHONPATH={environment()['PYTHONPATH']}"
+
+
+@pytest.fixture(autouse=True)
+def committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package that is committed, in place of the same one made anew."""
+    monkeypatch.setattr(listing, "protocol", lambda: import_module(PACKAGE.name))
+    module: Any = import_module("mcp_protogen.connecting.server_target")
+    monkeypatch.setattr(module, "protocol", lambda: import_module(PACKAGE.name))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> str:
+    """The name of a server on the command line."""
+    file = tmp_path / "server.py"
+    file.write_text(SERVER)
+    return f"{sys.executable} {file}"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with modules that can be imported, in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield tmp_path
+    sys.modules.pop("weather_client", None)
+
+
+def test_a_client_is_written_used_and_checked(mcp_gen: Run, project: Path, server: str) -> None:
+    said = ("--out", "weather_client.py", "--package", PACKAGE.name, "--env", IMPORTS)
+    made = mcp_gen("client", server, *said)
+    assert (made.code, made.out) == (0, "weather_client.py: 2 tools, written\n")
+    module: Any = import_module("weather_client")
+    # By its command line alone, it would get a safe environment, without our packages.
+    target = import_module(PACKAGE.name).stdio_client(server.split(), env=variables())
+    forecast = asyncio.run(asked(module, target))
+    assert (forecast.city, forecast.high) == ("Oslo", 70.7)
+    with module.SyncWeatherClient.connect(target) as weather:
+        assert weather.add(a=1, b=2) == 3
+        assert weather.with_options(timeout=9).get_forecast(city="Ulm").high == 21.5
+        with pytest.raises(import_module(PACKAGE.name).ToolFailed, match="it has no weather"):
+            weather.get_forecast(city="Atlantis")
+
+    lock = json.loads((project / "weather_client.lock").read_text())
+    hints = lock["contract"]["tools"][1]
+    hints["inputSchema"]["properties"]["units"]["enum"] = ["c", "f", "k"]
+    hints["annotations"] = {"readOnlyHint": True}
+    (project / "weather_client.lock").write_text(json.dumps(lock))
+    compared = mcp_gen(
+        "diff", "weather_client.lock", "--server", server, "--env", IMPORTS, "--fail-on", "breaking"
+    )
+    assert compared.code == 1
+    assert "get_forecast(units)" in compared.out
+    assert "security-read-only-lost: host" in compared.out
+
+
+def variables() -> dict[str, str]:
+    name, _, value = IMPORTS.partition("=")
+    return {name: value}
+
+
+async def asked(module: Any, target: Any) -> Any:
+    async with module.WeatherClient.connect(target) as weather:
+        return await weather.get_forecast(city="Oslo", units="f")
+
+
+Listed = Callable[..., None]
+
+
+@pytest.fixture
+def lists(monkeypatch: pytest.MonkeyPatch) -> Listed:
+    """Sets the tools of all servers, which need not run."""
+
+    def these(*tools: Any, **more: Any) -> None:
+        run = import_module("mcp_protogen.typed_clients.run")
+        found = contract_of(*tools, **more)
+
+        def listed(target: object, timeout: float) -> object:
+            return found
+
+        monkeypatch.setattr(run, "listed_contract", listed)
+
+    return these
+
+
+WRITE = ("client", "x", "--out", "weather_client.py", "--package", PACKAGE.name)
+
+
+def test_a_project_lists_its_clients(mcp_gen: Run, project: Path, lists: Listed) -> None:
+    (project / "pyproject.toml").write_text(
+        '[tool.mcp-gen]\nout = "src/own/protocol"\n'
+        '[tool.mcp-gen.clients.weather]\nserver = "x"\nout = "src/own/weather.py"\n'
+        '[tool.mcp-gen.clients.maps]\nserver = "y"\nout = "maps.py"\ntools = ["echo"]\n'
+    )
+    lists(ECHO, FORECAST)
+    assert mcp_gen("client").out == (
+        "src/own/weather.py: 2 tools, written\nmaps.py: 1 tool, written\n"
+    )
+    source = (project / "src/own/weather.py").read_text()
+    assert "from own.protocol import" in source and "class WeatherClient(ToolClient)" in source
+    assert mcp_gen("client", "--check").code == 0
+    lists(ECHO, {**FORECAST, "description": "Another."}, tool("more"))
+    checked = mcp_gen("client", "--check")
+    assert checked.code == 1
+    assert "maps.py is up to date\n" in checked.out  # it has one tool, which has not changed
+    assert "src/own/weather.py is not up to date\n" in checked.out
+    assert "tool-description-changed" in checked.out and "tool-added" in checked.out
+    assert mcp_gen("client", "--check", "--fail-on", "breaking").code == 0
+    assert mcp_gen("client", "--check", "--offline").code == 0
+    document = json.loads(mcp_gen("client", "--check", "--format", "json").out)
+    weather, maps = document["clients"]
+    assert [one["code"] for one in weather["comparison"]["changes"]] == [
+        "tool-description-changed",
+        "tool-added",
+    ] and maps["comparison"]["changes"] == []
+    assert (
+        "::error title=" not in mcp_gen("client", "--check", "--offline", "--format", "github").out
+    )
+
+
+def test_an_edited_module_is_found_and_not_overwritten(
+    mcp_gen: Run, project: Path, lists: Listed
+) -> None:
+    lists(ECHO)
+    assert mcp_gen(*WRITE).code == 0
+    assert mcp_gen(*WRITE).out == "weather_client.py: 1 tool, unchanged\n"
+    module = project / "weather_client.py"
+    written = module.read_bytes()
+    module.write_bytes(written + b"# mine\n")
+    checked = mcp_gen("client", "--check", "--offline", "--out", "weather_client.py")
+    assert (checked.code, "edited: weather_client.py" in checked.out) == (1, True)
+    lists(ECHO, FORECAST)
+    refused = mcp_gen(*WRITE)
+    assert (refused.code, "edited-file" in refused.err) == (2, True)
+    assert module.read_bytes() == written + b"# mine\n"
+    lists(ECHO)
+    assert mcp_gen(*WRITE, "--force").code == 0
+    assert module.read_bytes() == written
+
+
+def test_what_is_chosen_and_named_stays_so(mcp_gen: Run, project: Path, lists: Listed) -> None:
+    lists(ECHO, FORECAST)
+    assert mcp_gen(*WRITE, "--tool", "echo", "--name", "echo=say").code == 0
+    assert "def say(self" in (project / "weather_client.py").read_text()
+    lists({**ECHO, "title": "Echo"}, FORECAST)
+    assert mcp_gen(*WRITE).out == "weather_client.py: 1 tool, written\n"
+    assert "def say(self" in (project / "weather_client.py").read_text()
+
+
+def test_two_locks_are_compared(mcp_gen: Run, project: Path) -> None:
+    (project / "a.lock").write_bytes(lock_for(contract_of(ECHO, FORECAST)).content())
+    (project / "b.lock").write_bytes(lock_for(contract_of(FORECAST)).content())
+    compared = mcp_gen("diff", "a.lock", "b.lock", "--for", "caller", "--fail-on", "breaking")
+    assert (compared.code, "echo  removed: echo  [tool-removed]" in compared.out) == (1, True)
+    for form in ("json", "markdown", "github", "html"):
+        with case(form):
+            assert "tool-removed" in mcp_gen("diff", "a.lock", "b.lock", "--format", form).out
+
+
+def test_mistakes_are_said(mcp_gen: Run, project: Path, lists: Listed) -> None:
+    lists(ECHO)
+    (project / "bad.lock").write_text("{}")
+    (project / "new.lock").write_text('{"kind": "typed client", "format": 9}')
+    injected = json.loads(lock_for(contract_of(ECHO)).content()) | {"package": "os; evil()"}
+    (project / "evil.lock").write_text(json.dumps(injected))
+    cases = (
+        (("client", "x"), "wrong-usage"),
+        (("client",), "wrong-usage"),
+        (("client", "--out", "a.py"), "wrong-usage"),
+        (("client", "x", "--out", "a.txt"), "wrong-usage"),
+        ((*WRITE, "--name", "echo=a b"), "wrong-usage"),
+        ((*WRITE, "--tool", "ecko"), "no-such-tool"),
+        (("client", "x", "--out", "a.py"), "no-client-package"),
+        (("client", "x", "--out", "a.py", "--package", "os; evil()"), "no-client-package"),
+        (("client", "--offline", "--out", "a.py"), "no-client-lock"),
+        (("client", "--offline", "--out", "bad.py"), "bad-lock"),
+        (("client", "--offline", "--out", "new.py"), "newer-lock"),
+        (("client", "--offline", "--out", "evil.py"), "bad-lock"),
+        (("diff", "a.lock"), "wrong-usage"),
+        (("diff", "no.lock", "--server", "x"), "no-client-lock"),
+    )
+    for arguments, code in cases:
+        with case(arguments):
+            ran = mcp_gen(*arguments)
+            assert (ran.code, f"error[{code}]" in ran.err) == (2, True), ran.err
+
+
+def test_a_server_that_does_not_start_is_a_problem(mcp_gen: Run, project: Path) -> None:
+    ran = mcp_gen("client", f"{sys.executable} -c pass", "--out", "a.py", "--package", "pkg")
+    assert (ran.code, "error[server-failed]" in ran.err) == (2, True)
+    assert not (project / "a.py").exists()
+
+
+def test_a_package_is_generated_beside_it(
+    mcp_gen: Run, project: Path, lists: Listed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = import_module("mcp_protogen.app.commands")
+    asked: list[Any] = []
+
+    def write(settings: Any) -> Any:
+        asked.append(settings)
+        return import_module("mcp_protogen.findings.report").failure("x", ())
+
+    monkeypatch.setattr(commands, "write", write)
+    lists(ECHO)
+    made = mcp_gen("client", "x", "--out", "weather_client.py", "--with-package", "wire")
+    assert made.code == 0
+    (settings,) = asked
+    assert (settings.revisions, str(settings.out)) == (("all",), "wire")
+    assert "from wire import" in (project / "weather_client.py").read_text()

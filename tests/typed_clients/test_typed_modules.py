@@ -1,0 +1,263 @@
+"""Generated modules: what they say in Python, and that no server makes them say anything else."""
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.typed_clients.contract import DEEPEST, MOST_TOOLS
+from support.tables import case
+from support.typed_clients.contracts import (
+    ADD,
+    ECHO,
+    FORECAST,
+    FREE,
+    OBJECT,
+    TREE,
+    USUAL,
+    Json,
+    contract_of,
+    module_of,
+    problems_of,
+    text_of,
+    tool,
+    usual_module,
+)
+
+
+def signature(module: Any, method: str) -> str:
+    return str(inspect.signature(getattr(module.WeatherClient, method))).replace(
+        "weather_client.", ""
+    )
+
+
+def test_a_method_has_the_arguments_of_its_tool_and_returns_its_model() -> None:
+    assert signature(usual_module(), "get_forecast") == (
+        "(self, *, city: str, days: int = 3,"
+        " units: Optional[Literal['celsius', 'fahrenheit']] = None,"
+        " near: GetForecastNear | None = None,"
+        " nick: str | None | mcp_revisions._runtime.client.tool_client.Omitted = OMITTED,"
+        " class_: str | None = None) -> Forecast"
+    )
+
+
+def test_results_without_a_schema_are_the_content_and_wrapped_ones_are_unwrapped() -> None:
+    module = usual_module()
+    assert signature(module, "echo").endswith("models.tools.CallToolResult")
+    assert signature(module, "add") == "(self, *, a: int, b: int) -> int"
+    assert signature(module, "free") == (
+        "(self, arguments: dict[str, typing.Any] | None = None)"
+        " -> mcp_revisions.v2026_07_28.models.tools.CallToolResult"
+    )
+
+
+def test_both_classes_have_the_same_methods() -> None:
+    module = usual_module()
+    for name in ("get_forecast", "add", "echo", "free", "grow"):
+        with case(name):
+            waiting = inspect.signature(getattr(module.SyncWeatherClient, name))
+            assert waiting == inspect.signature(getattr(module.WeatherClient, name))
+
+
+def test_docstrings_have_what_the_server_says() -> None:
+    doc = inspect.getdoc(usual_module().WeatherClient.get_forecast)
+    assert doc == (
+        "Forecast.\n\nGet the forecast for a city.\n\n:param city: Where.\n\n"
+        "The server says: Reads only."
+    )
+
+
+def test_a_recursive_type_that_arguments_and_results_share_is_one_model() -> None:
+    module = module_of(TREE)
+    assert signature(module, "grow") == "(self, *, root: Node) -> GrowResult"
+    leaf = module.Node(name="leaf")
+    assert module.Node(name="root", inner=[leaf]).to_wire() == {
+        "name": "root",
+        "inner": [{"name": "leaf"}],
+    }
+
+
+def test_definitions_of_one_name_that_differ_are_two_models() -> None:
+    def of(kind: str) -> Json:
+        members = {"x": {"type": kind}}
+        return {"$defs": {"Point": {"type": "object", "properties": members, "required": ["x"]}}}
+
+    point = {"at": {"$ref": "#/$defs/Point"}}
+    module = module_of(
+        tool("one", properties=point, **of("integer")),
+        tool("two", properties=point, **of("string")),
+    )
+    assert module.OnePoint(x=1).to_wire() == {"x": 1}
+    assert module.TwoPoint(x="1").to_wire() == {"x": "1"}
+
+
+def test_names_that_meet_are_told_apart_and_said() -> None:
+    tools = (
+        tool("get-x"),
+        tool("getX"),
+        tool("get_x"),
+        tool("list"),
+        tool("connect"),
+        tool("天气"),
+    )
+    names: list[str] = [*vars(module_of(*tools).WeatherClient)]
+    methods = {name for name in names if not name.startswith("_")}
+    assert methods - {"CONNECT"} == {"get_x", "get_x_2", "get_x_3", "list_", "connect_", "tool"}
+    assert problems_of(*tools) == [
+        "tools 'get-x' and 'getX' would both be called get_x",
+        "tools 'get-x' and 'get_x' would both be called get_x",
+    ]
+    assert hasattr(module_of(*tools, methods={"天气": "weather"}).WeatherClient, "weather")
+
+
+def test_whatever_a_server_says_stays_text() -> None:
+    source = text_of(*(one for text in HOSTILE for one in hostile(text)))
+    tree = ast.parse(source)
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert calls == {"Field", "self._call", "self._call_for_content"}
+    assert {type(node) for node in tree.body} == {ast.Expr, ast.ImportFrom, ast.ClassDef}
+    assert not re.search("[\x00-\x09\x0b-\x1f\u2028\u202e]", source)
+    exec(compile(source, "hostile_client.py", "exec"), {"__name__": "hostile_client"})
+
+
+HOSTILE = (
+    '"""\nimport os; os.abort()\n"""',
+    "'''; __import__('os').abort() #",
+    "\\",
+    "x\\\nimport os",
+    "{{ 7 * 7 }}{% raw %}",
+    '"); raise SystemExit(("',
+    "\u202eevil\u2028\x00\x1b[31m",
+    "a" * 500,
+    "def",
+    "__class__",
+    "model_config",
+    "self",
+)
+
+
+def hostile(text: str) -> tuple[Json, ...]:
+    """Return tools that have a text wherever a server can say something."""
+    inner: Json = {
+        "type": "object",
+        "title": text,
+        "description": text,
+        "properties": {text: {"const": text}, "b": {"type": "string", "pattern": text}},
+        "required": [text],
+        "customBasePath": text,
+        "x-python-type": text,
+    }
+    schema: Json = {
+        "type": "object",
+        "title": text,
+        "description": text,
+        "$defs": {text: inner},
+        "properties": {
+            text: {"enum": [text, "x"], "default": text, "description": text},
+            "inner": inner,
+            "named": {"$ref": f"#/$defs/{text.replace('~', '~0').replace('/', '~1')}"},
+            "far": {"$ref": f"http://127.0.0.1:1/{text}"},
+        },
+        "required": [text],
+    }
+    return (
+        {"name": text, "title": text, "description": text, "inputSchema": schema},
+        {"name": f"{text}2", "inputSchema": schema, "outputSchema": schema},
+    )
+
+
+def test_references_to_elsewhere_are_not_followed() -> None:
+    for ref in ("http://127.0.0.1:1/x", "file:///etc/passwd", "other.json#/x", "#anchor", "#/no"):
+        with case(ref):
+            looked = tool(properties={"x": {"$ref": ref}}, required=["x"])
+            assert signature(module_of(looked), "look").startswith("(self, *, x: Any)")
+            (said,) = problems_of(looked)
+            assert said.endswith("is not followed")
+
+
+def test_a_schema_that_is_no_type_is_any_value_and_others_stay() -> None:
+    cases: tuple[Any, ...] = (
+        {"$dynamicRef": "#x"},
+        False,
+        {"type": "x"},
+        {"enum": []},
+        {"anyOf": 3},
+        7,
+    )
+    for broken in cases:
+        with case(broken):
+            looked = tool(properties={"x": broken, "y": {"type": "string"}}, required=["x", "y"])
+            assert signature(module_of(looked), "look").startswith("(self, *, x: Any, y: str)")
+
+
+def test_defaults_that_are_none_of_their_type_are_left_to_the_server() -> None:
+    defaults: tuple[tuple[Any, str], ...] = (
+        (1, "string"),
+        ("x", "integer"),
+        ([], "array"),
+        ("x" * 100, "string"),
+    )
+    for default, kind in defaults:
+        with case(default):
+            looked = tool(properties={"x": {"type": kind, "default": default}})
+            assert " = None" in signature(module_of(looked), "look")
+
+
+def test_a_contract_that_nobody_would_write_is_refused() -> None:
+    deep: Json = {}
+    for _ in range(DEEPEST):
+        deep = {"items": deep}
+    cases: dict[str, list[Any]] = {
+        "has no name": [{"inputSchema": OBJECT}],
+        "two tools are called": [ECHO, ECHO],
+        "no object": [{"name": "x", "inputSchema": []}],
+        "levels deep": [tool(properties={"x": deep})],
+        "more than": [tool(str(number)) for number in range(MOST_TOOLS + 1)],
+        "what JSON cannot say": [tool(description="\ud800")],
+    }
+    for message, tools in cases.items():
+        with case(message), pytest.raises(ProblemError) as caught:
+            contract_of(*tools)
+        (problem,) = caught.value.problems
+        assert (problem.code, message in problem.message) == ("bad-contract", True)
+
+
+def test_the_same_contract_makes_the_same_bytes_in_the_layout_of_black() -> None:
+    source = text_of(*USUAL)
+    assert source == text_of(*reversed(USUAL))
+    black = [sys.executable, "-m", "black", "--check", "-q", "-l", "100", "-c", source]
+    assert subprocess.run(black, check=False).returncode == 0
+
+
+def test_arguments_of_none_are_left_out_and_null_is_sent_where_it_is_a_value() -> None:
+    sent: list[Any] = []
+
+    class Recorded:
+        async def call_tool(self, name: str, arguments: Json, **options: Any) -> None:
+            sent.append((name, arguments, options))
+
+    module = module_of(FORECAST, ADD, FREE)
+    client = module.WeatherClient(Recorded())
+
+    async def calls() -> None:
+        await client.get_forecast(city="Oslo")
+        await client.get_forecast(city="Oslo", nick=None, near=module.GetForecastNear(lat=1, lon=2))
+        await client.with_options(timeout=5).free({"a": [module.GetForecastNear(lat=1, lon=2)]})
+
+    coroutine = calls()
+    with pytest.raises(StopIteration):
+        coroutine.send(None)
+    model = {"as_": module.Forecast}
+    assert sent == [
+        ("get-forecast", {"city": "Oslo", "days": 3}, model),
+        (
+            "get-forecast",
+            {"city": "Oslo", "days": 3, "nick": None, "near": {"lat": 1, "lon": 2}},
+            model,
+        ),
+        ("free", {"a": [{"lat": 1, "lon": 2}]}, {"check": True, "timeout": 5}),
+    ]
