@@ -68,9 +68,11 @@ def test_a_client_of_a_program_reaches_a_server_over_http_and_again_without_it(
     port = peers.run(peers.server(*server)).port
     url = f"http://127.0.0.1:{port}/mcp"
     live = (*BRIDGE, "--to", url, "--record", file, "--revision", "2025-11-25")
-    for command in live, (*BRIDGE, "--replay", file):
-        seen = visited(peers, "TypeScript 1", command)
-        visits.check("TypeScript 1", seen, ROWS, errors=[])
+    visits.check("TypeScript 1", visited(peers, "TypeScript 1", live), ROWS, errors=[])
+    # It forgets a request with its answer, and then hears of progress that came with that.
+    at_once = [(step, ... if "count" in step else expected) for step, expected in ROWS]
+    again = visited(peers, "TypeScript 1", (*BRIDGE, "--replay", file))
+    visits.check("TypeScript 1", again, at_once)
     said = [json.loads(one) for one in file.read_text().splitlines()]
     assert {one.get("side") for one in said} == {None, "client", "server"}
     assert "authorization" not in file.read_text().lower()
@@ -87,7 +89,9 @@ def test_a_client_over_http_reaches_the_reference_server_as_a_program(peers: Pee
         url = f"http://127.0.0.1:{server.port}/mcp"
         for revision in ("2025-11-25", "2026-07-28"):
             chosen = [one for one in pkg.REVISIONS if one.id == revision]
-            async with pkg.connect_http(url, revisions=chosen, as_=chosen[0].load()) as client:
+            own: Any = chosen[0].load()
+            connecting: Any = pkg.connect_http(url, own.Client())
+            async with connecting as client:
                 assert client.revision == revision
                 assert (await client.call_tool("echo", {"message": "hi"})).text == "Echo: hi"
         async with httpx2.AsyncClient() as http:
