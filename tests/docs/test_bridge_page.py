@@ -12,14 +12,15 @@ from mcp_protogen.bridging.recorder import Recorder, RecordOptions
 from mcp_protogen.cli.app import app
 from mcp_protogen.connecting.authorization import FORMS
 from support.folders import ROOT
-from support.sessions.talking import pkg
+from support.sessions import talking
 from typer.main import get_command
 
+pkg: Any = talking.pkg
 PAGE = (ROOT / "docs" / "bridge.md").read_text(encoding="utf-8")
 
 
-class Weather(pkg.Toolkit, pkg.v2026_07_28.Server):
-    @pkg.tool
+class Weather(talking.pkg.Toolkit, talking.pkg.v2026_07_28.Server):
+    @talking.pkg.tool
     def forecast(self, city: str) -> str:
         return f"{city}: sun"
 
@@ -32,10 +33,9 @@ async def test_the_program_plays_back_what_was_recorded(
     shown: dict[str, Any] = {}
     exec(program, shown)
     recorder = Recorder(RecordOptions(file=tmp_path / "traffic.jsonl", limit=100_000))
-    opener = recorder.opener(pkg.in_memory(Weather(), revisions=pkg.REVISIONS))
-    connecting: Any = pkg.connect(opener)
-    async with connecting as client:
-        live: Any = await client.call_tool("forecast", {"city": "Ulm"})
+    opener: Any = recorder.opener(pkg.in_memory(Weather(), revisions=pkg.REVISIONS))
+    async with pkg.connect(opener) as client:
+        live = await client.call_tool("forecast", {"city": "Ulm"})
     assert await shown["forecast"](tmp_path / "traffic.jsonl") == live.text == "Ulm: sun"
 
 
