@@ -352,11 +352,13 @@ CONTENTS: Final = (
     ),
     Contents(
         frozenset({"testing"}),
-        {"testing": (), "transports": ("memory", "recordings", "replaying")},
-        (
-            ("testing", ("ConnectInMemory", "in_memory")),
-            ("transports.replaying", ("replaying",)),
-        ),
+        {"testing": (), "transports": ("memory",)},
+        (("testing", ("ConnectInMemory", "in_memory")),),
+    ),
+    Contents(
+        frozenset({"bridge", "testing"}),
+        {"transports": ("recordings", "replaying")},
+        (("transports.replaying", ("replaying",)),),
     ),
     Contents(
         frozenset({"auth"}),

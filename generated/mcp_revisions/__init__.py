@@ -327,6 +327,9 @@ if TYPE_CHECKING:
         Received as Received,
         Transport as Transport,
     )
+    from ._runtime.transports.replaying import (
+        replaying as replaying,
+    )
     from ._runtime.transports.stdio import (
         open_stdio as open_stdio,
     )
@@ -493,6 +496,7 @@ __all__ = [
     "page",
     "prompt",
     "read_skill",
+    "replaying",
     "resource",
     "run_http",
     "run_stdio",
@@ -697,6 +701,7 @@ _MODULES = {
     "Opener": "transports.base",
     "Received": "transports.base",
     "Transport": "transports.base",
+    "replaying": "transports.replaying",
     "open_stdio": "transports.stdio",
     "LineProtocol": "transports.streams",
     "LineTransport": "transports.streams",

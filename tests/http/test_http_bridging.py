@@ -41,7 +41,7 @@ class Origin:
 
         return tools(self.revision, call, SENDS={CHANGED, "notifications/message"})
 
-    async def open(self) -> pkg.Transport:
+    async def open(self) -> Any:
         self.opened += 1
         transport: Any = await pkg.in_memory(self.server())()
         close = transport.close

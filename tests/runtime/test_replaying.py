@@ -108,17 +108,23 @@ def test_what_is_said_beside_an_answer_is_said_in_its_place() -> None:
     ]
 
 
-def test_a_stream_has_the_id_of_the_request_that_opened_it() -> None:
+def test_what_comes_on_a_stream_follows_what_was_asked_last() -> None:
     server = playing(
         (">", request("l", "subscriptions/listen")),
         ("<", notified("subscriptions/acknowledged", _meta={STREAM: "l"})),
         (">", call(2)),
         ("<", notified("tools/list_changed", _meta={STREAM: "l"})),
         ("<", result(2)),
+        ("<", notified("prompts/list_changed", _meta={STREAM: "l"})),
     )
+    assert takes(server, call(3)) == [result(3)], "nobody listens"
     said = takes(server, request(4, "subscriptions/listen"))
-    assert [one["params"]["_meta"][STREAM] for one in said] == [4, 4]
-    assert takes(server, call(5)) == [result(5)]
+    assert said == [notified("subscriptions/acknowledged", _meta={STREAM: 4})]
+    assert takes(server, call(5)) == [
+        notified("tools/list_changed", _meta={STREAM: 4}),
+        result(5),
+        notified("prompts/list_changed", _meta={STREAM: 4}),
+    ]
 
 
 def test_what_follows_a_question_waits_for_its_answer() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from mcp_revisions import v2025_11_25 as old
 from mcp_revisions import v2026_07_28 as mcp
 from support.docs.pages import beside_package
@@ -388,3 +389,12 @@ async def test_a_server_that_does_not_start_is_one_error_or_is_left_out(
                 async with pkg.connect_config(config, skip_failed=True) as several:
                     assert list(several) == ["good"]
             assert any(line.startswith(at) for line in caplog.messages)
+
+
+def test_a_program_is_reached_in_the_event_loop_of_servers_over_http(folder: Path) -> None:
+    # uvicorn runs uvloop where it is installed; its transports are of no class of asyncio.
+    async def call() -> str:
+        async with pkg.connect(folder / "old.py", old.Client()) as client:
+            return str((await client.call_tool("forecast", {"city": "Ulm"})).text)
+
+    assert uvloop.run(call()).startswith("Ulm: ")

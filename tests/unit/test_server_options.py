@@ -135,3 +135,12 @@ def test_a_header_that_authorizes_takes_the_place_of_the_default() -> None:
     assert ServerOptions(headers=["Authorization: Bearer x"]).target(URL).auth is None
     assert isinstance(ServerOptions().target(URL).auth, WhereAllowed)
     assert ServerOptions(env=["A=b=c"]).target("server").env == {"A": "b=c"}
+
+
+def test_a_header_has_secrets_from_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("API_KEY", "s3cret")
+    target = ServerOptions(headers=["X-Key: a ${API_KEY} $b {c}"]).target(URL)
+    assert target.headers == {"X-Key": "a s3cret $b {c}"}
+    assert "s3cret" not in repr(target)
+    with pytest.raises(ProblemError, match="the variable NOWHERE, which is not set"):
+        ServerOptions(headers=["X-Key: ${NOWHERE}"]).target(URL)

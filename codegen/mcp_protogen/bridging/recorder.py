@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Problem, ProblemError
-from mcp_protogen.connecting.traffic import FORMAT, HEAD, Message, line, tapped
+from mcp_protogen.connecting.traffic import Message, line, tapped
 from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.runtime.transports.memory import Tap
-from mcp_protogen.runtime.transports.recordings import Redaction
+from mcp_protogen.runtime.transports.recordings import FORMAT, HEAD, Redaction
 
 _log: Final = getLogger(__name__)
 

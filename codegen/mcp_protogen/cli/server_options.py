@@ -1,5 +1,7 @@
 """The argument and the options with which commands are told of a server, declared with Typer."""
 
+import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +32,9 @@ ConfigFile = Annotated[
 Headers = Annotated[
     list[str] | None,
     typer.Option(
-        "--header", metavar="NAME:VALUE", help="Header field of all requests; repeat it for others."
+        "--header",
+        metavar="NAME:VALUE",
+        help="Header field of all requests, with ${NAME} for variables; repeat it for others.",
     ),
 ]
 Variables = Annotated[
@@ -61,6 +65,7 @@ Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Time for each answer.")
 ]
 
+_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
 _NO_AUTH = (AUTO, "none")
 _TAKEN = {
     "a URL": ("--header", "--auth"),
@@ -89,7 +94,8 @@ class ServerOptions:
         from mcp_protogen.connecting.authorization import authorization
         from mcp_protogen.connecting.server_target import ServerTarget
 
-        headers = pairs("--header", self.headers, ":")
+        given = pairs("--header", self.headers, ":")
+        headers = {name: _filled(value) for name, value in given.items()}
         env = pairs("--env", self.env, "=")
         target = ServerTarget(
             name=name,
@@ -123,6 +129,21 @@ class ServerOptions:
         useless = [name for name, one in given.items() if one and name not in _TAKEN[kind]]
         if useless:
             raise _conflict(f"{', '.join(useless)}: of no effect for {kind}")
+
+
+def _filled(value: str) -> str:
+    """Return the value of a header field with what its variables are.
+
+    Others can see a command line, and so a secret in it. Raise `ProblemError` (`wrong-usage`).
+    """
+
+    def variable(found: re.Match[str]) -> str:
+        if (known := os.environ.get(found[1])) is None:
+            message = f"--header names the variable {found[1]}, which is not set"
+            raise ProblemError(Problem("wrong-usage", message))
+        return known
+
+    return _VARIABLE.sub(variable, value)
 
 
 def _conflict(message: str) -> ProblemError:

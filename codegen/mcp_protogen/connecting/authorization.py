@@ -92,13 +92,15 @@ def is_terminal() -> bool:
 
 
 def browser() -> webbrowser.BaseBrowser | None:
-    """Return the browser of the desktop; None where there is none, or only one of terminals.
+    """Return the user's browser; None where there is none, or only one of terminals.
 
-    A program of a host has no terminal of its own that such a browser could use.
+    A program of a host has no terminal that such a browser could use. What `BROWSER` in the
+    environment names is what the user wants.
     """
     with suppress(webbrowser.Error):
         found = webbrowser.get()
-        return None if type(found) is webbrowser.GenericBrowser else found
+        of_terminals = type(found) is webbrowser.GenericBrowser
+        return None if of_terminals and not os.environ.get("BROWSER") else found
     return None
 
 

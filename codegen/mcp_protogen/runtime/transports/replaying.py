@@ -24,6 +24,8 @@ from .recordings import Entry, Recorded, Redaction, read_recorded
 _OPENING: Final = frozenset({"initialize", "server/discover"})
 """What opens a connection is answered whoever the client says that it is."""
 
+_LISTEN: Final = "subscriptions/listen"
+_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _CANCELLED: Final = "notifications/cancelled"
 _PROGRESS: Final = "notifications/progress"
 
@@ -54,10 +56,17 @@ def replaying(recording: str | PathLike[str]) -> Opener:
 class Exchange:
     """A message of the client, and what the server said then, with the answer if there is one."""
 
-    __slots__ = ("id", "method", "params", "steps", "token")
+    __slots__ = ("connection", "id", "method", "params", "steps", "token")
 
-    def __init__(self, method: str, params: JSONObject, id: RequestId | None) -> None:
-        self.method, self.params, self.id = method, params, id
+    def __init__(
+        self,
+        method: str,
+        params: JSONObject,
+        id: RequestId | None = None,
+        connection: str | None = None,
+    ) -> None:
+        self.method, self.params = method, params
+        self.id, self.connection = id, connection
         meta = params.get("_meta")
         self.token: object = meta.get(PROGRESS_TOKEN) if is_object(meta) else None
         self.steps: list[JSONObject] = []
@@ -70,7 +79,7 @@ class Script:
         places = recorded.about.get("redacted")
         self.redaction: Final = Redaction(places if is_array(places) else ())
         self.exchanges: Final[dict[_Key, list[Exchange]]] = defaultdict(list)
-        self.prelude: Final = Exchange("", {}, None)
+        self.prelude: Final = Exchange("", {})
         """What the server said before anything was asked."""
         connections: dict[str | None, _Reader] = {}
         for entry in recorded.entries:
@@ -108,13 +117,13 @@ class _Reader:
         params = params if is_object(params) else {}
         if entry.sender == "client":
             if isinstance(method, str) and method not in (_CANCELLED, _PROGRESS):
-                self._asked(Exchange(method, params, id))
+                self._asked(Exchange(method, params, id, entry.connection))
         elif method is None:
             exchange = self._open.pop(_known(id), None)
             if exchange is not None:
                 exchange.steps.append(message)
         else:
-            self._owner(params).steps.append(message)
+            self._owner(method, params).steps.append(message)
 
     def _asked(self, exchange: Exchange) -> None:
         key = self._script.key(exchange.method, exchange.params)
@@ -123,18 +132,25 @@ class _Reader:
         if exchange.id is not None:
             self._open[_known(exchange.id)] = exchange
 
-    def _owner(self, params: JSONObject) -> Exchange:
-        """Return the exchange in which the server says something that is no answer."""
-        meta = params.get("_meta")
-        token, stream = params.get(PROGRESS_TOKEN), None
-        if is_object(meta):
-            stream = meta.get(SUBSCRIPTION_ID)
-        for exchange in self._open.values():
+    def _owner(self, method: str, params: JSONObject) -> Exchange:
+        """Return the exchange in which the server says something that is no answer.
+
+        What comes on a stream, which stays open, belongs to what the client asked last.
+        """
+        token, stream = params.get(PROGRESS_TOKEN), _stream_of(params)
+        if method == _ACKNOWLEDGED and (exchange := self._open.get(_known(stream))) is not None:
+            return exchange
+        under_way = [one for one in self._open.values() if one.method != _LISTEN]
+        for exchange in under_way:
             if token is not None and exchange.token == token:
                 return exchange
-        if stream is not None and (exchange := self._open.get(_known(stream))) is not None:
-            return exchange
-        return next(reversed(self._open.values()), self._last)
+        return next(reversed(under_way), self._last)
+
+
+def _stream_of(said: Any) -> object:
+    """Return the id of the request that opened the stream to which something belongs."""
+    meta = said.get("_meta") if is_object(said) else None
+    return meta.get(SUBSCRIPTION_ID) if is_object(meta) else None
 
 
 def _known(id: object) -> object:
@@ -178,6 +194,10 @@ def _differences(recorded: Any, given: Any, at: str = "/params") -> Iterator[str
         yield at
 
 
+_Streams: TypeAlias = dict[object, RequestId | None]
+"""The ids of now of requests that have opened streams, by their connections and ids of then."""
+
+
 class _Play:
     """An exchange that is played, as far as it has come."""
 
@@ -185,27 +205,25 @@ class _Play:
         self.steps = iter(exchange.steps)
         self.exchange, self.id, self.token = exchange, id, token
 
-    def adapted(self, step: JSONObject) -> JSONObject | None:
-        """Return a message with the ids of now; None for progress that nobody wants now."""
-        if "method" not in step:
-            return {**step, "id": self.id, **self._of_stream(step, "result")}
-        params = step.get("params")
-        if not is_object(params):
-            return step
-        token = params.get(PROGRESS_TOKEN) if step["method"] == _PROGRESS else None
-        if token is None or token != self.exchange.token:
-            return {**step, **self._of_stream(step, "params")}
-        if self.token is None:
-            return None
-        return {**step, "params": {**params, PROGRESS_TOKEN: self.token}}
-
-    def _of_stream(self, step: JSONObject, member: str) -> JSONObject:
-        """Return a member whose `_meta` names the stream that the request has opened."""
+    def adapted(self, step: JSONObject, streams: _Streams) -> JSONObject | None:
+        """Return a message with the ids of now; None for what nobody wants now."""
+        member = "params" if "method" in step else "result"
+        adapted = dict(step) if "method" in step else {**step, "id": self.id}
         said = step.get(member)
-        meta = said.get("_meta") if is_object(said) else None
-        if not is_object(said) or not is_object(meta) or SUBSCRIPTION_ID not in meta:
-            return {}
-        return {member: {**said, "_meta": {**meta, SUBSCRIPTION_ID: self.id}}}
+        if not is_object(said):
+            return adapted
+        if (stream := _stream_of(said)) is not None:
+            key = self.exchange.connection, _known(stream)
+            if key not in streams:
+                return None
+            meta = {**said["_meta"], SUBSCRIPTION_ID: streams[key]}
+            return {**adapted, member: {**said, "_meta": meta}}
+        token = said.get(PROGRESS_TOKEN) if step.get("method") == _PROGRESS else None
+        if token is not None and token == self.exchange.token:
+            if self.token is None:
+                return None
+            return {**adapted, member: {**said, PROGRESS_TOKEN: self.token}}
+        return adapted
 
 
 class Playback:
@@ -217,6 +235,7 @@ class Playback:
         self._waiting: dict[str, _Play] = {}
         """What goes on when the client has answered, by the id of the question."""
         self._ids = count(1)
+        self._streams: _Streams = {}
 
     def begin(self) -> list[bytes]:
         """Return what the server says first."""
@@ -251,13 +270,15 @@ class Playback:
         exchange = exchanges[min(given, len(exchanges) - 1)]
         meta = params.get("_meta")
         token = meta.get(PROGRESS_TOKEN) if is_object(meta) else None
+        if method == _LISTEN:
+            self._streams[exchange.connection, _known(exchange.id)] = id
         return self._played(_Play(exchange, id, token))
 
     def _played(self, play: _Play) -> list[bytes]:
         """Return what the server says until it waits for an answer."""
         said: list[bytes] = []
         for step in play.steps:
-            message = play.adapted(step)
+            message = play.adapted(step, self._streams)
             if message is None:
                 continue
             asks = "method" in message and message.get("id") is not None

@@ -73,9 +73,10 @@ class _Calls:
     def _connection(
         cls, target: ServerOrConnection, options: Options
     ) -> AbstractAsyncContextManager[ClientBase]:
-        if isinstance(target, AbstractAsyncContextManager):
-            return cast(AbstractAsyncContextManager[ClientBase], target)
-        return cls.CONNECT(target, options=options)
+        given: Any = target
+        if isinstance(given, AbstractAsyncContextManager):
+            return cast(AbstractAsyncContextManager[ClientBase], given)
+        return cls.CONNECT(given, options=options)
 
 
 class ToolClient(_Calls):

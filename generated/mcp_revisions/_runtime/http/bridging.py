@@ -40,11 +40,13 @@ from ..server.connection import BoundServer
 from ..server.serve import Router
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener, Transport
+from ..transports.memory import Tap
 from .server.app import HttpApp, Running
-from .server.asgi import HttpExchange, HttpRefusal
+from .server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
 from .server.options import HttpOptions
 from .server.state import HttpState
 from .server.stateless import StatelessHttp
+from .tapping import tapping
 
 _log: Final = getLogger(__name__)
 
@@ -65,13 +67,15 @@ def bridge_app(
     server_revisions: Iterable[Revision] | None = None,
     options: Options = _USUAL,
     http: HttpOptions = _USUAL_HTTP,
+    tap: Tap | None = None,
 ) -> HttpApp:
     """Return an ASGI application that passes on all that clients ask to a server.
 
     `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are as there.
     `opener` is called for each session, and once for all requests of the stateless era with the
     same principal, name and capabilities of their client. There are `http.max_sessions` of both,
-    and they end when nobody has used them for `http.session_lifetime`. Raise `ValueError` for
+    and they end when nobody has used them for `http.session_lifetime`. `tap` is shown each message
+    of the clients, and each one to them. Raise `ValueError` for
     options that share sessions between workers, or have none.
     """
     if http.shared is not None or not http.sessions:
@@ -79,7 +83,7 @@ def bridge_app(
     spoken = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
     servers = tuple(bridge.REVISIONS if server_revisions is None else server_revisions)
     way = _Way(bridge, opener, spoken, servers, options)
-    return _BridgeApp(way, http)
+    return _BridgeApp(way, http, tap)
 
 
 class _Way(NamedTuple):
@@ -95,11 +99,17 @@ class _Way(NamedTuple):
 class _BridgeApp(HttpApp):
     """An application whose sessions are connections to another server."""
 
-    def __init__(self, way: _Way, http: HttpOptions) -> None:
+    def __init__(self, way: _Way, http: HttpOptions, tap: Tap | None) -> None:
         # What there is before a server is known: which revisions are spoken, and nothing else.
         self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
         self._way = way
+        self._tap = tap
         super().__init__((self._none,), tuple(way.clients), way.options, http)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._tap is not None and scope["type"] == "http":
+            receive, send = tapping(scope, receive, send, self._tap)
+        await super().__call__(scope, receive, send)
 
     def _new_running(self) -> Running:
         state = _BridgeState(self._way, self._none, self.http)

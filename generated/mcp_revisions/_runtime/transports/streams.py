@@ -12,7 +12,7 @@ calls. A socket needs one of each, a pair of pipes two protocols:
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ParseError
@@ -91,10 +91,11 @@ class LineProtocol(asyncio.Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if isinstance(transport, asyncio.ReadTransport):
-            self._source = transport
-        if isinstance(transport, asyncio.WriteTransport):
-            self._sink = transport
+        # By what they can do: those of uvloop are of no class of asyncio.
+        if hasattr(transport, "resume_reading"):
+            self._source = cast(asyncio.ReadTransport, transport)
+        if hasattr(transport, "write"):
+            self._sink = cast(asyncio.WriteTransport, transport)
 
     def data_received(self, data: bytes) -> None:
         received, take = self._lines.feed(data), self._take

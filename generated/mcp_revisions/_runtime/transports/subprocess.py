@@ -11,6 +11,7 @@ from asyncio import SubprocessTransport, get_running_loop
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -61,8 +62,10 @@ def stdio_client(
     """
     if not argv:
         raise ValueError("there is no program to start")
-    program = [os.fspath(part) for part in argv]
     variables = {**_inherited(inherit), **(env or {})}
+    program = [os.fspath(part) for part in argv]
+    if sys.platform == "win32":
+        program[0] = _with_suffix(program[0], variables)
 
     async def start() -> Transport:
         process = _Process(stderr, limit)
@@ -76,6 +79,15 @@ def stdio_client(
         return ProcessTransport(process, transport, grace)
 
     return start
+
+
+def _with_suffix(program: str, variables: Mapping[str, str]) -> str:
+    """Return the file that a shell of Windows would start, such as `npx.cmd` for `npx`.
+
+    Without a shell, the system itself adds nothing but `.exe`.
+    """
+    which = import_module("shutil").which
+    return which(program, path=variables.get("PATH")) or program
 
 
 def _inherited(inherit: bool | Collection[str]) -> dict[str, str]:

@@ -1,0 +1,63 @@
+"""What the page about the bridge shows works as it stands there."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp_protogen.bridging.recorder import Recorder, RecordOptions
+from mcp_protogen.cli.app import app
+from mcp_protogen.connecting.authorization import FORMS
+from support.folders import ROOT
+from support.sessions import talking
+from typer.main import get_command
+
+pkg: Any = talking.pkg
+PAGE = (ROOT / "docs" / "bridge.md").read_text(encoding="utf-8")
+
+
+class Weather(talking.pkg.Toolkit, talking.pkg.v2026_07_28.Server):
+    @talking.pkg.tool
+    def forecast(self, city: str) -> str:
+        return f"{city}: sun"
+
+
+async def test_the_program_plays_back_what_was_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pkg", pkg)
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    shown: dict[str, Any] = {}
+    exec(program, shown)
+    recorder = Recorder(RecordOptions(file=tmp_path / "traffic.jsonl", limit=100_000))
+    opener: Any = recorder.opener(pkg.in_memory(Weather(), revisions=pkg.REVISIONS))
+    async with pkg.connect(opener) as client:
+        live = await client.call_tool("forecast", {"city": "Ulm"})
+    assert await shown["forecast"](tmp_path / "traffic.jsonl") == live.text == "Ulm: sun"
+
+
+def test_the_lines_of_a_recording_on_the_page_are_of_its_form() -> None:
+    schema = json.loads((ROOT / "schema" / "formats" / "traffic.schema.json").read_text())
+    validator: Any = Draft202012Validator(schema)
+    lines = [line for line in PAGE.splitlines() if re.match(r'\{"(traffic|at)"', line)]
+    assert len(lines) == 3
+    for line in lines:
+        validator.validate(json.loads(line))
+
+
+def test_the_options_on_the_page_are_those_that_there_are() -> None:
+    command: Any = get_command(app)
+    known = {name for one in command.commands["bridge"].params for name in one.opts}
+    ours = PAGE.partition("## Beside")[0]
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", ours))
+    assert named <= known, named - known
+    assert known - named <= {"--help", "--path", "--allow-origin"}
+    moved = re.findall(r"\| `(mcp-gen bridge [^`]*)`", PAGE.partition("| in place of |")[2])
+    assert {one for line in moved for one in re.findall(r"--[a-z-]+", line)} <= known
+    table = PAGE.partition("| `--auth` | |")[2].partition("\n\n")[0]
+    assert {re.split(r"[:`]", row)[1] for row in re.findall(r"^\| `[a-z-]+", table, re.M)} == {
+        *FORMS
+    }
