@@ -1,6 +1,8 @@
 """Commands that call a server: what they show, and how they end."""
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable
 from io import BytesIO, StringIO, TextIOWrapper
@@ -207,12 +209,20 @@ def test_a_page_has_to_be_visited_before_a_call(shop: Run, monkeypatch: pytest.M
 
 def test_tasks_are_waited_for_in_both_forms(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     statuses: list[str] = []
+    sent: list[bytes] = []
+    interrupting = False
+
+    def tap(sender: str, message: bytes) -> None:
+        sent.append(message)
 
     def opener(target: ServerTarget) -> object:
-        return in_memory(servers.new_task_server(), options=Options(tasks=TaskOptions()))
+        options = Options(tasks=TaskOptions(poll_interval=0.05))
+        return in_memory(servers.new_task_server(), options=options, tap=tap)
 
     def show_status(screen: LiveScreen, text: str) -> None:
         statuses.append(text)
+        if interrupting:
+            os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(ServerTarget, "opener", opener)
     monkeypatch.setattr(LiveScreen, "show_status", show_status)
@@ -223,8 +233,12 @@ def test_tasks_are_waited_for_in_both_forms(shop: Run, monkeypatch: pytest.Monke
             assert (ran.code, ran.out) == (0, "2 accepted\n"), ran
             assert statuses[-1].startswith("completed")
             servers.cancelled.clear()
+            interrupting = True
             assert shop("call", SHOP, "burn", *line).code == 130
-            assert servers.cancelled == ["burn"]
+            interrupting = False
+            assert servers.cancelled == ["burn"] and statuses[-1] == "working"
+            assert any(b'"tasks/cancel"' in message for message in sent)
+            sent.clear()
     ran = shop("call", SHOP, "bake", "--as-task", "--revision", "2025-06-18")
     assert ran.code == 2 and "there are no tasks in revision 2025-06-18" in ran.err
 

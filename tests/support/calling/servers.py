@@ -50,8 +50,7 @@ def new_task_server() -> TaskApp:
         return f"{count} {type(answer).__name__.lower()}"
 
     @app.tool(task=True)
-    async def burn(session: stateless.Session) -> str:
-        os.kill(os.getpid(), signal.SIGINT)
+    async def burn() -> str:
         try:
             await asyncio.Event().wait()
         finally:
