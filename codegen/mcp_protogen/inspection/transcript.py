@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.connecting.traffic import (
-    FORMAT,
     Message,
     bad_recording,
     decoded,
     line,
     message_of,
 )
+from mcp_protogen.runtime.transports.recordings import FORMAT
 
 
 def _nothing() -> Mapping[str, str]:
