@@ -17,6 +17,12 @@ from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
 ORIGIN: Final = "https://mcp-gen-inspect.invalid"
 """An origin that no server expects."""
 
+METADATA: Final = ("of the endpoint", "of the host")
+"""Where metadata of a protected resource may be: at the path of the endpoint, or without one.
+
+The first is at the address in the challenge if there is one (basic/authorization).
+"""
+
 _SESSION: Final = "mcp-session-id"
 _VERSION: Final = "mcp-protocol-version"
 _STREAM: Final[dict[str, str | None]] = {"accept": "text/event-stream", "content-type": None}
@@ -60,9 +66,12 @@ def _after_delete(asking: Asking) -> Step | None:
 
 def _metadata(asking: Asking) -> Step | None:
     first = asking.session.exchanges[0] if asking.session.exchanges else None
-    if first is None or first.status != 401:
+    tried = list(asking.session.all("resource metadata"))
+    known = any(one.status == 200 for one in tried)
+    if first is None or first.status != 401 or known or len(tried) == len(METADATA):
         return None
-    return Step(method="GET", headers={"accept": "application/json"}, url="protected-resource")
+    url = METADATA[len(tried)]
+    return Step(method="GET", headers={"accept": "application/json"}, url=url)
 
 
 def _wrong_name(asking: Asking) -> Step | None:
@@ -121,7 +130,9 @@ ENDING: Final = (
 )
 """The end of a session."""
 
-UNAUTHORIZED: Final = Probe(name="resource metadata", make=_metadata, transports=(HTTP,))
+UNAUTHORIZED: Final = Probe(
+    name="resource metadata", make=_metadata, transports=(HTTP,), repeats=True
+)
 """What is asked of a server that lets nobody in."""
 
 PLAN: Final = (*OPENING, *READING, *SETTING, *OF_HTTP, *MISTAKES, *ENDING)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.connecting.traffic import Message
 from mcp_protogen.inspection.conversation import BYTES, LONGEST, MESSAGES, Clock
-from mcp_protogen.inspection.http_plan import session_id
+from mcp_protogen.inspection.http_plan import METADATA, session_id
 from mcp_protogen.inspection.steps import HANDSHAKE, STATELESS, Probe, Step, reply_to
 from mcp_protogen.inspection.streams import encoded
 from mcp_protogen.inspection.transcript import (
@@ -137,10 +137,11 @@ class HttpWire:
         first = self._session.exchanges[0]
         named = _parameter(first.answered.get("www-authenticate", ""), "resource_metadata")
         target = httpx2().URL(self._url)
-        own = str(target.copy_with(path=_WELL_KNOWN + target.path.rstrip("/"), query=None))
+        path = "" if url == METADATA[-1] else target.path.rstrip("/")
+        own = str(target.copy_with(path=_WELL_KNOWN + path, query=None))
         # To follow an address of another origin would reveal that somebody inspects.
         is_own = named and httpx2().URL(named).host == target.host
-        return named if is_own else own
+        return named if is_own and url == METADATA[0] else own
 
     async def close(self) -> None:
         """Close the connections."""

@@ -167,12 +167,15 @@ def authorization(session: Session) -> Iterator[Fault]:
     if not challenge:
         message = "the status 401 has no WWW-Authenticate"
         yield fault("challenge-missing", "WWW-Authenticate", message, first)
-    metadata = session.first("resource metadata")
-    if metadata is not None:
-        named = any(one.get("authorization_servers") for one in metadata.received)
-        if metadata.status != 200 or not named:
-            message = "there is no metadata of the protected resource with authorization servers"
-            yield fault("resource-metadata", "authorization_servers", message, metadata)
+    metadata = list(session.all("resource metadata"))
+    if metadata and not any(map(_names_issuers, metadata)):
+        message = "there is no metadata of the protected resource with authorization servers"
+        yield fault("resource-metadata", "authorization_servers", message, metadata[0])
+
+
+def _names_issuers(exchange: Exchange) -> bool:
+    named = any(one.get("authorization_servers") for one in exchange.received)
+    return exchange.status == 200 and named
 
 
 CHECKS = (
