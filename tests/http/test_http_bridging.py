@@ -177,6 +177,14 @@ async def test_nothing_is_opened_for_what_is_refused() -> None:
         assert origin.opened == 0
 
 
+async def test_a_method_of_the_other_era_is_not_there() -> None:
+    async with bridged(Origin(STATELESS).open) as site:
+        for method in ("resources/subscribe", "resources/unsubscribe"):
+            with case(method):
+                refused = await site.modern(method, uri="file:///a")
+                assert (refused.status_code, refused.json()["error"]["code"]) == (404, -32601)
+
+
 async def test_connections_that_nobody_uses_make_room() -> None:
     origin = Origin()
     async with bridged(origin.open, max_sessions=1) as site:

@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..bridge.bridge import UNREACHABLE, BridgeBase, Caller, caller_of, proxied
 from ..bridge.proxies import ProxyServerRuntime
 from ..core.connection_errors import Disconnected
-from ..core.errors import INTERNAL_ERROR
+from ..core.errors import INTERNAL_ERROR, MethodNotFound
 from ..core.json import json_text
 from ..core.options import Options
 from ..core.revision import Revision
@@ -270,7 +270,10 @@ class _BridgedStateless:
 
     async def _pass_on(self, exchange: HttpExchange, call: Call, revision: str) -> None:
         state = self._state
-        caller = caller_of(call, state.revisions[revision], state.options.of_client)
+        try:
+            caller = caller_of(call, state.revisions[revision], state.options.of_client)
+        except MethodNotFound as error:
+            raise HttpRefusal.because(error, 404) from None
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
         with self._used((revision, exchange.principal_id, said), caller) as alike:
             server = await alike.upstream.opened(call)
