@@ -16,7 +16,6 @@ from website.explorer.types import types_of
 Json = dict[str, Any]
 
 _ERRORS: Final = ("JSONRPCErrorResponse", "JSONRPCError")
-_BATCHES: Final = ("JSONRPCBatchRequest", "JSONRPCBatchResponse")
 _KEYS: Final[Mapping[str, Callable[[Json], str]]] = {
     "methods": lambda one: one["name"],
     "types": lambda one: one["name"],
@@ -105,7 +104,6 @@ def _schemas(revision: Revision) -> Json:
         "mended": mended,
         "published": changed(revision.published, mended),
         "envelopes": {kind: name for kind, name in known.items() if name},
-        "batches": [name for name in _BATCHES if name in mended],
         "anySchema": sorted(revision.source.facts.json_schemas),
     }
 
