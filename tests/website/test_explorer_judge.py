@@ -8,7 +8,7 @@ from support.vectors.made import SETS, vectors
 from support.website.explorer import data, explorer, judged
 
 Json = dict[str, Any]
-FEW: Final = 350
+FEW: Final = 100
 """How many vectors of each revision and extension are tried, if not all."""
 
 
