@@ -244,6 +244,9 @@ def test_an_answer_is_judged_as_one_to_the_method_that_is_named_or_that_it_fits_
     assert _told(named) == [("/result", "lacks “prompts”")]
     gone = _verdict("2026-07-28", answer, method="ping")
     assert gone["status"] == "unknown"
+    # Questions to users are answered with a member of the same name, which is an object.
+    nearly = {**answer, "result": {"content": [{"type": "text"}]}}
+    assert _verdict("2025-11-25", nearly)["subject"]["method"] == "tools/call"
 
 
 def test_an_answer_that_tells_no_method_is_held_to_what_all_results_have() -> None:

@@ -84,10 +84,10 @@ function ofOne(value, revision, extensions, asked) {
  * @returns {Verdict}
  */
 function verdictOf(spoken, value, asked) {
-  const found = ofForm(spoken, value, asked, (subject) =>
-    accepts(subject, value, spoken.revision, spoken.extension),
-  );
   const { mended } = checkersOf(spoken);
+  const count = (/** @type {Subject} */ subject) =>
+    faultsOf(mended, schemaOf(spoken, subject, mended), value).length;
+  const found = ofForm(spoken, value, asked, count);
   const schema = found.subject && schemaOf(spoken, found.subject, mended);
   const wrong = schema ? faultsOf(mended, schema, value) : [];
   const faults = [...found.faults, ...wrong];

@@ -16,10 +16,10 @@ import { OTHER, formOf, methodOf, objectOf, resultsOf } from "./subjects.js";
  * @param {Spoken} spoken
  * @param {Json} value
  * @param {Asked} asked
- * @param {(subject: Subject) => boolean} accepts
+ * @param {(subject: Subject) => number} count how many faults a message of a kind has
  * @returns {Found}
  */
-export function ofForm(spoken, value, asked, accepts) {
+export function ofForm(spoken, value, asked, count) {
   const form = formOf(value);
   if (form === null) {
     const message = "is no message: it has none of “method”, “result” and “error”";
@@ -28,7 +28,7 @@ export function ofForm(spoken, value, asked, accepts) {
   const message = objectOf(value);
   if (form === "call") return ofCall(spoken, message, asked);
   return form === "result"
-    ? ofResult(spoken, message, asked, accepts)
+    ? ofResult(spoken, message, asked, count)
     : { ...NOTHING, subject: { kind: "error" }, notes: notesOnError(spoken, message) };
 }
 
@@ -178,14 +178,14 @@ function notesOnError(spoken, message) {
  * @param {Spoken} spoken
  * @param {JsonObject} message
  * @param {Asked} asked
- * @param {(subject: Subject) => boolean} accepts
+ * @param {(subject: Subject) => number} count how many faults a message of a kind has
  * @returns {Found}
  */
-function ofResult(spoken, message, asked, accepts) {
+function ofResult(spoken, message, asked, count) {
   const faults = Object.hasOwn(message, "error")
     ? [ruled("/error", "and a result are never in one response")]
     : [];
-  if (!asked.method) return { ...guessed(spoken, message, asked, accepts), faults };
+  if (!asked.method) return { ...guessed(spoken, message, asked, count), faults };
   const method = methodOf(spoken, asked.method);
   if (!method || method.kind !== "request") {
     const fault = ruled("", `is no request of ${spoken.revision.id}: ${asked.method}`);
@@ -202,29 +202,29 @@ function ofResult(spoken, message, asked, accepts) {
  * @param {Spoken} spoken
  * @param {JsonObject} message
  * @param {Asked} asked
- * @param {(subject: Subject) => boolean} accepts
+ * @param {(subject: Subject) => number} count how many faults a message of a kind has
  * @returns {Found}
  */
-function guessed(spoken, message, asked, accepts) {
+function guessed(spoken, message, asked, count) {
   const given = Object.keys(objectOf(message["result"] ?? null));
   const { revision, extension } = spoken;
-  const ranked = [...(extension?.methods ?? []), ...revision.methods]
+  const asking = [...(extension?.methods ?? []), ...revision.methods]
     .filter((one) => one.kind === "request")
     .filter((one) => !asked.sender || one.senders.includes(OTHER[asked.sender]))
-    .map((method) => ({
-      method,
-      known: declaredOf(spoken, method, given),
-      fits: accepts({ kind: "result", method: method.name }),
-    }))
-    .sort((a, b) => b.known - a.known || Number(b.fits) - Number(a.fits));
-  const [first] = ranked;
+    .map((method) => ({ method, known: declaredOf(spoken, method, given) }));
+  const known = Math.max(0, ...asking.map((one) => one.known));
+  const likely = asking
+    .filter((one) => one.known === known)
+    .map(({ method }) => ({ method, wrong: count({ kind: "result", method: method.name }) }));
+  const wrong = Math.min(...likely.map((one) => one.wrong));
+  const equal = likely.filter((one) => one.wrong === wrong);
+  const [first] = equal;
   if (!first) return { ...NOTHING, subject: { kind: "result" } };
-  if (!first.known && !first.fits) {
+  if (!known && wrong) {
     const text = "Its members tell no method. Choose the one that was called.";
     const notes = [{ text }, ...leniencies(spoken, first.method, message)];
     return { ...NOTHING, subject: { kind: "result" }, notes };
   }
-  const equal = ranked.filter((one) => one.known === first.known && one.fits === first.fits);
   const names = equal.map((one) => one.method.name).join(", ");
   const text =
     `By its members it is a result of ${names}. ` +
