@@ -74,7 +74,7 @@ def test_wrong_use_is_a_problem(mcp_gen: Run, tmp_path: Path) -> None:
         "bad-recording": (str(broken),),
         "unknown-revision": ("server", "--revision", "2020-01-01"),
         "wrong-usage": ("server", "--call", "add=[1]"),
-        "no-server": (str(tmp_path / "no-such-program"),),
+        "no-connection": (str(tmp_path / "no-such-program"),),
         "unknown-code": ("server", "--ignore", "tool-nam"),
     }
     for code, words in rows.items():

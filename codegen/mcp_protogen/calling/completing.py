@@ -26,7 +26,7 @@ _PATIENCE: Final = 2.0
 _MOST: Final = 12
 # The scripts of shells evaluate what they get, so that a name of a server must not have anything
 # that means something to one.
-_SAFE: Final = re.compile(r"[A-Za-z0-9_./:@%+=,-]+")
+_SAFE: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./:@%+=,-]*")
 _UNSAFE_IN_HELP: Final = re.compile(r"[^A-Za-z0-9_ .,/-]+")
 _LONGEST_HELP: Final = 60
 

@@ -12,21 +12,19 @@ import typer
 
 from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.calling.kinds import Kind
-from mcp_protogen.cli import live_completion
+from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say, show_problems
-from mcp_protogen.cli.live_options import (
-    Answers,
-    AsJson,
-    LogLevelOption,
-    RevisionName,
-    Save,
-)
 from mcp_protogen.cli.server_options import (
     AUTO,
+    Answers,
+    AsJson,
     Auth,
     ConfigFile,
     Headers,
     Inherit,
+    LogLevelOption,
+    RevisionName,
+    Save,
     ServerName,
     ServerOptions,
     Timeout,
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from mcp_protogen.calling.calls import Patience, ToolCall
     from mcp_protogen.calling.connections import JSON, Client
     from mcp_protogen.calling.questions import Questions
-    from mcp_protogen.cli.live import LiveScreen
+    from mcp_protogen.cli.terminal import Terminal
     from mcp_protogen.connecting.server_target import ServerTarget
 
 
@@ -63,7 +61,7 @@ def call(
     tool: Annotated[
         str,
         typer.Argument(
-            metavar="TOOL", help="The name of a tool.", autocompletion=live_completion.tool
+            metavar="TOOL", help="The name of a tool.", autocompletion=server_completion.tool
         ),
     ],
     arguments: Annotated[
@@ -71,7 +69,7 @@ def call(
         typer.Argument(
             metavar="ARGUMENT",
             help="name=value, name:=JSON, name=@file; or one JSON object, or - for stdin.",
-            autocompletion=live_completion.argument,
+            autocompletion=server_completion.argument,
         ),
     ] = None,
     revision: RevisionName = None,
@@ -111,7 +109,7 @@ def call(
     """
     from mcp_protogen.calling.calls import Patience
     from mcp_protogen.calling.questions import Questions
-    from mcp_protogen.cli.live import WARNING, LiveScreen, converse
+    from mcp_protogen.cli.terminal import WARNING, Terminal, converse
 
     server = ServerOptions(
         config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
@@ -127,7 +125,7 @@ def call(
         as_json=json,
         save=save,
     )
-    screen = LiveScreen(tool, options.log_level or WARNING)
+    screen = Terminal(tool, options.log_level or WARNING)
     patience = Patience(timeout)
     asked = screen.can_ask and options.words != ("-",)
     questions = Questions(
@@ -144,7 +142,7 @@ def call(
 
 
 @contextmanager
-def _waiting(patience: "Patience", screen: "LiveScreen") -> Generator[None, None, None]:
+def _waiting(patience: "Patience", screen: "Terminal") -> Generator[None, None, None]:
     """Let no time pass, and show nothing else, while a person is asked."""
     with patience.paused(), screen.asking():
         yield
@@ -155,7 +153,7 @@ class _Calling:
     """A call, from the connection to its result."""
 
     options: CallOptions
-    screen: "LiveScreen"
+    screen: "Terminal"
     questions: "Questions"
     patience: "Patience"
     stdin: str

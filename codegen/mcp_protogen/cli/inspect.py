@@ -14,13 +14,15 @@ from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions, BaselineResult
 from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
 from mcp_protogen.cli.server_options import (
+    Auth,
     ConfigFile,
     Headers,
+    Inherit,
     ServerName,
+    ServerOptions,
     Timeout,
     Variables,
     WorkingFolder,
-    pairs,
 )
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
@@ -40,8 +42,10 @@ def inspect_server(
     target: ServerName,
     config: ConfigFile = None,
     header: Headers = None,
+    auth: Auth = "none",
     env: Variables = None,
     cwd: WorkingFolder = None,
+    inherit: Inherit = False,
     call: Annotated[
         list[str] | None,
         typer.Option(
@@ -89,20 +93,15 @@ def inspect_server(
     Each revision is tried over each transport. No tool is called unless that is asked for. Exit
     code 1 means that there are findings; with --baseline, that there are new ones.
     """
-    from mcp_protogen.connecting.server_target import ServerTarget
     from mcp_protogen.inspection.conversation import Manners
     from mcp_protogen.inspection.rules import SEVERITIES
 
     known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
         known.check(SEVERITIES)
-        server = ServerTarget(
-            name=target,
-            config=config,
-            headers=pairs("--header", header, ":"),
-            env=pairs("--env", env, "="),
-            cwd=cwd,
-        )
+        server = ServerOptions(
+            config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
+        ).target(target)
         manners = Manners(timeout=timeout, calls=_calls(call or ()), reading=call_read_only)
         name, sessions = _sessions(server, manners, _revisions(revision), record)
         shown = _Report(name, sessions, reader, Severity(only) if only else None)
@@ -155,14 +154,14 @@ def _sessions(
     from mcp_protogen.inspection.visits import visit
 
     with progress("inspect", shown=True):
-        sessions = visit(server_of(target), manners, revisions)
+        sessions = visit(server_of(target), manners, revisions, target.shown)
     if record is not None:
         from mcp_protogen.base.files import replace_files, writing
 
-        lines = "".join(transcript.written(sessions, {"target": target.name}))
+        lines = "".join(transcript.written(sessions, {"target": target.shown}))
         with writing(record, "name a file in a folder that exists"):
-            replace_files({record: lines.encode()})
-    return target.name, sessions
+            replace_files({record: lines.encode("utf-8", "backslashreplace")})
+    return target.shown, sessions
 
 
 class _Report:

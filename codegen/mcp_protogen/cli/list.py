@@ -6,13 +6,14 @@ import typer
 
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli.console import say
-from mcp_protogen.cli.live_options import AsJson, RevisionName
 from mcp_protogen.cli.server_options import (
     AUTO,
+    AsJson,
     Auth,
     ConfigFile,
     Headers,
     Inherit,
+    RevisionName,
     ServerName,
     ServerOptions,
     Timeout,
@@ -43,7 +44,7 @@ def list_offers(
 
     KIND is tools, prompts, resources or templates; all of them without it.
     """
-    from mcp_protogen.cli.live import LiveScreen, converse, page_width
+    from mcp_protogen.cli.terminal import Terminal, converse, page_width
 
     server = ServerOptions(
         config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
@@ -62,4 +63,4 @@ def list_offers(
         say(document(found.as_json()) if json else found.page(page_width()))
         return 0
 
-    converse(server, LiveScreen("list"), show)
+    converse(server, Terminal("list"), show)

@@ -136,10 +136,10 @@ def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> Message:
         raise bad_recording(path, number, 'it needs "at", a number, and "sender": client or server')
     place = entry.get("side"), entry.get("connection")
     if isinstance(entry.get("text"), str):
-        return Message(at, sender, entry["text"].encode(), *place)
+        return Message(at, sender, entry["text"].encode("utf-8", "backslashreplace"), *place)
     if "message" not in entry:
         raise bad_recording(path, number, 'it has neither "message" nor "text"')
-    data = json.dumps(entry["message"], ensure_ascii=False).encode()
+    data = json.dumps(entry["message"], ensure_ascii=False).encode("utf-8", "backslashreplace")
     return Message(at, sender, data, *place)
 
 

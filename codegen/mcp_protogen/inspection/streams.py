@@ -33,7 +33,7 @@ def encoded(message: Any) -> bytes:
     """Return a message as bytes; bytes are what they are."""
     if isinstance(message, bytes):
         return message
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(message, separators=(",", ":")).encode()
 
 
 class StreamWire:

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.connecting.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
 from mcp_protogen.inspection.conversation import Clock, Manners, Wire, hold
 from mcp_protogen.inspection.http_wire import HttpWire, SseTransport
 from mcp_protogen.inspection.server import Server
@@ -16,8 +17,8 @@ from mcp_protogen.inspection.steps import (
     STDIO,
 )
 from mcp_protogen.inspection.streams import StreamWire
-from mcp_protogen.inspection.transcript import FLOOD, UNKNOWN_REVISION, Session
-from mcp_protogen.runtime.http.httpx2 import httpx2
+from mcp_protogen.inspection.transcript import FLOOD, TIMEOUT, UNKNOWN_REVISION, Session
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 
 _SILENT: Final = 2
 """After how many sessions without an answer there is no server."""
@@ -25,22 +26,25 @@ _NEWEST_FIRST: Final = tuple(reversed(REVISIONS))
 
 
 def visit(
-    server: Server, manners: Manners, revisions: Collection[str] = REVISIONS
+    server: Server, manners: Manners, revisions: Collection[str] = REVISIONS, shown: str = ""
 ) -> tuple[Session, ...]:
     """Hold all sessions with a server: each of the revisions over each transport.
 
-    A last one asks for a revision that does not exist.
+    A last one asks for a revision that does not exist. `shown` is the server as it may be shown.
 
-    Raise `ProblemError`: `no-server` if there is none, `missing-package` without httpx2 for a URL.
+    Raise `ProblemError`: `no-connection` or `request-timeout` if nothing answers.
     """
-    if server.url:
-        _check_http(server)
-    return asyncio.run(_visited(server, manners, revisions))
+    try:
+        sessions = asyncio.run(_visited(server, manners, revisions))
+    except AuthorizationError as error:
+        raise problem_error(error, shown) from error
+    if not any(map(_has_answer, sessions)):
+        raise _no_server(sessions[-1], shown)
+    return tuple(sorted(sessions, key=lambda one: (one.transport == SSE, one.revision)))
 
 
-async def _visited(
-    server: Server, manners: Manners, revisions: Collection[str]
-) -> tuple[Session, ...]:
+async def _visited(server: Server, manners: Manners, revisions: Collection[str]) -> list[Session]:
+    """Hold all sessions, or so many that there is nobody."""
     clock = Clock()
     sessions: list[Session] = []
     for revision, transport in _planned(server, revisions):
@@ -50,8 +54,8 @@ async def _visited(
         session.errors = tuple(errors)
         sessions.append(session)
         if not any(map(_has_answer, sessions)) and len(sessions) >= _SILENT:
-            raise _no_server(server, session)
-    return tuple(sorted(sessions, key=lambda one: (one.transport == SSE, one.revision)))
+            break
+    return sessions
 
 
 def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]]:
@@ -65,19 +69,13 @@ def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]
 
 def _wire(server: Server, session: Session, clock: Clock, errors: list[str]) -> Wire:
     if session.transport == HTTP:
-        return HttpWire(server.url, session, clock, server.headers)
+        return HttpWire(server, session, clock)
     if session.transport == SSE:
-        return StreamWire(lambda: SseTransport.open(server.url, server.headers), clock, errors)
+        return StreamWire(lambda: SseTransport.open(server), clock, errors)
     settings: dict[str, Any] = {"cwd": server.cwd, "env": dict(server.env)}
+    if server.inherit:
+        settings["inherit"] = True
     return StreamWire.of(server.words, clock, errors, **settings)
-
-
-def _check_http(server: Server) -> None:
-    try:
-        httpx2()
-    except ImportError as error:
-        hint = "install it, or install mcp-gen with its extra http"
-        raise ProblemError(Problem("missing-package", str(error), server.url, hint=hint)) from error
 
 
 def _has_answer(session: Session) -> bool:
@@ -85,10 +83,11 @@ def _has_answer(session: Session) -> bool:
     return bool(first.received or first.status or first.outcome == FLOOD)
 
 
-def _no_server(server: Server, session: Session) -> ProblemError:
+def _no_server(session: Session, shown: str) -> ProblemError:
     first = session.exchanges[0]
+    code = REQUEST_TIMEOUT if first.outcome == TIMEOUT else NO_CONNECTION
     message = first.detail or "nothing answers"
     if session.errors:
         message += f"; it wrote: {' '.join(session.errors[-1].split()):.200}"
     hint = "start it by hand to see why, or give it more time with --timeout"
-    return ProblemError(Problem("no-server", message, server.url or server.words[0], hint=hint))
+    return ProblemError(Problem(code, message, shown, hint=hint))
