@@ -95,8 +95,10 @@ def run_bridge(options: BridgeOptions) -> None:
             _run_http(package, opener, recorder, settings, options.http)
     except KeyboardInterrupt:
         _log.info("the bridge was told to end")
-    except (*ERRORS, LifespanError) as error:
-        raise _failed(error, options) from error
+    except LifespanError as error:
+        raise ProblemError(Problem(NO_CONNECTION, str(error), _place(options))) from error
+    except ERRORS as error:
+        raise problem_error(error, _place(options)) from error
     finally:
         if recorder is not None:
             recorder.close()
@@ -183,8 +185,5 @@ def _run_http(
             raise ProblemError(Problem(NO_CONNECTION, message)) from error
 
 
-def _failed(error: Exception, options: BridgeOptions) -> ProblemError:
-    place = str(options.replay) if options.target is None else options.target.shown
-    if isinstance(error, LifespanError):
-        return ProblemError(Problem(NO_CONNECTION, str(error), place))
-    return problem_error(error, place)
+def _place(options: BridgeOptions) -> str:
+    return str(options.replay) if options.target is None else options.target.shown

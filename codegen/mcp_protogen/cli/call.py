@@ -34,7 +34,7 @@ from mcp_protogen.cli.server_options import (
 )
 
 if TYPE_CHECKING:
-    from mcp_protogen.calling.calls import Patience, ToolCall
+    from mcp_protogen.calling.calls import CallTimeout, ToolCall
     from mcp_protogen.calling.connections import JSON, Client
     from mcp_protogen.calling.questions import Questions
     from mcp_protogen.cli.terminal import Terminal
@@ -107,7 +107,7 @@ def call(
     server asks meanwhile is asked on the terminal. Exit codes: 0, 1 if the tool or the server
     answers with an error, 2 for wrong use and where no server answers.
     """
-    from mcp_protogen.calling.calls import Patience
+    from mcp_protogen.calling.calls import CallTimeout
     from mcp_protogen.calling.questions import Questions
     from mcp_protogen.cli.terminal import WARNING, Terminal, converse
 
@@ -126,7 +126,7 @@ def call(
         save=save,
     )
     screen = Terminal(tool, options.log_level or WARNING)
-    patience = Patience(timeout)
+    limit = CallTimeout(timeout)
     asked = screen.can_ask and options.words != ("-",)
     questions = Questions(
         person=screen if asked else None,
@@ -134,17 +134,17 @@ def call(
         given=pairs("--answer", answer, "="),
         roots=root or (),
         samples=sampling,
-        waiting=partial(_waiting, patience, screen),
+        waiting=partial(_waiting, limit, screen),
     )
     stdin = sys.stdin.read() if options.words == ("-",) else ""
-    calling = _Calling(options, screen, questions, patience, stdin)
+    calling = _Calling(options, screen, questions, limit, stdin)
     converse(server, screen, calling.run)
 
 
 @contextmanager
-def _waiting(patience: "Patience", screen: "Terminal") -> Generator[None, None, None]:
+def _waiting(limit: "CallTimeout", screen: "Terminal") -> Generator[None, None, None]:
     """Let no time pass, and show nothing else, while a person is asked."""
-    with patience.paused(), screen.asking():
+    with limit.paused(), screen.asking():
         yield
 
 
@@ -155,13 +155,13 @@ class _Calling:
     options: CallOptions
     screen: "Terminal"
     questions: "Questions"
-    patience: "Patience"
+    limit: "CallTimeout"
     stdin: str
 
     async def run(self, target: "ServerTarget") -> int:
         """Return the exit code; raise `ProblemError`, and what a connection raises."""
         from mcp_protogen.calling.connections import LOGGED, connected
-        from mcp_protogen.calling.offers import offers
+        from mcp_protogen.calling.listing import listing
         from mcp_protogen.calling.remembered import remember
 
         options = self.options
@@ -169,7 +169,7 @@ class _Calling:
         async with connected(
             target.opener(), abilities, revision=options.revision, timeout=options.timeout
         ) as client:
-            found = await offers(client, [Kind.TOOLS])
+            found = await listing(client, [Kind.TOOLS])
             planned = self._planned(found.lists[Kind.TOOLS])
             if options.log_level is not None and "logging" in found.capabilities:
                 await _set_level(client, options.log_level)
@@ -181,7 +181,7 @@ class _Calling:
     def _planned(self, tools: "Sequence[JSON]") -> "ToolCall":
         from mcp_protogen.calling.arguments import ArgumentReader
         from mcp_protogen.calling.calls import ToolCall
-        from mcp_protogen.calling.offers import named
+        from mcp_protogen.calling.listing import named
 
         options = self.options
         known = [one for one in tools if one["name"] == options.tool]
@@ -206,7 +206,7 @@ class _Calling:
         from mcp_protogen.runtime.core.errors import McpError
 
         try:
-            return await planned.made(client, self.screen, self.patience)
+            return await planned.made(client, self.screen, self.limit)
         except McpError as error:
             pages = pages_of(error)
             if not pages or self.questions.person is None:
@@ -216,10 +216,10 @@ class _Calling:
                     raise
         with self.screen.asking():
             await self.screen.read_line("Press Enter when you are done there: ")
-        return await planned.made(client, self.screen, self.patience)
+        return await planned.made(client, self.screen, self.limit)
 
     def _show(self, result: "JSON") -> int:
-        from mcp_protogen.calling.offers import document
+        from mcp_protogen.calling.listing import document
         from mcp_protogen.calling.results import Saver, tool_page
 
         failed = result.get("isError") is True

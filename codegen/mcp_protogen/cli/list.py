@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_protogen.connecting.server_target import ServerTarget
 
 
-def list_offers(
+def list_server(
     target: ServerName,
     kind: Annotated[
         Kind | None, typer.Argument(metavar="KIND", help="Only tools, prompts, … of it.")
@@ -53,12 +53,12 @@ def list_offers(
 
     async def show(target: "ServerTarget") -> int:
         from mcp_protogen.calling.connections import Abilities, connected
-        from mcp_protogen.calling.offers import document, offers
+        from mcp_protogen.calling.listing import document, listing
         from mcp_protogen.calling.remembered import remember
 
         opener = target.opener()
         async with connected(opener, Abilities(), revision=revision, timeout=timeout) as client:
-            found = await offers(client, kinds)
+            found = await listing(client, kinds)
         remember(target, found.lists)
         say(document(found.as_json()) if json else found.page(page_width()))
         return 0

@@ -75,7 +75,7 @@ def prompt(
 
     async def show(target: "ServerTarget") -> int:
         from mcp_protogen.calling.connections import connected
-        from mcp_protogen.calling.offers import checked_prompt, document, offers
+        from mcp_protogen.calling.listing import checked_prompt, document, listing
         from mcp_protogen.calling.remembered import remember
         from mcp_protogen.calling.results import Saver, prompt_page
 
@@ -83,7 +83,7 @@ def prompt(
         async with connected(
             target.opener(), abilities, revision=revision, timeout=timeout
         ) as client:
-            found = await offers(client, [Kind.PROMPTS])
+            found = await listing(client, [Kind.PROMPTS])
             checked_prompt(found.lists[Kind.PROMPTS], name, given)
             result = (await client.get_prompt(name, given or None)).to_wire()
         remember(target, found.lists)

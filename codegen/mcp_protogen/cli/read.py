@@ -83,7 +83,7 @@ def read(
 
     async def show(target: "ServerTarget") -> int:
         from mcp_protogen.calling.connections import connected
-        from mcp_protogen.calling.offers import document
+        from mcp_protogen.calling.listing import document
         from mcp_protogen.calling.remembered import remember
 
         abilities = questions.abilities()

@@ -40,7 +40,7 @@ _HINTS: Final[Mapping[type[Exception], tuple[str, str]]] = {
 """The codes and hints of errors."""
 _CAPABILITIES: Final = "run it on a terminal, or give --answer, --root or --sampling"
 
-ERRORS: Final = tuple(_HINTS)
+ERRORS: Final[tuple[type[Exception], ...]] = tuple(_HINTS)
 """What a connection or a request may raise where mcp-gen is not at fault."""
 
 

@@ -1,4 +1,4 @@
-"""Wires over HTTP: exchanges of Streamable HTTP, and the stream of HTTP+SSE.
+"""Steps over HTTP: exchanges of Streamable HTTP, and the stream of HTTP+SSE.
 
 Redirects are not followed, so that nothing is sent to another address than that of the user.
 """
@@ -17,7 +17,7 @@ from mcp_protogen.inspection.conversation import BYTES, LONGEST, MESSAGES, Clock
 from mcp_protogen.inspection.http_plan import METADATA, session_id
 from mcp_protogen.inspection.server import Server
 from mcp_protogen.inspection.steps import HANDSHAKE, STATELESS, Probe, Step, reply_to
-from mcp_protogen.inspection.streams import encoded
+from mcp_protogen.inspection.stream_transport import encoded
 from mcp_protogen.inspection.transcript import (
     CLOSED,
     FLOOD,
@@ -83,7 +83,7 @@ def _mirrored(message: Any) -> dict[str, str]:
     return {fields.METHOD: method, **named}
 
 
-class HttpWire:
+class HttpProbing:
     """A server at a URL, to which each message is posted by itself."""
 
     def __init__(self, server: Server, session: Session, clock: Clock) -> None:
@@ -93,51 +93,51 @@ class HttpWire:
         self._clock = clock
         self._room = BYTES
 
-    async def carry(self, probe: Probe, step: Step, timeout: float) -> Exchange:
+    async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Send a request, and read its answer until that is complete."""
-        taking = _Taking(self._clock, step, self._room)
+        incoming = _Incoming(self._clock, step, self._room)
         headers = usual_headers(self._session, step)
         outcome, detail = "", ""
         try:
             async with asyncio.timeout(timeout) as limit:
                 self._client.hold = partial(_hold, limit, timeout)
-                await self._sent(step, headers, taking)
+                await self._sent(step, headers, incoming)
         except TimeoutError:
             outcome = TIMEOUT
         except httpx2().HTTPError as error:
             outcome = CLOSED if self._session.exchanges else UNREACHABLE
             detail = f"{type(error).__name__}: {error}"
-        self._room = taking.room
+        self._room = incoming.room
         return Exchange(
             probe=probe.name,
-            messages=tuple(taking.messages),
+            messages=tuple(incoming.messages),
             method=step.method,
             headers=headers,
-            status=taking.status,
-            answered=taking.answered,
-            outcome=outcome or taking.outcome,
+            status=incoming.status,
+            answered=incoming.answered,
+            outcome=outcome or incoming.outcome,
             detail=detail,
         )
 
-    async def _sent(self, step: Step, headers: Mapping[str, str], taking: "_Taking") -> None:
+    async def _sent(self, step: Step, headers: Mapping[str, str], incoming: "_Incoming") -> None:
         body = encoded(step.messages[0]) if step.messages else None
         if body is not None:
-            taking.messages.append(Message(self._clock(), "client", body))
+            incoming.messages.append(Message(self._clock(), "client", body))
         url = self._address(step.url)
         async with _opened(self._client, step.method, url, headers, body) as response:
-            taking.head(response)
-            if step.method == "GET" and taking.streams:
+            incoming.head(response)
+            if step.method == "GET" and incoming.streams:
                 return
             async for chunk in response.aiter_bytes():
-                if taking.feed(chunk):
+                if incoming.feed(chunk):
                     break
-            taking.finish()
-        for reply in taking.replies:
-            await self._reply(reply, taking)
+            incoming.finish()
+        for reply in incoming.replies:
+            await self._reply(reply, incoming)
 
-    async def _reply(self, reply: dict[str, Any], taking: "_Taking") -> None:
+    async def _reply(self, reply: dict[str, Any], incoming: "_Incoming") -> None:
         body = encoded(reply)
-        taking.messages.append(Message(self._clock(), "client", body))
+        incoming.messages.append(Message(self._clock(), "client", body))
         headers = usual_headers(self._session, Step(messages=(reply,)))
         async with _opened(self._client, "POST", self._url, headers, body):
             pass
@@ -187,7 +187,7 @@ async def _opened(
         await response.aclose()
 
 
-class _Taking:
+class _Incoming:
     """What is read of an answer."""
 
     def __init__(self, clock: Clock, step: Step, room: int) -> None:

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.connecting.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
-from mcp_protogen.inspection.conversation import Clock, Manners, Wire, hold
-from mcp_protogen.inspection.http_wire import HttpWire, SseTransport
+from mcp_protogen.inspection.conversation import Clock, InspectOptions, Probing, hold
+from mcp_protogen.inspection.http_transport import HttpProbing, SseTransport
 from mcp_protogen.inspection.server import Server
 from mcp_protogen.inspection.steps import (
     HANDSHAKE,
@@ -16,7 +16,7 @@ from mcp_protogen.inspection.steps import (
     SSE,
     STDIO,
 )
-from mcp_protogen.inspection.streams import StreamWire
+from mcp_protogen.inspection.stream_transport import StreamProbing
 from mcp_protogen.inspection.transcript import FLOOD, TIMEOUT, UNKNOWN_REVISION, Session
 from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 
@@ -25,8 +25,8 @@ _SILENT: Final = 2
 _NEWEST_FIRST: Final = tuple(reversed(REVISIONS))
 
 
-def visit(
-    server: Server, manners: Manners, revisions: Collection[str] = REVISIONS, shown: str = ""
+def inspect(
+    server: Server, options: InspectOptions, revisions: Collection[str] = REVISIONS, shown: str = ""
 ) -> tuple[Session, ...]:
     """Hold all sessions with a server: each of the revisions over each transport.
 
@@ -35,7 +35,7 @@ def visit(
     Raise `ProblemError`: `no-connection` or `request-timeout` if nothing answers.
     """
     try:
-        sessions = asyncio.run(_visited(server, manners, revisions))
+        sessions = asyncio.run(_inspected(server, options, revisions))
     except AuthorizationError as error:
         raise problem_error(error, shown) from error
     if not any(map(_has_answer, sessions)):
@@ -43,14 +43,16 @@ def visit(
     return tuple(sorted(sessions, key=lambda one: (one.transport == SSE, one.revision)))
 
 
-async def _visited(server: Server, manners: Manners, revisions: Collection[str]) -> list[Session]:
+async def _inspected(
+    server: Server, options: InspectOptions, revisions: Collection[str]
+) -> list[Session]:
     """Hold all sessions, or so many that there is nobody."""
     clock = Clock()
     sessions: list[Session] = []
     for revision, transport in _planned(server, revisions):
         session = Session(revision=revision, transport=transport)
         errors: list[str] = []
-        await hold(session, _wire(server, session, clock, errors), manners)
+        await hold(session, _probing(server, session, clock, errors), options)
         session.errors = tuple(errors)
         sessions.append(session)
         if not any(map(_has_answer, sessions)) and len(sessions) >= _SILENT:
@@ -67,15 +69,15 @@ def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]
     return [*tried, *older]
 
 
-def _wire(server: Server, session: Session, clock: Clock, errors: list[str]) -> Wire:
+def _probing(server: Server, session: Session, clock: Clock, errors: list[str]) -> Probing:
     if session.transport == HTTP:
-        return HttpWire(server, session, clock)
+        return HttpProbing(server, session, clock)
     if session.transport == SSE:
-        return StreamWire(lambda: SseTransport.open(server), clock, errors)
+        return StreamProbing(lambda: SseTransport.open(server), clock, errors)
     settings: dict[str, Any] = {"cwd": server.cwd, "env": dict(server.env)}
     if server.inherit:
         settings["inherit"] = True
-    return StreamWire.of(server.words, clock, errors, **settings)
+    return StreamProbing.of(server.words, clock, errors, **settings)
 
 
 def _has_answer(session: Session) -> bool:
