@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
+from mcp_protogen.connecting.authorization import Bearer
+from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.inspection import conversation, inspecting, profile, stream_transport, transcript
 from mcp_protogen.inspection.rules import judged
-from mcp_protogen.inspection.server import Server
+from mcp_protogen.inspection.server import Server, server_of
 from mcp_protogen.inspection.transcript import Session
 from support import folders
 from support.examples.ported import loaded, source
@@ -110,6 +112,32 @@ async def inspected(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
     async with serving(app, **chosen) as site:
         server = Server(url=f"http://127.0.0.1:{site.port}{path}")
         return await asyncio.to_thread(inspecting.inspect, server, PATIENT)
+
+
+async def strangers(seen: list[bytes]) -> asyncio.Server:
+    """Serve what lets nobody in, and answers with what a client could stumble over."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(
+            b'HTTP/1.1 401 No\r\nwww-authenticate: Bearer resource_metadata="http://["\r\n'
+            b"mcp-session-id: \xc3\xa4\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        )
+        await writer.drain()
+        writer.close()
+
+    return await asyncio.start_server(answer, "127.0.0.1", 0)
+
+
+async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None:
+    seen: list[bytes] = []
+    async with await strangers(seen) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+        server = server_of(ServerTarget(name=url, auth=Bearer("s3cret")))
+        sessions = await asyncio.to_thread(inspecting.inspect, server, QUICK, ("2025-11-25",))
+    assert {one.rule.code for one in judged(sessions)} >= {"resource-metadata"}
+    assert len(seen) > 3 and all(b"authorization: Bearer s3cret" in one for one in seen)
+    assert "s3cret" not in "".join(transcript.written(sessions, {})) + repr(server)
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:

@@ -91,5 +91,5 @@ def _no_server(session: Session, shown: str) -> ProblemError:
     message = first.detail or "nothing answers"
     if session.errors:
         message += f"; it wrote: {' '.join(session.errors[-1].split()):.200}"
-    hint = "start it by hand to see why, or give it more time with --timeout"
+    hint = "see whether it runs by itself, or give it more time with --timeout"
     return ProblemError(Problem(code, message, shown, hint=hint))
