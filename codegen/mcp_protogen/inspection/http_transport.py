@@ -30,6 +30,7 @@ from mcp_protogen.inspection.transcript import (
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http import sse
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 from mcp_protogen.runtime.http.auth.urls import origin, split_url
 from mcp_protogen.runtime.http.client.authorization import AuthorizingClient
 from mcp_protogen.runtime.http.httpx2 import httpx2, trust
@@ -296,7 +297,7 @@ class SseTransport:
         try:
             await self._read_events()
             raise Disconnected("the stream has ended")
-        except (httpx2().HTTPError, Disconnected, ValueError) as error:
+        except (httpx2().HTTPError, AuthorizationError, Disconnected, ValueError) as error:
             if not self._endpoint.done():
                 self._endpoint.set_exception(Disconnected(str(error)))
 
