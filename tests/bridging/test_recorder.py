@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.bridging.process import Address, address
 from mcp_protogen.bridging.recorder import Recorder, RecordOptions
-from mcp_protogen.connecting.traffic import read_recording
+from mcp_protogen.connecting.traffic import read_lines
 from mcp_protogen.runtime.transports.recordings import read_recorded
 from support.folders import ROOT
 from support.json_types import Json
@@ -55,7 +55,7 @@ def test_each_message_is_in_the_file_at_once_in_the_published_form(tmp_path: Pat
     for line in said:
         validator.validate(line)
     assert not validator.is_valid({"at": 0, "sender": "me", "message": {}})
-    assert len(read_recording(file)[1]) == 2 and len(read_recorded(file).entries) == 1
+    assert len(list(read_lines(file))) == 3 and len(read_recorded(file).entries) == 1
 
 
 def test_another_run_goes_on_with_the_same_recording(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Commands for live servers, run in process, at a server in memory."""
+"""Commands that call servers, run in process, at a server in memory."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from support.running import Run
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keeps the package of the protocol for all processes of a run."""
-    monkeypatch.setenv("MCP_GEN_CACHE", str(Path(os.environ["MADE_ONCE"], "live")))
+    monkeypatch.setenv("MCP_GEN_CACHE", str(Path(os.environ["MADE_ONCE"], "calling")))
 
 
 @pytest.fixture

@@ -1,20 +1,23 @@
 """`mcp-gen inspect` on the command line: a recording judged again, forms, baselines, wrong use."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.inspection.rules import rules
-from mcp_protogen.inspection.transcript import written
+from mcp_protogen.inspection.transcript import read, written
 from support import forms
 from support.folders import ROOT
 from support.inspection.broken_rules import BROKEN_AND_KEPT, tool, tools
-from support.inspection.sessions import codes, session
+from support.inspection.sessions import codes, exchange, session
 from support.running import Run
 from support.tables import case
 
 PAGE = ROOT / "docs" / "inspect.md"
+PROBLEMS = ROOT / "codegen" / "mcp_protogen" / "cli" / "explanations.md"
 
 
 @pytest.fixture
@@ -74,7 +77,7 @@ def test_wrong_use_is_a_problem(mcp_gen: Run, tmp_path: Path) -> None:
         "bad-recording": (str(broken),),
         "unknown-revision": ("server", "--revision", "2020-01-01"),
         "wrong-usage": ("server", "--call", "add=[1]"),
-        "no-server": (str(tmp_path / "no-such-program"),),
+        "no-connection": (str(tmp_path / "no-such-program"),),
         "unknown-code": ("server", "--ignore", "tool-nam"),
     }
     for code, words in rows.items():
@@ -91,6 +94,45 @@ def test_each_rule_is_explained_and_in_the_page(mcp_gen: Run) -> None:
             assert f"| `{rule.code}` | {rule.level} | {rule.text} |" in page
     explained = mcp_gen("explain", "origin-accepted").out
     assert "basic/transports/streamable-http#security--endpoint" in explained
+
+
+def test_no_code_of_a_rule_is_that_of_a_problem() -> None:
+    headings = re.findall(r"(?m)^## ([\w-]+):", PROBLEMS.read_text("utf-8"))
+    assert headings and not rules().keys() & set(headings)
+
+
+def test_a_file_that_is_no_recording_is_refused_with_the_line_at_fault(tmp_path: Path) -> None:
+    head = '{"traffic": 1, "inspection": {}}\n'
+    opened = head + '{"session": {"revision": "2025-11-25", "transport": "stdio"}}\n'
+    rows = {
+        "": ":1: it is not JSON",
+        "[" * 100_000: ":1: it is not JSON",
+        '{"traffic": 1}': ":1: it is no recording of mcp-gen inspect",
+        head: ": it has no session",
+        opened: ": it has no session, or one without an exchange",
+        head + '{"session": {"revision": 5}}': ":2: a member is not",
+        opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is not",
+        opened + '{"exchange": {"messages": []}}': ":3: a member is not",
+        opened + '{"exchange": {}}': ": a session or an exchange lacks a member",
+        head + '{"exchange": {"probe": "open"}}': ":2: it belongs to no session",
+    }
+    file = tmp_path / "bad.jsonl"
+    for text, message in rows.items():
+        with case(text[:80]):
+            file.write_text(text, "utf-8")
+            with pytest.raises(ProblemError, match=re.escape(f"{file}{message}")):
+                read(file)
+
+
+def test_texts_of_a_server_do_not_break_a_recording(tmp_path: Path) -> None:
+    hostile = b'{"a": "\\ud800 \xe2\x80\xa8 \xc2\x85"}', b"[" * 100_000, b"\xff"
+    sent = session(exchange("ping", None, *hostile))
+    file = tmp_path / "hostile.jsonl"
+    text = "".join(written([sent], {"target": "hostile"}))
+    file.write_bytes(text.encode("utf-8", "backslashreplace"))
+    _, (found,) = read(file)
+    said = [one.data for one in found.exchanges[-1].messages]
+    assert [json.loads(said[0]), *said[1:]] == [json.loads(hostile[0]), hostile[1], b"\\xff"]
 
 
 def test_a_recording_of_any_session_is_read_as_it_was_written(mcp_gen: Run, tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.inspection import conversation, profile, streams, transcript, visits
+from mcp_protogen.connecting.authorization import Bearer
+from mcp_protogen.connecting.server_target import ServerTarget
+from mcp_protogen.inspection import conversation, inspecting, profile, stream_transport, transcript
 from mcp_protogen.inspection.rules import judged
-from mcp_protogen.inspection.server import Server
+from mcp_protogen.inspection.server import Server, server_of
 from mcp_protogen.inspection.transcript import Session
 from support import folders
 from support.examples.ported import loaded, source
@@ -21,8 +23,8 @@ from support.tables import case
 
 FAULTY = Path(faulty_server.__file__)
 PATHS = {"PYTHONPATH": folders.environment()["PYTHONPATH"]}
-QUICK = conversation.Manners(timeout=1.0)
-PATIENT = conversation.Manners(timeout=20.0)
+QUICK = conversation.InspectOptions(timeout=1.0)
+PATIENT = conversation.InspectOptions(timeout=20.0)
 
 
 def program(*words: str | Path) -> Server:
@@ -42,7 +44,7 @@ def test_our_example_server_breaks_no_rule(tmp_path: Path) -> None:
     file = tmp_path / "time_server.py"
     file.write_text(source("time_server"), encoding="utf-8")
     revisions = "2025-03-26", "2026-07-28"
-    sessions = visits.visit(program(file), PATIENT, revisions)
+    sessions = inspecting.inspect(program(file), PATIENT, revisions)
     assert found(sessions) == set()
     seen = profile.profile_of(sessions)
     assert [one.outcome for one in seen.spoken] == ["spoken", "spoken"]
@@ -55,7 +57,7 @@ def test_our_example_server_breaks_no_rule(tmp_path: Path) -> None:
 
 
 def test_the_faults_of_a_server_are_found_and_no_others() -> None:
-    sessions = visits.visit(program(FAULTY), PATIENT, ("2025-11-25",))
+    sessions = inspecting.inspect(program(FAULTY), PATIENT, ("2025-11-25",))
     assert found(sessions) == {
         ("not-a-message", "stdio"),
         ("unknown-revision-agreed", "protocolVersion"),
@@ -77,7 +79,7 @@ def test_the_faults_of_a_server_are_found_and_no_others() -> None:
 
 
 def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "GRACE", 0.2)
+    monkeypatch.setattr(stream_transport, "GRACE", 0.2)
     rows = {
         "flood": {"too-much", "unknown-method-sent"},
         "long-line": {"too-much"},
@@ -86,7 +88,7 @@ def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.Monkey
     }
     for kind, codes in rows.items():
         with case(kind):
-            sessions = visits.visit(program(FAULTY, kind), QUICK, ("2025-11-25",))
+            sessions = inspecting.inspect(program(FAULTY, kind), QUICK, ("2025-11-25",))
             breaches = judged(sessions)
             assert codes & {one.rule.code for one in breaches}
             assert sum(len(one.messages) for s in sessions for one in s.exchanges) < 4000
@@ -94,13 +96,13 @@ def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.Monkey
 
 def test_a_server_that_says_nothing_is_no_server() -> None:
     with pytest.raises(ProblemError) as caught:
-        visits.visit(program(FAULTY, "silent"), conversation.Manners(timeout=0.3))
-    assert [one.code for one in caught.value.problems] == ["no-server"]
+        inspecting.inspect(program(FAULTY, "silent"), conversation.InspectOptions(timeout=0.3))
+    assert [one.code for one in caught.value.problems] == ["request-timeout"]
 
 
 def test_the_python_sdk_does_not_serve_batches() -> None:
     words = (str(python_with("mcp-1")), str(PROGRAMS / "mcp1_server.py"))
-    sessions = visits.visit(Server(words=words, env=PATHS), PATIENT, ("2025-03-26",))
+    sessions = inspecting.inspect(Server(words=words, env=PATHS), PATIENT, ("2025-03-26",))
     assert ("batch-not-served", "batch") in found(sessions)
     assert sessions[-1].is_spoken
 
@@ -109,7 +111,33 @@ async def inspected(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
     """Serve an app over HTTP, and inspect it from another thread."""
     async with serving(app, **chosen) as site:
         server = Server(url=f"http://127.0.0.1:{site.port}{path}")
-        return await asyncio.to_thread(visits.visit, server, PATIENT)
+        return await asyncio.to_thread(inspecting.inspect, server, PATIENT)
+
+
+async def strangers(seen: list[bytes]) -> asyncio.Server:
+    """Serve what lets nobody in, and answers with what a client could stumble over."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(
+            b'HTTP/1.1 401 No\r\nwww-authenticate: Bearer resource_metadata="http://["\r\n'
+            b"mcp-session-id: \xc3\xa4\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        )
+        await writer.drain()
+        writer.close()
+
+    return await asyncio.start_server(answer, "127.0.0.1", 0)
+
+
+async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None:
+    seen: list[bytes] = []
+    async with await strangers(seen) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+        server = server_of(ServerTarget(name=url, auth=Bearer("s3cret")))
+        sessions = await asyncio.to_thread(inspecting.inspect, server, QUICK, ("2025-11-25",))
+    assert {one.rule.code for one in judged(sessions)} >= {"resource-metadata"}
+    assert len(seen) > 3 and all(b"authorization: Bearer s3cret" in one for one in seen)
+    assert "s3cret" not in "".join(transcript.written(sessions, {})) + repr(server)
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:

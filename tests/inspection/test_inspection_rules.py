@@ -1,12 +1,13 @@
 """Each rule of an inspection: a session that breaks it, one that keeps it, and its table."""
 
 import re
+from typing import Any
 
 from mcp_protogen.inspection.rules import SEVERITIES, judged, rules
 from mcp_protogen.inspection.steps import REVISIONS
 from support.folders import ROOT
 from support.inspection.broken_rules import BROKEN_AND_KEPT, called, tool, tools
-from support.inspection.sessions import codes, session
+from support.inspection.sessions import codes, exchange, request, result, session
 from support.tables import case
 
 REQUIREMENTS = ROOT / "docs" / "requirements.md"
@@ -68,3 +69,25 @@ def test_a_content_block_is_held_to_the_kind_that_it_says_it_is() -> None:
     assert [(one.item, one.pointer) for one in found] == [
         ("CallToolResult.content.data", "/result/content/0/data")
     ]
+
+
+def test_whatever_a_server_lists_and_returns_it_is_judged() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(400):
+        deep = {"a": deep}
+    schemas: tuple[Any, ...] = (
+        {"$ref": "http://127.0.0.1:1/never-fetched"},
+        {"$ref": "#"},
+        {"$schema": ["x"]},
+        {"$schema": "http://["},
+        {"properties": {"a": {"pattern": "["}}},
+        {"properties": deep},
+    )
+    call = request("tools/call", {"name": "add"})
+    returned = exchange("tools/call", call, result({"content": [], "structuredContent": deep}))
+    for schema in schemas:
+        for name in ("add", [], None):
+            listed = tools(tool(name=name, inputSchema=schema, outputSchema=schema))
+            for revision in REVISIONS[-2:]:
+                with case(f"{schema} {name} {revision}"[:80]):
+                    assert codes(session(listed, returned, revision=revision))

@@ -237,7 +237,7 @@ def test_mistakes_are_said(mcp_gen: Run, project: Path, lists: Listed) -> None:
 
 def test_a_server_that_does_not_start_is_a_problem(mcp_gen: Run, project: Path) -> None:
     ran = mcp_gen("client", f"{sys.executable} -c pass", "--out", "a.py", "--package", "pkg")
-    assert (ran.code, "error[server-failed]" in ran.err) == (2, True)
+    assert (ran.code, "error[no-connection]" in ran.err) == (2, True)
     assert not (project / "a.py").exists()
 
 

@@ -15,6 +15,7 @@ from mcp_protogen.connecting.authorization import (
     authorization,
     user_config,
 )
+from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.runtime.http.auth.client.grants import ClientCredentials
 from mcp_protogen.runtime.http.auth.client.oauth import OAuth
 from mcp_protogen.runtime.http.auth.client.storage import FileStorage, MemoryStorage
@@ -144,3 +145,25 @@ def test_a_header_has_secrets_from_variables(monkeypatch: pytest.MonkeyPatch) ->
     assert "s3cret" not in repr(target)
     with pytest.raises(ProblemError, match="the variable NOWHERE, which is not set"):
         ServerOptions(headers=["X-Key: ${NOWHERE}"]).target(URL)
+
+
+def test_a_header_that_cannot_be_sent_is_refused_without_its_value() -> None:
+    for header in ("X Key: s3cret", "X-Key: s3cret\x7f", "X-Key: s3cr\u00e9t"):
+        with case(header), pytest.raises(ProblemError, match="characters that no header") as caught:
+            ServerOptions(headers=[header]).target(URL)
+        assert "s3cr" not in str(caught.value)
+
+
+def test_a_server_is_shown_without_what_may_be_secret() -> None:
+    rows = {
+        "https://me:s3cret@mcp.example/mcp?key=s3cret#s3cret": "https://mcp.example/mcp",
+        "http://[/?s3cret": "http://[/",
+        "/opt/bin/server --key s3cret": "server",
+        "python -B": "python",
+        "/usr/bin/node ./dist/index.js --key=s3cret": "index.js",
+        "npx -y @example/server --key s3cret": "@example/server",
+        "": "",
+    }
+    for name, shown in rows.items():
+        with case(name):
+            assert ServerTarget(name=name).shown == shown

@@ -14,12 +14,11 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.suggest import did_you_mean
 from mcp_protogen.bridging.logs import log_loss
 from mcp_protogen.bridging.recorder import Recorder, RecordOptions
+from mcp_protogen.connecting.failures import ERRORS, NO_CONNECTION, problem_error
 from mcp_protogen.connecting.protocol import protocol
 from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.connecting.traffic import Tapped
-from mcp_protogen.runtime.core.errors import ProtocolError
 from mcp_protogen.runtime.core.revision import Revision
-from mcp_protogen.runtime.http.auth.errors import AuthorizationError
 from mcp_protogen.runtime.server.lifespan import LifespanError
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.runtime.transports.recordings import RecordingError
@@ -96,8 +95,10 @@ def run_bridge(options: BridgeOptions) -> None:
             _run_http(package, opener, recorder, settings, options.http)
     except KeyboardInterrupt:
         _log.info("the bridge was told to end")
-    except (ProtocolError, AuthorizationError, LifespanError, OSError) as error:
-        raise _failed(error, options) from error
+    except LifespanError as error:
+        raise ProblemError(Problem(NO_CONNECTION, str(error), _place(options))) from error
+    except ERRORS as error:
+        raise problem_error(error, _place(options)) from error
     finally:
         if recorder is not None:
             recorder.close()
@@ -181,9 +182,8 @@ def _run_http(
         # uvicorn has logged why it cannot listen.
         if error.code:
             message = f"{side.address.host}:{side.address.port} cannot be listened on"
-            raise ProblemError(Problem("no-connection", message)) from error
+            raise ProblemError(Problem(NO_CONNECTION, message)) from error
 
 
-def _failed(error: Exception, options: BridgeOptions) -> ProblemError:
-    place = str(options.replay) if options.target is None else options.target.name
-    return ProblemError(Problem("no-connection", f"{type(error).__name__}: {error}", place))
+def _place(options: BridgeOptions) -> str:
+    return str(options.replay) if options.target is None else options.target.shown

@@ -35,7 +35,7 @@ class Screen(Protocol):
         """Show where a task stands."""
 
 
-class Patience:
+class CallTimeout:
     """The time for an answer: it stands still while a person is asked, and progress renews it."""
 
     def __init__(self, seconds: float) -> None:
@@ -86,23 +86,23 @@ class ToolCall:
     as_task: bool = False
     log_level: str | None = None
 
-    async def made(self, client: Client, screen: Screen, patience: Patience) -> JSON:
+    async def made(self, client: Client, screen: Screen, limit: CallTimeout) -> JSON:
         """Return the result; raise what `call_tool` raises, and `RequestTimeout`."""
 
         def on_progress(progress: Progress) -> None:
-            patience.renew()
+            limit.renew()
             screen.show_progress(progress)
 
         async def work() -> WireModel:
             options = {**NO_END, "on_progress": on_progress}
             if self._is_task(client):
-                return await self._task(client, screen, patience, options)
+                return await self._task(client, screen, limit, options)
             meta = request_meta(client, self.log_level)
             return await client.call_tool(
                 self.tool["name"], dict(self.arguments), **meta, **options
             )
 
-        result: WireModel = await patience.run(work)
+        result: WireModel = await limit.run(work)
         return result.to_wire()
 
     def _is_task(self, client: Client) -> bool:
@@ -112,7 +112,7 @@ class ToolCall:
         return self.as_task or (needed and hasattr(client, "start_task")) or decided
 
     async def _task(
-        self, client: Client, screen: Screen, patience: Patience, options: Mapping[str, Any]
+        self, client: Client, screen: Screen, limit: CallTimeout, options: Mapping[str, Any]
     ) -> WireModel:
         if not hasattr(client, "start_task"):
             raise LocalError(f"there are no tasks in revision {client.revision}")
@@ -121,7 +121,7 @@ class ToolCall:
             result: WireModel = await handle.result()
             return result
         # It is asked for its state again and again, and each of these answers has its time.
-        patience.stop()
+        limit.stop()
         try:
             async for state in handle:
                 screen.show_status(": ".join(filter(None, [str(state.status), state.message])))

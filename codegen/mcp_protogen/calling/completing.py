@@ -13,7 +13,7 @@ from mcp_protogen.calling import input_schemas
 from mcp_protogen.calling.connections import JSON, Abilities, Client, connected, declared
 from mcp_protogen.calling.input_schemas import Schema
 from mcp_protogen.calling.kinds import Kind
-from mcp_protogen.calling.offers import offers, prompt_arguments
+from mcp_protogen.calling.listing import listing, prompt_arguments
 from mcp_protogen.calling.remembered import remember, remembered
 from mcp_protogen.calling.templates import variables
 from mcp_protogen.connecting.server_target import ServerTarget
@@ -21,12 +21,12 @@ from mcp_protogen.runtime.core.errors import ProtocolError
 
 T = TypeVar("T")
 
-_PATIENCE: Final = 2.0
+_LONGEST_WAIT: Final = 2.0
 """For how long somebody waits who has asked for completions; seconds."""
 _MOST: Final = 12
 # The scripts of shells evaluate what they get, so that a name of a server must not have anything
 # that means something to one.
-_SAFE: Final = re.compile(r"[A-Za-z0-9_./:@%+=,-]+")
+_SAFE: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./:@%+=,-]*")
 _UNSAFE_IN_HELP: Final = re.compile(r"[^A-Za-z0-9_ .,/-]+")
 _LONGEST_HELP: Final = 60
 
@@ -48,7 +48,7 @@ def lists_of(target: ServerTarget, kinds: Sequence[Kind]) -> Mapping[Kind, Seque
         return {kind: known[kind].listed for kind in kinds}
 
     async def fetch(client: Client) -> Mapping[Kind, Sequence[JSON]]:
-        return (await offers(client, kinds)).lists
+        return (await listing(client, kinds)).lists
 
     found = _asked(target, fetch)
     if found is None:
@@ -136,8 +136,8 @@ def _asked(target: ServerTarget, ask: Callable[[Client], Awaitable[T]]) -> T | N
     """Return what a server says, or None if it does not say it in time."""
 
     async def run() -> T:
-        async with asyncio.timeout(_PATIENCE):
-            async with connected(quiet.opener(), Abilities(), timeout=_PATIENCE) as client:
+        async with asyncio.timeout(_LONGEST_WAIT):
+            async with connected(quiet.opener(), Abilities(), timeout=_LONGEST_WAIT) as client:
                 return await ask(client)
 
     quiet = replace(target, stderr=_unheard)

@@ -16,7 +16,7 @@ from mcp_protogen.calling.connections import JSON
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.connecting.server_target import ServerTarget
 
-_SHELF: Final = "offers"
+_SHELF: Final = "listing"
 _LARGEST: Final = 512 * 1024
 _HOLDS: Final = 60.0
 """For how long a list is as good as a new one; seconds."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from mcp_protogen.base.files import writing
 from mcp_protogen.base.jsonvalue import is_array, is_object
@@ -20,6 +20,7 @@ _WRAPPED: Final = "result"
 """The one member of an object that many servers put around structured content that is none."""
 _BYTES: Final = "application/octet-stream"
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_AFTER_PATH: Final = re.compile(r"[?#].*", re.DOTALL)
 _LONGEST_NAME: Final = 60
 
 
@@ -48,8 +49,9 @@ class Saver:
 
     def _write(self, content: bytes, type_: str, uri: str) -> Path:
         assert self.folder is not None
-        parts = urlsplit(uri)
-        last = Path(unquote(parts.path)).name or parts.netloc
+        # A server may send what is no URI.
+        address = _AFTER_PATH.sub("", uri.partition(":")[2]).rstrip("/")
+        last = unquote(address.rpartition("/")[2])
         stem = _UNSAFE.sub("-", Path(last).stem or self.stem).strip("-")[:_LONGEST_NAME] or "file"
         known = None if type_ == _BYTES else mimetypes.guess_extension(type_.partition(";")[0])
         suffix = known or f".{_UNSAFE.sub('', Path(last).suffix) or 'bin'}"

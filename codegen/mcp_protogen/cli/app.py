@@ -23,7 +23,7 @@ from mcp_protogen.cli.client import client
 from mcp_protogen.cli.console import finish, say
 from mcp_protogen.cli.diff import diff
 from mcp_protogen.cli.inspect import inspect_server
-from mcp_protogen.cli.list import list_offers
+from mcp_protogen.cli.list import list_server
 from mcp_protogen.cli.new import new
 from mcp_protogen.cli.options import (
     DocstringsOption,
@@ -68,12 +68,12 @@ app = typer.Typer(
 app.add_typer(schema_app, name="schema")
 app.add_typer(templates_app, name="templates")
 app.command(cls=Command)(audit)
-app.command(cls=Command)(client)
-app.command(cls=Command)(call)
 app.command(cls=Command)(bridge)
+app.command(cls=Command)(call)
+app.command(cls=Command)(client)
 app.command(cls=Command)(diff)
-app.command("list", cls=Command)(list_offers)
 app.command("inspect", cls=Command)(inspect_server)
+app.command("list", cls=Command)(list_server)
 app.command(cls=Command)(new)
 app.command(cls=Command)(prompt)
 app.command(cls=Command)(read)

@@ -12,21 +12,19 @@ import typer
 
 from mcp_protogen.base.problems import Level, ProblemError
 from mcp_protogen.calling.kinds import Kind
-from mcp_protogen.cli import live_completion
+from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say, show_problems
-from mcp_protogen.cli.live_options import (
-    Answers,
-    AsJson,
-    LogLevelOption,
-    RevisionName,
-    Save,
-)
 from mcp_protogen.cli.server_options import (
     AUTO,
+    Answers,
+    AsJson,
     Auth,
     ConfigFile,
     Headers,
     Inherit,
+    LogLevelOption,
+    RevisionName,
+    Save,
     ServerName,
     ServerOptions,
     Timeout,
@@ -36,10 +34,10 @@ from mcp_protogen.cli.server_options import (
 )
 
 if TYPE_CHECKING:
-    from mcp_protogen.calling.calls import Patience, ToolCall
+    from mcp_protogen.calling.calls import CallTimeout, ToolCall
     from mcp_protogen.calling.connections import JSON, Client
     from mcp_protogen.calling.questions import Questions
-    from mcp_protogen.cli.live import LiveScreen
+    from mcp_protogen.cli.terminal import Terminal
     from mcp_protogen.connecting.server_target import ServerTarget
 
 
@@ -63,7 +61,7 @@ def call(
     tool: Annotated[
         str,
         typer.Argument(
-            metavar="TOOL", help="The name of a tool.", autocompletion=live_completion.tool
+            metavar="TOOL", help="The name of a tool.", autocompletion=server_completion.tool
         ),
     ],
     arguments: Annotated[
@@ -71,7 +69,7 @@ def call(
         typer.Argument(
             metavar="ARGUMENT",
             help="name=value, name:=JSON, name=@file; or one JSON object, or - for stdin.",
-            autocompletion=live_completion.argument,
+            autocompletion=server_completion.argument,
         ),
     ] = None,
     revision: RevisionName = None,
@@ -109,9 +107,9 @@ def call(
     server asks meanwhile is asked on the terminal. Exit codes: 0, 1 if the tool or the server
     answers with an error, 2 for wrong use and where no server answers.
     """
-    from mcp_protogen.calling.calls import Patience
+    from mcp_protogen.calling.calls import CallTimeout
     from mcp_protogen.calling.questions import Questions
-    from mcp_protogen.cli.live import WARNING, LiveScreen, converse
+    from mcp_protogen.cli.terminal import WARNING, Terminal, converse
 
     server = ServerOptions(
         config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
@@ -127,8 +125,8 @@ def call(
         as_json=json,
         save=save,
     )
-    screen = LiveScreen(tool, options.log_level or WARNING)
-    patience = Patience(timeout)
+    screen = Terminal(tool, options.log_level or WARNING)
+    limit = CallTimeout(timeout)
     asked = screen.can_ask and options.words != ("-",)
     questions = Questions(
         person=screen if asked else None,
@@ -136,17 +134,17 @@ def call(
         given=pairs("--answer", answer, "="),
         roots=root or (),
         samples=sampling,
-        waiting=partial(_waiting, patience, screen),
+        waiting=partial(_waiting, limit, screen),
     )
     stdin = sys.stdin.read() if options.words == ("-",) else ""
-    calling = _Calling(options, screen, questions, patience, stdin)
+    calling = _Calling(options, screen, questions, limit, stdin)
     converse(server, screen, calling.run)
 
 
 @contextmanager
-def _waiting(patience: "Patience", screen: "LiveScreen") -> Generator[None, None, None]:
+def _waiting(limit: "CallTimeout", screen: "Terminal") -> Generator[None, None, None]:
     """Let no time pass, and show nothing else, while a person is asked."""
-    with patience.paused(), screen.asking():
+    with limit.paused(), screen.asking():
         yield
 
 
@@ -155,15 +153,15 @@ class _Calling:
     """A call, from the connection to its result."""
 
     options: CallOptions
-    screen: "LiveScreen"
+    screen: "Terminal"
     questions: "Questions"
-    patience: "Patience"
+    limit: "CallTimeout"
     stdin: str
 
     async def run(self, target: "ServerTarget") -> int:
         """Return the exit code; raise `ProblemError`, and what a connection raises."""
         from mcp_protogen.calling.connections import LOGGED, connected
-        from mcp_protogen.calling.offers import offers
+        from mcp_protogen.calling.listing import listing
         from mcp_protogen.calling.remembered import remember
 
         options = self.options
@@ -171,7 +169,7 @@ class _Calling:
         async with connected(
             target.opener(), abilities, revision=options.revision, timeout=options.timeout
         ) as client:
-            found = await offers(client, [Kind.TOOLS])
+            found = await listing(client, [Kind.TOOLS])
             planned = self._planned(found.lists[Kind.TOOLS])
             if options.log_level is not None and "logging" in found.capabilities:
                 await _set_level(client, options.log_level)
@@ -183,7 +181,7 @@ class _Calling:
     def _planned(self, tools: "Sequence[JSON]") -> "ToolCall":
         from mcp_protogen.calling.arguments import ArgumentReader
         from mcp_protogen.calling.calls import ToolCall
-        from mcp_protogen.calling.offers import named
+        from mcp_protogen.calling.listing import named
 
         options = self.options
         known = [one for one in tools if one["name"] == options.tool]
@@ -208,7 +206,7 @@ class _Calling:
         from mcp_protogen.runtime.core.errors import McpError
 
         try:
-            return await planned.made(client, self.screen, self.patience)
+            return await planned.made(client, self.screen, self.limit)
         except McpError as error:
             pages = pages_of(error)
             if not pages or self.questions.person is None:
@@ -218,10 +216,10 @@ class _Calling:
                     raise
         with self.screen.asking():
             await self.screen.read_line("Press Enter when you are done there: ")
-        return await planned.made(client, self.screen, self.patience)
+        return await planned.made(client, self.screen, self.limit)
 
     def _show(self, result: "JSON") -> int:
-        from mcp_protogen.calling.offers import document
+        from mcp_protogen.calling.listing import document
         from mcp_protogen.calling.results import Saver, tool_page
 
         failed = result.get("isError") is True

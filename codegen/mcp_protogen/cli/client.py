@@ -15,8 +15,12 @@ from mcp_protogen.cli.console import emit, fail, say
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Force
 from mcp_protogen.cli.server_options import (
+    AUTO,
+    Auth,
     ConfigFile,
     Headers,
+    Inherit,
+    ServerOptions,
     Timeout,
     Variables,
     WorkingFolder,
@@ -28,7 +32,6 @@ from mcp_protogen.findings.pages import PageFormat
 from mcp_protogen.findings.report import Report, Status
 
 if TYPE_CHECKING:
-    from mcp_protogen.connecting.server_target import ServerTarget
     from mcp_protogen.typed_clients.run import Checked, ClientJob
 
 
@@ -90,8 +93,10 @@ def client(
     ] = FailOn.ANY,
     config: ConfigFile = None,
     header: Headers = None,
+    auth: Auth = AUTO,
     env: Variables = None,
     cwd: WorkingFolder = None,
+    inherit: Inherit = False,
     timeout: Timeout = 30.0,
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
     force: Force = False,
@@ -102,7 +107,7 @@ def client(
     """
     try:
         options = ServerOptions(
-            config, pairs("--header", header, ":"), pairs("--env", env, "="), cwd
+            config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
         )
         said = Said(target, out, package, with_package, tuple(tool or ()), methods_of(name))
         settings = load_settings(Path.cwd(), only={"clients", "out"})
@@ -112,29 +117,6 @@ def client(
         _make(jobs, settings, format, force=force)
     except ProblemError as error:
         fail(error, "client", format)
-
-
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    """The options that tell more of a server."""
-
-    config: Path | None
-    headers: Mapping[str, str]
-    env: Mapping[str, str]
-    cwd: Path | None
-
-    @property
-    def given(self) -> bool:
-        """Return whether any of them is given."""
-        return any((self.config, self.headers, self.env, self.cwd))
-
-    def target(self, name: str) -> "ServerTarget":
-        """Return a server by its name on the command line."""
-        from mcp_protogen.connecting.server_target import ServerTarget
-
-        return ServerTarget(
-            name=name, config=self.config, headers=self.headers, env=self.env, cwd=self.cwd
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +138,7 @@ def _jobs(
     from mcp_protogen.typed_clients.run import ClientJob, jobs_of
 
     if said.target is None and said.out is None:
-        if said != Said(None, None, None, None, (), {}) or options.given:
+        if said != Said(None, None, None, None, (), {}) or options != ServerOptions():
             raise _wrong("these options need TARGET and --out FILE")
         if not settings.clients:
             raise _wrong("no TARGET is given, and [tool.mcp-gen.clients] has none")

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,18 +13,18 @@ from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions
 from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
 from mcp_protogen.cli.server_options import (
+    AUTO,
+    Auth,
     ConfigFile,
     Headers,
+    Inherit,
+    ServerOptions,
     Timeout,
     Variables,
     WorkingFolder,
-    pairs,
 )
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
-
-if TYPE_CHECKING:
-    from mcp_protogen.connecting.server_target import ServerTarget
 
 
 class FailOn(StrEnum):
@@ -73,8 +72,10 @@ def diff(
     ] = None,
     config: ConfigFile = None,
     header: Headers = None,
+    auth: Auth = AUTO,
     env: Variables = None,
     cwd: WorkingFolder = None,
+    inherit: Inherit = False,
     timeout: Timeout = 30.0,
     reader: Annotated[
         Reader | None, typer.Option("--for", help="Show the severities for these authors.")
@@ -115,6 +116,11 @@ def diff(
         hint = "mcp-gen diff A B, or mcp-gen diff LOCK --server TARGET"
         message = "a comparison has two sides"
         raise ProblemError(Problem("wrong-usage", message, hint=hint))
+    known = ServerOptions(
+        config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
+    )
+    if server is None and known != ServerOptions():
+        raise ProblemError(Problem("conflicting-options", "options for a server need --server"))
     options = DiffOptions(
         before,
         after or "",
@@ -123,23 +129,9 @@ def diff(
         reader,
         _LEAST[only] if only else None,
         _LEAST[fail_on] if fail_on else None,
-        _server(server, config, pairs("--header", header, ":"), pairs("--env", env, "="), cwd),
+        known.target(server) if server else None,
         timeout,
         BaselineOptions("change", baseline, write_baseline, tuple(ignore or ())),
         Destination(format, output),
     )
     compare(options)
-
-
-def _server(
-    name: str | None,
-    config: Path | None,
-    headers: Mapping[str, str],
-    env: Mapping[str, str],
-    cwd: Path | None,
-) -> "ServerTarget | None":
-    if name is None:
-        return None
-    from mcp_protogen.connecting.server_target import ServerTarget
-
-    return ServerTarget(name=name, config=config, headers=headers, env=env, cwd=cwd)

@@ -14,20 +14,22 @@ from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions, BaselineResult
 from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
 from mcp_protogen.cli.server_options import (
+    Auth,
     ConfigFile,
     Headers,
+    Inherit,
     ServerName,
+    ServerOptions,
     Timeout,
     Variables,
     WorkingFolder,
-    pairs,
 )
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
 
 if TYPE_CHECKING:
     from mcp_protogen.connecting.server_target import ServerTarget
-    from mcp_protogen.inspection.conversation import Manners
+    from mcp_protogen.inspection.conversation import InspectOptions
     from mcp_protogen.inspection.profile import Profile
     from mcp_protogen.inspection.rules import Breach
     from mcp_protogen.inspection.transcript import Session
@@ -40,8 +42,10 @@ def inspect_server(
     target: ServerName,
     config: ConfigFile = None,
     header: Headers = None,
+    auth: Auth = "none",
     env: Variables = None,
     cwd: WorkingFolder = None,
+    inherit: Inherit = False,
     call: Annotated[
         list[str] | None,
         typer.Option(
@@ -89,22 +93,17 @@ def inspect_server(
     Each revision is tried over each transport. No tool is called unless that is asked for. Exit
     code 1 means that there are findings; with --baseline, that there are new ones.
     """
-    from mcp_protogen.connecting.server_target import ServerTarget
-    from mcp_protogen.inspection.conversation import Manners
+    from mcp_protogen.inspection.conversation import InspectOptions
     from mcp_protogen.inspection.rules import SEVERITIES
 
     known = BaselineOptions("finding", baseline, write_baseline, tuple(ignore or ()))
     try:
         known.check(SEVERITIES)
-        server = ServerTarget(
-            name=target,
-            config=config,
-            headers=pairs("--header", header, ":"),
-            env=pairs("--env", env, "="),
-            cwd=cwd,
-        )
-        manners = Manners(timeout=timeout, calls=_calls(call or ()), reading=call_read_only)
-        name, sessions = _sessions(server, manners, _revisions(revision), record)
+        server = ServerOptions(
+            config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
+        ).target(target)
+        options = InspectOptions(timeout=timeout, calls=_calls(call or ()), reading=call_read_only)
+        name, sessions = _sessions(server, options, _revisions(revision), record)
         shown = _Report(name, sessions, reader, Severity(only) if only else None)
         shown.show(known, Destination(format, output))
     except ProblemError as error:
@@ -142,27 +141,35 @@ def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
 
 
 def _sessions(
-    target: "ServerTarget", manners: "Manners", revisions: tuple[str, ...], record: Path | None
+    target: "ServerTarget",
+    options: "InspectOptions",
+    revisions: tuple[str, ...],
+    record: Path | None,
 ) -> "tuple[str, tuple[Session, ...]]":
     """Return the name of the server and the sessions with it, held now or read from a recording."""
+    from mcp_protogen.connecting.traffic import bad_recording
     from mcp_protogen.inspection import transcript
+    from mcp_protogen.inspection.steps import REVISIONS
 
     if target.config is None and target.name.endswith(_RECORDING):
         about, sessions = transcript.read(Path(target.name))
+        for one in sessions:
+            if one.revision not in (*REVISIONS, transcript.UNKNOWN_REVISION):
+                raise bad_recording(Path(target.name), 0, f"no revision is {one.revision!r:.40}")
         return str(about.get("target", target.name)), sessions
     from mcp_protogen.cli.console import progress
+    from mcp_protogen.inspection.inspecting import inspect
     from mcp_protogen.inspection.server import server_of
-    from mcp_protogen.inspection.visits import visit
 
     with progress("inspect", shown=True):
-        sessions = visit(server_of(target), manners, revisions)
+        sessions = inspect(server_of(target), options, revisions, target.shown)
     if record is not None:
         from mcp_protogen.base.files import replace_files, writing
 
-        lines = "".join(transcript.written(sessions, {"target": target.name}))
+        lines = "".join(transcript.written(sessions, {"target": target.shown}))
         with writing(record, "name a file in a folder that exists"):
-            replace_files({record: lines.encode()})
-    return target.name, sessions
+            replace_files({record: lines.encode("utf-8", "backslashreplace")})
+    return target.shown, sessions
 
 
 class _Report:

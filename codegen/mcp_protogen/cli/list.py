@@ -6,13 +6,14 @@ import typer
 
 from mcp_protogen.calling.kinds import Kind
 from mcp_protogen.cli.console import say
-from mcp_protogen.cli.live_options import AsJson, RevisionName
 from mcp_protogen.cli.server_options import (
     AUTO,
+    AsJson,
     Auth,
     ConfigFile,
     Headers,
     Inherit,
+    RevisionName,
     ServerName,
     ServerOptions,
     Timeout,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from mcp_protogen.connecting.server_target import ServerTarget
 
 
-def list_offers(
+def list_server(
     target: ServerName,
     kind: Annotated[
         Kind | None, typer.Argument(metavar="KIND", help="Only tools, prompts, … of it.")
@@ -43,7 +44,7 @@ def list_offers(
 
     KIND is tools, prompts, resources or templates; all of them without it.
     """
-    from mcp_protogen.cli.live import LiveScreen, converse, page_width
+    from mcp_protogen.cli.terminal import Terminal, converse, page_width
 
     server = ServerOptions(
         config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
@@ -52,14 +53,14 @@ def list_offers(
 
     async def show(target: "ServerTarget") -> int:
         from mcp_protogen.calling.connections import Abilities, connected
-        from mcp_protogen.calling.offers import document, offers
+        from mcp_protogen.calling.listing import document, listing
         from mcp_protogen.calling.remembered import remember
 
         opener = target.opener()
         async with connected(opener, Abilities(), revision=revision, timeout=timeout) as client:
-            found = await offers(client, kinds)
+            found = await listing(client, kinds)
         remember(target, found.lists)
         say(document(found.as_json()) if json else found.page(page_width()))
         return 0
 
-    converse(server, LiveScreen("list"), show)
+    converse(server, Terminal("list"), show)

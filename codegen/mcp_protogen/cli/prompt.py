@@ -5,15 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcp_protogen.calling.kinds import Kind
-from mcp_protogen.cli import live_completion
+from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say
-from mcp_protogen.cli.live_options import Answers, AsJson, RevisionName, Save
 from mcp_protogen.cli.server_options import (
     AUTO,
+    Answers,
+    AsJson,
     Auth,
     ConfigFile,
     Headers,
     Inherit,
+    RevisionName,
+    Save,
     ServerName,
     ServerOptions,
     Timeout,
@@ -31,7 +34,7 @@ def prompt(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="The name of a prompt.", autocompletion=live_completion.prompt
+            metavar="NAME", help="The name of a prompt.", autocompletion=server_completion.prompt
         ),
     ],
     arguments: Annotated[
@@ -39,7 +42,7 @@ def prompt(
         typer.Argument(
             metavar="ARGUMENT",
             help="name=value",
-            autocompletion=live_completion.prompt_argument,
+            autocompletion=server_completion.prompt_argument,
         ),
     ] = None,
     revision: RevisionName = None,
@@ -56,12 +59,12 @@ def prompt(
 ) -> None:
     """Fill in a prompt of a server, and show its messages."""
     from mcp_protogen.calling.questions import Questions
-    from mcp_protogen.cli.live import LiveScreen, converse
+    from mcp_protogen.cli.terminal import Terminal, converse
 
     server = ServerOptions(
         config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
     ).target(target)
-    screen = LiveScreen(name)
+    screen = Terminal(name)
     questions = Questions(
         person=screen if screen.can_ask else None,
         tell=screen.tell,
@@ -72,7 +75,7 @@ def prompt(
 
     async def show(target: "ServerTarget") -> int:
         from mcp_protogen.calling.connections import connected
-        from mcp_protogen.calling.offers import checked_prompt, document, offers
+        from mcp_protogen.calling.listing import checked_prompt, document, listing
         from mcp_protogen.calling.remembered import remember
         from mcp_protogen.calling.results import Saver, prompt_page
 
@@ -80,7 +83,7 @@ def prompt(
         async with connected(
             target.opener(), abilities, revision=revision, timeout=timeout
         ) as client:
-            found = await offers(client, [Kind.PROMPTS])
+            found = await listing(client, [Kind.PROMPTS])
             checked_prompt(found.lists[Kind.PROMPTS], name, given)
             result = (await client.get_prompt(name, given or None)).to_wire()
         remember(target, found.lists)

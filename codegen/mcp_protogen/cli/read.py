@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.cli import live_completion
+from mcp_protogen.cli import server_completion
 from mcp_protogen.cli.console import say, say_bytes
-from mcp_protogen.cli.live_options import Answers, AsJson, RevisionName, Save
 from mcp_protogen.cli.server_options import (
     AUTO,
+    Answers,
+    AsJson,
     Auth,
     ConfigFile,
     Headers,
     Inherit,
+    RevisionName,
+    Save,
     ServerName,
     ServerOptions,
     Timeout,
@@ -35,7 +38,7 @@ def read(
         typer.Argument(
             metavar="URI",
             help="The URI of a resource, or a template of URIs.",
-            autocompletion=live_completion.address,
+            autocompletion=server_completion.address,
         ),
     ],
     arguments: Annotated[
@@ -43,7 +46,7 @@ def read(
         typer.Argument(
             metavar="ARGUMENT",
             help="name=value for each name in a template.",
-            autocompletion=live_completion.template_argument,
+            autocompletion=server_completion.template_argument,
         ),
     ] = None,
     revision: RevisionName = None,
@@ -64,12 +67,12 @@ def read(
     """
     from mcp_protogen.calling.questions import Questions
     from mcp_protogen.calling.templates import expanded
-    from mcp_protogen.cli.live import LiveScreen, converse
+    from mcp_protogen.cli.terminal import Terminal, converse
 
     server = ServerOptions(
         config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
     ).target(target)
-    screen = LiveScreen("read")
+    screen = Terminal("read")
     questions = Questions(
         person=screen if screen.can_ask else None,
         tell=screen.tell,
@@ -80,7 +83,7 @@ def read(
 
     async def show(target: "ServerTarget") -> int:
         from mcp_protogen.calling.connections import connected
-        from mcp_protogen.calling.offers import document
+        from mcp_protogen.calling.listing import document
         from mcp_protogen.calling.remembered import remember
 
         abilities = questions.abilities()

@@ -4,16 +4,32 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import tell
 
 if TYPE_CHECKING:
     from mcp_protogen.connecting.server_target import ServerTarget
+
+
+class LogLevel(StrEnum):
+    """The least severe log entry that is shown (RFC 5424, section 6.2.1)."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    NOTICE = "notice"
+    WARNING = "warning"
+    ERROR = "error"
+    CRITICAL = "critical"
+    ALERT = "alert"
+    EMERGENCY = "emergency"
+
 
 ServerName = Annotated[
     str,
@@ -62,10 +78,44 @@ Auth = Annotated[
 AUTO = "auto"
 """The default of `--auth`: a token is for servers that ask for one."""
 Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Time for each answer.")
+    float,
+    typer.Option("--timeout", metavar="SECONDS", min=0.1, max=1e6, help="Time for each answer."),
+]
+RevisionName = Annotated[
+    str | None,
+    typer.Option(
+        "--revision",
+        metavar="REVISION",
+        help="Speak this revision, not the newest that both sides know.",
+        autocompletion=completion.revision,
+    ),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Show the result as the server sent it, as JSON.")
+]
+LogLevelOption = Annotated[
+    LogLevel | None,
+    typer.Option(
+        "--log-level",
+        help="Ask for log entries from this level on; at debug, what a program writes to its"
+        " standard error is shown, too.",
+        show_default="warning, without asking",
+    ),
+]
+Answers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--answer", metavar="NAME=VALUE", help="Answer for a field of a form; repeat it for others."
+    ),
+]
+Save = Annotated[
+    Path | None,
+    typer.Option("--save", metavar="DIR", help="Write images, audio and other bytes there."),
 ]
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""A name of a header field (RFC 9110, section 5.6.2)."""
 _NO_AUTH = (AUTO, "none")
 _TAKEN = {
     "a URL": ("--header", "--auth"),
@@ -96,6 +146,11 @@ class ServerOptions:
 
         given = pairs("--header", self.headers, ":")
         headers = {name: _filled(value) for name, value in given.items()}
+        for one, value in headers.items():
+            if not _TOKEN.fullmatch(one) or not (value.isascii() and value.isprintable()):
+                # The value may be a secret.
+                message = f"--header {one!r:.40} has characters that no header field has"
+                raise ProblemError(Problem("wrong-usage", message))
         env = pairs("--env", self.env, "=")
         target = ServerTarget(
             name=name,

@@ -49,6 +49,10 @@ class Group(TyperGroup):
         """Return the part of the usage after the name of the command."""
         return _pieces(self, ctx) if self.invoke_without_command else ["COMMAND ..."]
 
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, in the order of the alphabet."""
+        return sorted(super().list_commands(ctx))
+
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         """Write the usage, with and without a command."""
         super().format_usage(ctx, formatter)

@@ -1,12 +1,12 @@
 """Servers as users name them: a command line, a file of Python, a URL, or a name in a file."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.connecting.protocol import protocol
@@ -15,6 +15,9 @@ from mcp_protogen.runtime.transports.base import Opener, StandardError
 
 _SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"(https?://)(?:[^/?#]*@)?([^?#]*).*", re.IGNORECASE | re.DOTALL)
+_LAUNCHERS: Final = ("npx", "bunx", "pnpx", "uvx", "pipx")
+"""Programs that run the package that is named after their options."""
 
 
 def _nothing() -> Mapping[str, str]:
@@ -46,10 +49,12 @@ class ServerTarget:
         if self.config is not None:
             return f"{self.config}: {self.name}"
         if self.is_url:
-            parts = urlsplit(self.name)
-            return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-        program, *others = [Path(word).name for word in self.name.split()[:2]] or [""]
-        return next(filter(_SCRIPT.search, others), program)
+            return _ADDRESS.sub(r"\1\2", self.name)
+        program, *others = self.name.split() or [""]
+        if program in _LAUNCHERS:
+            program = next((word for word in others if not word.startswith("-")), program)
+        script = next(filter(_SCRIPT.search, others[:1]), program)
+        return script if script.startswith("@") else Path(script).name
 
     @property
     def is_url(self) -> bool:
@@ -62,16 +67,21 @@ class ServerTarget:
         Raise `ProblemError`: `no-server` for what names none, `missing-package` where HTTP needs
         one that is not installed.
         """
-        try:
+        with self.checked():
             return self._opener()
+
+    @contextmanager
+    def checked(self) -> Generator[None, None, None]:
+        """Raise `ProblemError`, as `opener` does, for what is raised inside."""
+        try:
+            yield
         except ImportError as error:
             hint = "install it, or install mcp-gen with its extra http"
-            raise ProblemError(
-                Problem("missing-package", str(error), self.name, hint=hint)
-            ) from error
+            problem = Problem("missing-package", str(error), self.shown, hint=hint)
+            raise ProblemError(problem) from error
         except (OSError, TypeError, ValueError) as error:
             hint = "give a URL, a command line as one word, a file of Python, or a name in --config"
-            raise ProblemError(Problem("no-server", str(error), self.name, hint=hint)) from error
+            raise ProblemError(Problem("no-server", str(error), self.shown, hint=hint)) from error
 
     def _opener(self) -> Opener:
         package = protocol()

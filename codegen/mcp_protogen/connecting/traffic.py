@@ -5,9 +5,8 @@ message with its sender and the seconds since the beginning.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from mcp_protogen.base.jsonvalue import is_object
@@ -21,7 +20,7 @@ from mcp_protogen.runtime.transports.base import (
     Transport,
 )
 from mcp_protogen.runtime.transports.memory import Tap
-from mcp_protogen.runtime.transports.recordings import FORMAT, HEAD, REDACTED, Redaction
+from mcp_protogen.runtime.transports.recordings import REDACTED, Redaction
 
 _ROLES: Final = ("client", "server")
 
@@ -37,18 +36,6 @@ class Message(NamedTuple):
     data: bytes
     side: Role | None = None
     connection: str | None = None
-
-
-class Recording(list[Message]):
-    """The messages of a connection so far; calling it adds one, as a `Tap`."""
-
-    def __init__(self, messages: Iterable[Message] = (), clock: Callable[[], float] = monotonic):
-        super().__init__(messages)
-        self._clock = clock
-        self._start = clock()
-
-    def __call__(self, sender: Role, data: bytes) -> None:
-        self.append(Message(round(self._clock() - self._start, 6), sender, data))
 
 
 def tapped(opener: Opener, tap: Tap) -> Opener:
@@ -92,13 +79,6 @@ class Tapped:
         return isinstance(self._transport, ExchangingTransport) and self._transport.over_http
 
 
-def written(messages: Iterable[Message], about: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of a recording; `about` says what was recorded."""
-    yield json.dumps({HEAD: FORMAT, **about}, ensure_ascii=False) + "\n"
-    for message in messages:
-        yield line(message)
-
-
 def line(message: Message, redaction: Redaction | None = None) -> str:
     """Return the line of a message; one that is no JSON is kept as text, if nothing is redacted."""
     entry: dict[str, Any] = {"at": message.at}
@@ -113,20 +93,20 @@ def line(message: Message, redaction: Redaction | None = None) -> str:
     return json.dumps(entry, ensure_ascii=False) + "\n"
 
 
-def read_recording(path: Path) -> tuple[Mapping[str, Any], list[Message]]:
-    """Return what a recording says about itself, and its messages.
+def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the entries of a recording with the numbers of their lines.
 
     Raise `ProblemError` (`bad-recording`) with the line at fault.
     """
     try:
-        lines = path.read_text("utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise bad_recording(path, 0, str(error)) from error
-    about: Any = decoded(path, 1, lines[0] if lines else "")
-    if about.get(HEAD) != FORMAT:
-        raise bad_recording(path, 1, f'the first line has no "{HEAD}": {FORMAT}')
-    entries = ((number, decoded(path, number, text)) for number, text in enumerate(lines[1:], 2))
-    return about, [message_of(path, number, entry) for number, entry in entries]
+        # Only line feeds end lines: in texts, there may be what else Unicode takes for an end.
+        lines = path.read_text("utf-8").rstrip("\n").split("\n")
+    except OSError as error:
+        raise bad_recording(path, 0, error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise bad_recording(path, 0, "it is not text in UTF-8") from error
+    for number, text in enumerate(lines, 1):
+        yield number, decoded(path, number, text)
 
 
 def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> Message:
@@ -136,10 +116,10 @@ def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> Message:
         raise bad_recording(path, number, 'it needs "at", a number, and "sender": client or server')
     place = entry.get("side"), entry.get("connection")
     if isinstance(entry.get("text"), str):
-        return Message(at, sender, entry["text"].encode(), *place)
+        return Message(at, sender, entry["text"].encode("utf-8", "backslashreplace"), *place)
     if "message" not in entry:
         raise bad_recording(path, number, 'it has neither "message" nor "text"')
-    data = json.dumps(entry["message"], ensure_ascii=False).encode()
+    data = json.dumps(entry["message"], ensure_ascii=False).encode("utf-8", "backslashreplace")
     return Message(at, sender, data, *place)
 
 
@@ -147,7 +127,7 @@ def decoded(path: Path, number: int, text: str) -> dict[str, Any]:
     """Return the entry on a line; raise `ProblemError` (`bad-recording`) for what is none."""
     try:
         entry = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise bad_recording(path, number, f"it is not JSON: {error}") from error
     if not is_object(entry):
         raise bad_recording(path, number, "it is no object")

@@ -1,4 +1,4 @@
-"""Sessions as they are held: each step of a plan is carried over a wire, and recorded."""
+"""Sessions as they are held: each step of a plan is taken, and recorded."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from mcp_protogen.inspection.http_plan import PLAN, UNAUTHORIZED
 from mcp_protogen.inspection.plan import OPENING
-from mcp_protogen.inspection.steps import Asking, Probe, Step
+from mcp_protogen.inspection.steps import Probe, SessionClient, Step
 from mcp_protogen.inspection.transcript import (
     CLOSED,
     FLOOD,
@@ -30,7 +30,7 @@ _ENDED: Final = (CLOSED, FLOOD, UNREACHABLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
+class InspectOptions:
     """What is done with a server.
 
     `calls` are the tools to call, with their arguments; `reading` calls those, too, that say that
@@ -43,10 +43,10 @@ class Manners:
     reading: bool = False
 
 
-class Wire(Protocol):
-    """A way to carry messages to a server and back."""
+class Probing(Protocol):
+    """The steps of a session over one transport."""
 
-    async def carry(self, probe: Probe, step: Step, timeout: float) -> Exchange:
+    async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Take a step, and return what passed."""
         ...
 
@@ -55,17 +55,17 @@ class Wire(Protocol):
         ...
 
 
-async def hold(session: Session, wire: Wire, manners: Manners) -> None:
+async def hold(session: Session, probing: Probing, options: InspectOptions) -> None:
     """Take all steps of the plan in a session; end the connection."""
-    asking = Asking(session, manners.calls, manners.reading)
-    holding = _Holding(wire, asking, manners.timeout)
+    client = SessionClient(session, options.calls, options.reading)
+    holding = _Holding(probing, client, options.timeout)
     try:
-        async with asyncio.timeout(30 * manners.timeout):
+        async with asyncio.timeout(30 * options.timeout):
             await holding.all()
     except TimeoutError:
         session.exchanges.append(Exchange(probe="end", outcome=TIMEOUT))
     finally:
-        last = await wire.close()
+        last = await probing.close()
         if last is not None:
             session.exchanges.append(last)
 
@@ -74,8 +74,8 @@ async def hold(session: Session, wire: Wire, manners: Manners) -> None:
 class _Holding:
     """The steps of one session."""
 
-    wire: Wire
-    asking: Asking
+    probing: Probing
+    client: SessionClient
     timeout: float
     silences: int = 0
     steps: int = 0
@@ -83,18 +83,18 @@ class _Holding:
     async def all(self) -> None:
         """Take all steps; stop where there is no use in going on."""
         for probe in PLAN:
-            if probe.applies(self.asking.session) and not await self._probed(probe):
+            if probe.applies(self.client.session) and not await self._probed(probe):
                 return
-            if probe == OPENING[0] and not self.asking.session.is_spoken:
-                if UNAUTHORIZED.applies(self.asking.session):
+            if probe == OPENING[0] and not self.client.session.is_spoken:
+                if UNAUTHORIZED.applies(self.client.session):
                     await self._probed(UNAUTHORIZED)
                 return
 
     async def _probed(self, probe: Probe) -> bool:
         """Take a step, or all of those of a name; return whether to go on."""
-        while (step := probe.make(self.asking)) is not None:
-            exchange = await self.wire.carry(probe, step, self.timeout)
-            self.asking.session.exchanges.append(exchange)
+        while (step := probe.make(self.client)) is not None:
+            exchange = await self.probing.exchange(probe, step, self.timeout)
+            self.client.session.exchanges.append(exchange)
             self.steps += 1
             self.silences += exchange.outcome == TIMEOUT and step.barrier is None
             if exchange.outcome in _ENDED or self.silences >= _SILENCES or self.steps >= _STEPS:

@@ -7,9 +7,9 @@ from mcp_protogen.inspection.steps import (
     HANDSHAKE,
     HTTP,
     STATELESS,
-    Asking,
     Make,
     Probe,
+    SessionClient,
     Step,
 )
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
@@ -37,8 +37,8 @@ def session_id(session: Session) -> str:
 def _ping(**headers: str | None) -> Make:
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
 
-    def make(asking: Asking) -> Step | None:
-        return asking.ask(asking.harmless, headers=fields)
+    def make(client: SessionClient) -> Step | None:
+        return client.ask(client.harmless, headers=fields)
 
     return make
 
@@ -46,27 +46,27 @@ def _ping(**headers: str | None) -> Make:
 def _in_session(**headers: str | None) -> Make:
     fields = {name.replace("_", "-"): value for name, value in headers.items()}
 
-    def make(asking: Asking) -> Step | None:
-        found = session_id(asking.session)
-        return asking.ask("ping", headers=fields) if found else None
+    def make(client: SessionClient) -> Step | None:
+        found = session_id(client.session)
+        return client.ask("ping", headers=fields) if found else None
 
     return make
 
 
-def _delete(asking: Asking) -> Step | None:
+def _delete(client: SessionClient) -> Step | None:
     headers: dict[str, str | None] = {"content-type": None}
-    return Step(method="DELETE", headers=headers) if session_id(asking.session) else None
+    return Step(method="DELETE", headers=headers) if session_id(client.session) else None
 
 
-def _after_delete(asking: Asking) -> Step | None:
-    deleted = asking.session.first("DELETE")
+def _after_delete(client: SessionClient) -> Step | None:
+    deleted = client.session.first("DELETE")
     gone = deleted is not None and 200 <= deleted.status < 300
-    return asking.ask("ping") if gone else None
+    return client.ask("ping") if gone else None
 
 
-def _metadata(asking: Asking) -> Step | None:
-    first = asking.session.exchanges[0] if asking.session.exchanges else None
-    tried = list(asking.session.all("resource metadata"))
+def _metadata(client: SessionClient) -> Step | None:
+    first = client.session.exchanges[0] if client.session.exchanges else None
+    tried = list(client.session.all("resource metadata"))
     known = any(one.status == 200 for one in tried)
     if first is None or first.status != 401 or known or len(tried) == len(METADATA):
         return None
@@ -74,19 +74,19 @@ def _metadata(asking: Asking) -> Step | None:
     return Step(method="GET", headers={"accept": "application/json"}, url=url)
 
 
-def _wrong_name(asking: Asking) -> Step | None:
-    return _named(asking, "mcp-gen-inspect-other")
+def _wrong_name(client: SessionClient) -> Step | None:
+    return _named(client, "mcp-gen-inspect-other")
 
 
-def _no_name(asking: Asking) -> Step | None:
-    return _named(asking, None)
+def _no_name(client: SessionClient) -> Step | None:
+    return _named(client, None)
 
 
-def _named(asking: Asking, name: str | None) -> Step | None:
+def _named(client: SessionClient, name: str | None) -> Step | None:
     params: dict[str, Any] = {"name": NONE, "arguments": {}}
-    if not asking.session.declares("tools"):
+    if not client.session.declares("tools"):
         return None
-    return asking.ask("tools/call", params, headers={"mcp-name": name})
+    return client.ask("tools/call", params, headers={"mcp-name": name})
 
 
 _STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE[1:], "transports": (HTTP,)}
@@ -103,12 +103,12 @@ OF_HTTP: Final = (
     Probe(name="wrong session id", make=_in_session(mcp_session_id=NONE), **_STATEFUL),
     Probe(
         name="GET",
-        make=lambda asking: Step(method="GET", headers=_STREAM),
+        make=lambda client: Step(method="GET", headers=_STREAM),
         transports=(HTTP,),
     ),
     Probe(
         name="DELETE without session",
-        make=lambda asking: Step(method="DELETE", headers={"content-type": None}),
+        make=lambda client: Step(method="DELETE", headers={"content-type": None}),
         **_STATELESS,
     ),
     Probe(name="no Mcp-Protocol-Version", make=_ping(mcp_protocol_version=None), **_STATELESS),

@@ -60,7 +60,11 @@ class Protocol:
 
     def mistakes(self, name: str, value: Any) -> Iterator[Mistake]:
         """Yield where a value does not fit a type, the first places of each kind."""
-        errors = sorted(_validator(self.revision, name).iter_errors(value), key=_place)
+        try:
+            errors = sorted(_validator(self.revision, name).iter_errors(value), key=_place)
+        except RecursionError:
+            yield Mistake(name, "", "is nested too deeply to be read")
+            return
         for error in errors[:_MOST]:
             worst = _narrowed(error)
             path = list(worst.absolute_path)

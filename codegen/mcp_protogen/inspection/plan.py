@@ -14,8 +14,8 @@ from mcp_protogen.inspection.steps import (
     SSE,
     STATELESS,
     STDIO,
-    Asking,
     Probe,
+    SessionClient,
     Step,
 )
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session, listed
@@ -39,38 +39,38 @@ def listing(session: Session, method: str) -> tuple[dict[str, Any], ...]:
     return tuple(listed(session, method, LISTS[method]))
 
 
-def _page(asking: Asking, method: str) -> Step | None:
-    pages = list(asking.session.all(method))
+def _page(client: SessionClient, method: str) -> Step | None:
+    pages = list(client.session.all(method))
     if not pages:
-        return asking.ask(method)
+        return client.ask(method)
     cursor = (pages[-1].result or {}).get("nextCursor")
     seen = [one.request.get("params", {}).get("cursor") for one in pages]
     if not isinstance(cursor, str) or cursor in seen or len(pages) >= PAGES:
         return None
-    return asking.ask(method, {"cursor": cursor})
+    return client.ask(method, {"cursor": cursor})
 
 
 def _listing_probes() -> Iterator[Probe]:
     for method in LISTS:
         feature = method.partition("/")[0]
 
-        def page(asking: Asking, method: str = method) -> Step | None:
-            return _page(asking, method)
+        def page(client: SessionClient, method: str = method) -> Step | None:
+            return _page(client, method)
 
-        def once(asking: Asking, method: str = method) -> Step | None:
-            return asking.ask(method)
+        def once(client: SessionClient, method: str = method) -> Step | None:
+            return client.ask(method)
 
-        def wrong(asking: Asking, method: str = method) -> Step | None:
-            return asking.ask(method, {"cursor": NONE})
+        def wrong(client: SessionClient, method: str = method) -> Step | None:
+            return client.ask(method, {"cursor": NONE})
 
         yield Probe(name=method, make=page, declared=(feature,), repeats=True)
         yield Probe(name=f"{method} undeclared", make=once, declared=(feature,), undeclared=True)
         yield Probe(name=f"{method} wrong cursor", make=wrong, declared=(feature,))
 
 
-def _read(asking: Asking) -> Step | None:
-    found = next(iter(_uris(asking.session)), None)
-    return None if found is None else asking.ask("resources/read", {"uri": found})
+def _read(client: SessionClient) -> Step | None:
+    found = next(iter(_uris(client.session)), None)
+    return None if found is None else client.ask("resources/read", {"uri": found})
 
 
 def _uris(session: Session) -> Iterator[str]:
@@ -79,9 +79,9 @@ def _uris(session: Session) -> Iterator[str]:
     )
 
 
-def _subscription(asking: Asking, method: str) -> Step | None:
-    found = next(iter(_uris(asking.session)), None)
-    return None if found is None else asking.ask(method, {"uri": found})
+def _subscription(client: SessionClient, method: str) -> Step | None:
+    found = next(iter(_uris(client.session)), None)
+    return None if found is None else client.ask(method, {"uri": found})
 
 
 def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -89,35 +89,35 @@ def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [one for one in given if is_object(one)] if is_array(given) else []
 
 
-def _prompt(asking: Asking, needs: bool) -> Step | None:
-    for prompt in listing(asking.session, "prompts/list"):
+def _prompt(client: SessionClient, needs: bool) -> Step | None:
+    for prompt in listing(client.session, "prompts/list"):
         required = any(one.get("required") is True for one in _arguments(prompt))
         if required is needs and isinstance(prompt.get("name"), str):
-            return asking.ask("prompts/get", {"name": prompt["name"]})
+            return client.ask("prompts/get", {"name": prompt["name"]})
     return None
 
 
-def _complete(asking: Asking) -> Step | None:
-    for prompt in listing(asking.session, "prompts/list"):
+def _complete(client: SessionClient) -> Step | None:
+    for prompt in listing(client.session, "prompts/list"):
         for argument in _arguments(prompt):
             ref = {"type": "ref/prompt", "name": prompt.get("name")}
             argument = {"name": argument.get("name"), "value": ""}
-            return asking.ask("completion/complete", {"ref": ref, "argument": argument})
+            return client.ask("completion/complete", {"ref": ref, "argument": argument})
     return None
 
 
-def _call(asking: Asking) -> Step | None:
-    called = {one.request.get("params", {}).get("name") for one in asking.session.all("tools/call")}
-    for tool in listing(asking.session, "tools/list"):
+def _call(client: SessionClient) -> Step | None:
+    called = {one.request.get("params", {}).get("name") for one in client.session.all("tools/call")}
+    for tool in listing(client.session, "tools/list"):
         name = tool.get("name")
         if not isinstance(name, str) or name in called:
             continue
         hints = tool.get("annotations")
-        reads = asking.reading and is_object(hints) and hints.get("readOnlyHint") is True
-        if name in asking.calls or (reads and not _requires(tool)):
+        reads = client.reading and is_object(hints) and hints.get("readOnlyHint") is True
+        if name in client.calls or (reads and not _requires(tool)):
             token = {"_meta": {"progressToken": f"progress-{name}"}}
-            arguments = asking.calls.get(name, {})
-            return asking.ask("tools/call", {"name": name, "arguments": arguments, **token})
+            arguments = client.calls.get(name, {})
+            return client.ask("tools/call", {"name": name, "arguments": arguments, **token})
     return None
 
 
@@ -126,8 +126,8 @@ def _requires(tool: Mapping[str, Any]) -> bool:
     return is_object(schema) and bool(schema.get("required"))
 
 
-def _wrong_params(asking: Asking) -> Step | None:
-    session = asking.session
+def _wrong_params(client: SessionClient) -> Step | None:
+    session = client.session
     named = (
         ("tools", "tools/call"),
         ("prompts", "prompts/get"),
@@ -135,13 +135,13 @@ def _wrong_params(asking: Asking) -> Step | None:
     )
     found = (method for feature, method in named if session.declares(feature))
     method = next(found, None)
-    return None if method is None else asking.ask(method)
+    return None if method is None else client.ask(method)
 
 
-def _cancelled(asking: Asking) -> Step | None:
-    method = next((one for one in LISTS if asking.session.declares(one.partition("/")[0])), None)
-    request = asking.request(method or asking.harmless)
-    return asking.tell(request, _cancellation(request["id"]))
+def _cancelled(client: SessionClient) -> Step | None:
+    method = next((one for one in LISTS if client.session.declares(one.partition("/")[0])), None)
+    request = client.request(method or client.harmless)
+    return client.tell(request, _cancellation(request["id"]))
 
 
 def _cancellation(id: object) -> dict[str, Any]:
@@ -153,41 +153,41 @@ def _notification(method: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": method}
 
 
-def _with_id(asking: Asking, id: object) -> Step:
-    request = {**asking.request(asking.harmless), "id": id}
+def _with_id(client: SessionClient, id: object) -> Step:
+    request = {**client.request(client.harmless), "id": id}
     return Step(messages=(request,), waits=(id,))
 
 
-def _without_version(asking: Asking) -> Step:
-    request = asking.request(asking.harmless)
+def _without_version(client: SessionClient) -> Step:
+    request = client.request(client.harmless)
     del request["jsonrpc"]
-    return asking.tell(request)
+    return client.tell(request)
 
 
-def _without_method(asking: Asking) -> Step:
-    request = asking.request(asking.harmless)
+def _without_method(client: SessionClient) -> Step:
+    request = client.request(client.harmless)
     del request["method"]
-    return asking.tell(request)
+    return client.tell(request)
 
 
-def _batch(asking: Asking) -> Step:
-    first, second = asking.request("ping"), asking.request("ping")
+def _batch(client: SessionClient) -> Step:
+    first, second = client.request("ping"), client.request("ping")
     batch = [first, _notification(f"notifications/{NONE}"), second]
-    last = asking.request("ping")
+    last = client.request("ping")
     return Step(messages=(batch,), waits=(first["id"], second["id"]), barrier=last)
 
 
-def _without_capabilities(asking: Asking) -> Step:
+def _without_capabilities(client: SessionClient) -> Step:
     # Without any _meta it could be a request of an earlier revision.
-    request = asking.request("server/discover")
+    request = client.request("server/discover")
     del request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"]
     return Step(messages=(request,), waits=(request["id"],))
 
 
-def _other_revision(asking: Asking) -> Step:
+def _other_revision(client: SessionClient) -> Step:
     headers = {"mcp-protocol-version": UNKNOWN_REVISION}
-    meta = {"_meta": asking.meta(UNKNOWN_REVISION)}
-    return asking.ask("server/discover", meta, headers=headers)
+    meta = {"_meta": client.meta(UNKNOWN_REVISION)}
+    return client.ask("server/discover", meta, headers=headers)
 
 
 _STATEFUL: Final[dict[str, Any]] = {"revisions": HANDSHAKE}
@@ -196,12 +196,12 @@ _STREAMS: Final[dict[str, Any]] = {"transports": (STDIO, SSE)}
 OPENING: Final = (
     Probe(
         name="open",
-        make=lambda asking: asking.begin(asking.session.revision),
+        make=lambda client: client.begin(client.session.revision),
         revisions=(*REVISIONS, UNKNOWN_REVISION),
     ),
     Probe(
         name="initialized",
-        make=lambda asking: asking.tell(_notification("notifications/initialized")),
+        make=lambda client: client.tell(_notification("notifications/initialized")),
         **_STATEFUL,
     ),
 )
@@ -210,7 +210,7 @@ OPENING: Final = (
 READING: Final = (
     *_listing_probes(),
     Probe(name="resources/read", make=_read, declared=("resources",)),
-    Probe(name="prompts/get", make=lambda asking: _prompt(asking, False), declared=("prompts",)),
+    Probe(name="prompts/get", make=lambda client: _prompt(client, False), declared=("prompts",)),
     Probe(name="completion/complete", make=_complete, declared=("completions",)),
     Probe(name="tools/call", make=_call, declared=("tools",), repeats=True),
 )
@@ -219,32 +219,32 @@ READING: Final = (
 SETTING: Final = (
     Probe(
         name="resources/subscribe",
-        make=lambda asking: _subscription(asking, "resources/subscribe"),
+        make=lambda client: _subscription(client, "resources/subscribe"),
         declared=("resources", "subscribe"),
         **_STATEFUL,
     ),
     Probe(
         name="resources/unsubscribe",
-        make=lambda asking: _subscription(asking, "resources/unsubscribe"),
+        make=lambda client: _subscription(client, "resources/unsubscribe"),
         declared=("resources", "subscribe"),
         **_STATEFUL,
     ),
     Probe(
         name="logging/setLevel",
-        make=lambda asking: asking.ask("logging/setLevel", {"level": "emergency"}),
+        make=lambda client: client.ask("logging/setLevel", {"level": "emergency"}),
         declared=("logging",),
         **_STATEFUL,
     ),
     Probe(
         name="logging/setLevel undeclared",
-        make=lambda asking: asking.ask("logging/setLevel", {"level": "emergency"}),
+        make=lambda client: client.ask("logging/setLevel", {"level": "emergency"}),
         declared=("logging",),
         undeclared=True,
         **_STATEFUL,
     ),
     Probe(
         name="wrong log level",
-        make=lambda asking: asking.ask("logging/setLevel", {"level": NONE}),
+        make=lambda client: client.ask("logging/setLevel", {"level": NONE}),
         declared=("logging",),
         **_STATEFUL,
     ),
@@ -252,28 +252,28 @@ SETTING: Final = (
 """What is set for this session only."""
 
 MISTAKES: Final = (
-    Probe(name="ping", make=lambda asking: asking.ask("ping"), **_STATEFUL),
-    Probe(name="id zero", make=lambda asking: _with_id(asking, 0)),
-    Probe(name="id of text", make=lambda asking: _with_id(asking, "70007")),
-    Probe(name="unknown method", make=lambda asking: asking.ask(NONE)),
+    Probe(name="ping", make=lambda client: client.ask("ping"), **_STATEFUL),
+    Probe(name="id zero", make=lambda client: _with_id(client, 0)),
+    Probe(name="id of text", make=lambda client: _with_id(client, "70007")),
+    Probe(name="unknown method", make=lambda client: client.ask(NONE)),
     Probe(
         name="unknown tool",
-        make=lambda asking: asking.ask("tools/call", {"name": NONE, "arguments": {}}),
+        make=lambda client: client.ask("tools/call", {"name": NONE, "arguments": {}}),
         declared=("tools",),
     ),
     Probe(
         name="unknown prompt",
-        make=lambda asking: asking.ask("prompts/get", {"name": NONE}),
+        make=lambda client: client.ask("prompts/get", {"name": NONE}),
         declared=("prompts",),
     ),
     Probe(
         name="prompt without its arguments",
-        make=lambda asking: _prompt(asking, True),
+        make=lambda client: _prompt(client, True),
         declared=("prompts",),
     ),
     Probe(
         name="unknown resource",
-        make=lambda asking: asking.ask("resources/read", {"uri": NO_RESOURCE}),
+        make=lambda client: client.ask("resources/read", {"uri": NO_RESOURCE}),
         declared=("resources",),
     ),
     Probe(name="wrong params", make=_wrong_params),
@@ -285,16 +285,16 @@ MISTAKES: Final = (
     Probe(name="unknown revision in _meta", make=_other_revision, revisions=(STATELESS,)),
     Probe(
         name="unknown notification",
-        make=lambda asking: asking.tell(_notification(f"notifications/{NONE}")),
+        make=lambda client: client.tell(_notification(f"notifications/{NONE}")),
     ),
     Probe(
         name="request without id",
-        make=lambda asking: asking.tell(_notification("ping")),
+        make=lambda client: client.tell(_notification("ping")),
         **_STATEFUL,
     ),
     Probe(
         name="unknown request cancelled",
-        make=lambda asking: asking.tell(_cancellation(NONE)),
+        make=lambda client: client.tell(_cancellation(NONE)),
     ),
     Probe(name="request cancelled", make=_cancelled, **_STREAMS),
     Probe(name="without jsonrpc", make=_without_version),
@@ -302,7 +302,7 @@ MISTAKES: Final = (
     Probe(name="batch", make=_batch, revisions=("2025-03-26",)),
     Probe(
         name="no JSON",
-        make=lambda asking: asking.tell(b'{"jsonrpc": "2.0", "id": 1, "method": '),
+        make=lambda client: client.tell(b'{"jsonrpc": "2.0", "id": 1, "method": '),
     ),
 )
 """Mistakes of a client, and what is unusual but allowed."""

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_protogen.runtime.client.config import ConnectConfig
 from mcp_protogen.runtime.client.targets import program_words
+from mcp_protogen.runtime.http.client.authorization import Authorizer, HttpAuthorization
+from mcp_protogen.runtime.http.client.connect import open_http
 from mcp_protogen.runtime.transports.base import Opener, Transport
 
 
@@ -20,26 +21,27 @@ class Server:
     url: str = ""
     cwd: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    inherit: bool = False
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    authorizer: Authorizer | None = field(default=None, repr=False)
 
 
 def server_of(target: ServerTarget) -> Server:
-    """Return the server that a user names; raise `ProblemError` (`no-server`) if it is none."""
-    try:
+    """Return the server that a user names; raise `ProblemError` as `ServerTarget.opener` does."""
+    with target.checked():
         if target.config is not None:
-            return _configured(target.config, target.name)
+            described = _Described(__name__)
+            described.opener(target.config, target.name, auth=target.auth)
+            return described.server
         if target.is_url:
-            return Server(url=target.name, headers=target.headers)
-        return Server(words=tuple(program_words(target.name)), cwd=target.cwd, env=target.env)
-    except (OSError, TypeError, ValueError) as error:
-        hint = "give a URL, a command line as one word, a file of Python, or a name in --config"
-        raise ProblemError(Problem("no-server", str(error), target.name, hint=hint)) from error
+            return _at(target.name, target.headers, target.auth)
+        words = tuple(program_words(target.name))
+        return Server(words=words, cwd=target.cwd, env=target.env, inherit=target.inherit)
 
 
-def _configured(file: Path, name: str) -> Server:
-    described = _Described(__name__)
-    described.opener(file, name)
-    return described.server
+def _at(url: str, headers: Mapping[str, str], auth: HttpAuthorization | None) -> Server:
+    open_http(url, headers=headers, auth=auth)  # refuses what cannot be sent
+    return Server(url=url, headers=headers, authorizer=auth.authorizer(url) if auth else None)
 
 
 class _Described(ConnectConfig[Any, Any, Any]):
@@ -51,7 +53,7 @@ class _Described(ConnectConfig[Any, Any, Any]):
         """Take note of what would be opened."""
         (what,) = arguments
         if name == "open_http":
-            self.server = Server(url=what, headers=options["headers"])
+            self.server = _at(what, options["headers"], options.get("auth"))
         else:
             folder = options["cwd"] and Path(options["cwd"])
             self.server = Server(words=tuple(what), cwd=folder, env=options["env"])

@@ -43,7 +43,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Asking:
+class SessionClient:
     """A client in one session: it knows what came so far, and makes the next messages.
 
     `calls` are the tools that may be called, with their arguments; with `reading` also those that
@@ -99,7 +99,7 @@ class Asking:
         return self.ask("initialize", params)
 
 
-Make = Callable[[Asking], Step | None]
+Make = Callable[[SessionClient], Step | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

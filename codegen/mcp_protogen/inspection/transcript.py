@@ -16,9 +16,9 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.connecting.traffic import (
     Message,
     bad_recording,
-    decoded,
     line,
     message_of,
+    read_lines,
 )
 from mcp_protogen.runtime.transports.recordings import FORMAT
 
@@ -232,17 +232,35 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
 
     Raise `ProblemError` (`bad-recording`) with the line at fault.
     """
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise bad_recording(path, 0, str(error)) from error
-    about = decoded(path, 1, lines[0] if lines else "").get("inspection")
+    lines = read_lines(path)
+    about = next(lines)[1].get("inspection")
     if not is_object(about):
         raise bad_recording(path, 1, "it is no recording of mcp-gen inspect")
     reading = _Reading(path)
-    for number, text in enumerate(lines[1:], 2):
-        reading.take(number, decoded(path, number, text))
+    for number, entry in lines:
+        reading.take(number, entry)
     return about, reading.sessions()
+
+
+def _is_head(value: object) -> bool:
+    """Return whether a head of a session or an exchange has members of the right types."""
+    return is_object(value) and all(
+        isinstance(one, _MEMBERS.get(name, ())) and (not is_object(one) or _are_texts(one.values()))
+        for name, one in value.items()
+    )
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+_MEMBERS: Final[Mapping[str, type]] = {
+    **dict.fromkeys(("revision", "transport", "probe", "method", "outcome", "detail"), str),
+    **dict.fromkeys(("headers", "answered"), dict),
+    "errors": list,
+    "status": int,
+}
+"""The types of the members of heads."""
 
 
 class _Reading:
@@ -254,9 +272,12 @@ class _Reading:
 
     def take(self, number: int, entry: dict[str, Any]) -> None:
         """Take in a line."""
-        if is_object(entry.get("session")):
+        head = entry.get("session", entry.get("exchange", {}))
+        if not _is_head(head):
+            raise bad_recording(self._path, number, "a member is not what it should be")
+        if "session" in entry:
             self._found.append((entry["session"], []))
-        elif is_object(entry.get("exchange")) and self._found:
+        elif "exchange" in entry and self._found:
             self._found[-1][1].append((entry["exchange"], []))
         elif self._found and self._found[-1][1]:
             message = message_of(self._path, number, entry)
@@ -265,11 +286,13 @@ class _Reading:
             raise bad_recording(self._path, number, "it belongs to no session or no exchange")
 
     def sessions(self) -> tuple[Session, ...]:
-        """Return what was read; raise `ProblemError` for heads with other members."""
+        """Return what was read; raise `ProblemError` for heads that lack members."""
+        if not self._found or not all(exchanges for _, exchanges in self._found):
+            raise bad_recording(self._path, 0, "it has no session, or one without an exchange")
         try:
             return tuple(_session(head, exchanges) for head, exchanges in self._found)
         except TypeError as error:
-            raise bad_recording(self._path, 0, str(error)) from error
+            raise bad_recording(self._path, 0, "a session or an exchange lacks a member") from error
 
 
 def _session(

@@ -5,10 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.connecting.failures import ERRORS, problem_error
 from mcp_protogen.connecting.protocol import protocol
 from mcp_protogen.connecting.server_target import ServerTarget
-from mcp_protogen.runtime.core.errors import ProtocolError
 from mcp_protogen.runtime.core.options import Options
 from mcp_protogen.typed_clients.contract import MOST_TOOLS, Contract, contract
 
@@ -16,18 +15,16 @@ from mcp_protogen.typed_clients.contract import MOST_TOOLS, Contract, contract
 def listed_contract(target: ServerTarget, timeout: float) -> Contract:
     """Return the contract of a server; `timeout` is for each answer, in seconds.
 
-    Raise `ProblemError`: those of `ServerTarget.opener`, `server-failed` for a server that cannot
-    be reached or breaks off, and `bad-contract`.
+    Raise `ProblemError`: those of `ServerTarget.opener` and of `connecting.failures`, and
+    `bad-contract`.
     """
     opener = target.opener()
     # What is lost between revisions is not in the contract.
     options = Options(timeout=timeout, on_loss=lambda loss: None)
     try:
         return asyncio.run(_listed(protocol().connect(opener, options=options)))
-    except (OSError, ProtocolError) as error:
-        message = str(error) or type(error).__name__
-        hint = "see whether it starts on its own; --env, --cwd and --header tell it more"
-        raise ProblemError(Problem("server-failed", message, target.name, hint=hint)) from error
+    except ERRORS as error:
+        raise problem_error(error, target.shown) from error
 
 
 async def _listed(connecting: AbstractAsyncContextManager[Any]) -> Contract:

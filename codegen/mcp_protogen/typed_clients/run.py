@@ -169,7 +169,7 @@ def _against(lock: ClientLock, name: str, server: ServerTarget, timeout: float) 
     whole = listed_contract(server, timeout)
     if lock.chosen:
         whole = whole.only(name for name in lock.contract.tools if name in whole.tools)
-    return compared(lock.contract, whole, (name, server.name))
+    return compared(lock.contract, whole, (name, server.shown))
 
 
 def _locked(name: str) -> ClientLock:

@@ -5,13 +5,13 @@ import binascii
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.inspection.faults import Fault, fault
 from mcp_protogen.inspection.plan import LISTS, listing
 from mcp_protogen.inspection.transcript import Exchange, Session
+from mcp_protogen.runtime.core.schema_validation import checker
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
@@ -82,7 +82,10 @@ def schema_mistake(schema: dict[str, Any]) -> str:
 
     if _depth(schema) > _DEEP:
         return f"nested more than {_DEEP} levels deep"
-    dialect = validator_for(schema, default=Draft202012Validator)
+    try:
+        dialect = validator_for(schema, default=Draft202012Validator)
+    except (AttributeError, TypeError, ValueError):
+        return "$schema: it is no URI"
     found = sorted(
         dialect(dialect.META_SCHEMA).iter_errors(schema), key=lambda one: list(map(str, one.path))
     )
@@ -104,11 +107,11 @@ def _depth(value: Any) -> int:
 
 def results(session: Session) -> Iterator[Fault]:
     """Yield results of tools that do not keep what the tool promises."""
-    tools = {tool.get("name"): tool for tool in listing(session, "tools/list")}
+    tools = {str(tool.get("name")): tool for tool in listing(session, "tools/list")}
     for exchange in session.all("tools/call"):
         result = exchange.result
         name = exchange.request.get("params", {}).get("name")
-        schema = tools.get(name, {}).get("outputSchema")
+        schema = tools.get(str(name), {}).get("outputSchema")
         if result is None or result.get("isError") is True:
             continue
         if is_object(schema) and not schema_mistake(schema):
@@ -122,21 +125,19 @@ def results(session: Session) -> Iterator[Fault]:
 def _structured(
     exchange: Exchange, name: str, schema: dict[str, Any], result: Mapping[str, Any]
 ) -> Iterator[Fault]:
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import validator_for
-
     item = "CallToolResult.structuredContent"
     if "structuredContent" not in result:
         if result.get("resultType") in (None, "complete"):
             message = f"{name} has an outputSchema, but its result has no structuredContent"
             yield fault("structured-missing", item, message, exchange)
         return
-    dialect = validator_for(schema, default=Draft202012Validator)
-    best_match: Any = import_module("jsonschema.exceptions").best_match
-    worst = best_match(dialect(schema).iter_errors(result["structuredContent"]))
-    if worst is not None:
-        pointer = "/result/structuredContent" + "".join(f"/{one}" for one in worst.absolute_path)
-        message = f"{name}: {worst.message:.160}"
+    try:
+        found = checker(schema, "the outputSchema", of_objects=False)(result["structuredContent"])
+    except ValueError:
+        return  # such as a reference that leads out of it, which nobody follows for a server
+    for one in found[:1]:
+        pointer = f"/result/structuredContent{one.pointer}"
+        message = f"{name}: {one.message:.160}"
         yield fault("structured-misfit", item, message, exchange, pointer=pointer)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.calling import questions
-from mcp_protogen.cli.live import LiveScreen
+from mcp_protogen.cli.terminal import Terminal
 from mcp_protogen.connecting.server_target import ServerTarget
 from mcp_revisions import Options, TaskOptions, in_memory
 from support.calling import servers
@@ -35,7 +35,7 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
         ["call", SHOP, "refuse"],
         1,
         "",
-        "error[error-answer]: shop.py: closed (code -32000)",
+        "error[error-response]: shop.py: closed (code -32000)",
     ),
     "no such tool": (["call", SHOP, "gret"], 2, "", "hint: did you mean greet?"),
     "no such argument": (
@@ -51,7 +51,7 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
         "greet/inputSchema#/properties/times",
     ),
     "unchecked": (["call", SHOP, "greet", 'times:="x"', "--no-check"], 1, "", "times"),
-    "unlisted": (["call", SHOP, "none", "--no-check"], 1, "", "error[error-answer]"),
+    "unlisted": (["call", SHOP, "none", "--no-check"], 1, "", "error[error-response]"),
     "no revision": (["call", SHOP, "greet", "--revision", "2025-11-26"], 2, "", "did you mean"),
     "nobody to ask": (["call", SHOP, "choose"], 1, "", "or give --answer, --root or --sampling"),
     "an answer": (["call", SHOP, "choose", "--answer", "colour=red"], 0, "red 3\n", ""),
@@ -74,7 +74,7 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
         "",
         "did you mean day?",
     ),
-    "no resource": (["read", SHOP, "memo://gone"], 1, "", "error[error-answer]"),
+    "no resource": (["read", SHOP, "memo://gone"], 1, "", "error[error-response]"),
     "a prompt": (["prompt", SHOP, "invite", "guest=Bo"], 0, "user:\n  Write to Bo\n", ""),
     "no such prompt": (["prompt", SHOP, "invit"], 2, "", "hint: did you mean invite?"),
     "no guest": (["prompt", SHOP, "invite"], 2, "", "invite: guest: it is missing"),
@@ -189,16 +189,16 @@ def test_a_page_has_to_be_visited_before_a_call(shop: Run, monkeypatch: pytest.M
     answers = ["y", ""]
     line = ("call", SHOP, "pay", "--revision", "2025-11-25")
 
-    async def read_line(screen: LiveScreen, prompt: str) -> str:
+    async def read_line(screen: Terminal, prompt: str) -> str:
         return answers.pop(0)
 
     def open_page(url: str) -> bool:
         opened.append(url)
         return True
 
-    assert "error[error-answer]: shop.py: sign in first" in shop(*line).err
-    monkeypatch.setattr(LiveScreen, "can_ask", True)
-    monkeypatch.setattr(LiveScreen, "read_line", read_line)
+    assert "error[error-response]: shop.py: sign in first" in shop(*line).err
+    monkeypatch.setattr(Terminal, "can_ask", True)
+    monkeypatch.setattr(Terminal, "read_line", read_line)
     monkeypatch.setattr(questions, "_opened", open_page)
     ran = shop(*line)
     assert (ran.code, ran.out, opened) == (0, "paid\n", [servers.PAGE])
@@ -219,13 +219,13 @@ def test_tasks_are_waited_for_in_both_forms(shop: Run, monkeypatch: pytest.Monke
         options = Options(tasks=TaskOptions(poll_interval=0.05))
         return in_memory(servers.new_task_server(), options=options, tap=tap)
 
-    def show_status(screen: LiveScreen, text: str) -> None:
+    def show_status(screen: Terminal, text: str) -> None:
         statuses.append(text)
         if interrupting:
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(ServerTarget, "opener", opener)
-    monkeypatch.setattr(LiveScreen, "show_status", show_status)
+    monkeypatch.setattr(Terminal, "show_status", show_status)
     for line in (["--revision", "2026-07-28"], ["--revision", "2025-11-25", "--as-task"]):
         with case(line):
             statuses.clear()
@@ -251,7 +251,7 @@ def test_a_call_that_takes_too_long_is_given_up(shop: Run, monkeypatch: pytest.M
     servers.cancelled.clear()
     ran = shop("call", SHOP, "wait", "--timeout", "0.2")
     assert ran.code == 2
-    assert "error[no-answer]: shop.py: tools/call was not answered within 0.2 s" in ran.err
+    assert "error[request-timeout]: shop.py: tools/call was not answered within 0.2 s" in ran.err
     assert servers.cancelled == ["wait"]
 
 

@@ -12,9 +12,9 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from mcp_protogen.base.printable import one_line
-from mcp_protogen.calling.failures import failure_of
 from mcp_protogen.calling.progress import is_as_severe, log_line, progress_line
 from mcp_protogen.cli.console import progress, replace_line, show_problems, tell
+from mcp_protogen.connecting.failures import ERRORS, failure_of
 from mcp_protogen.runtime.core.options import Progress
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _READ: Final = 4096
 _TABLE: Final = 100
 
 
-class LiveScreen:
+class Terminal:
     """The terminal of stderr and stdin: log entries, progress, and a person to ask.
 
     Log entries below `least` are not shown. What a program writes to its standard error, which may
@@ -39,12 +39,12 @@ class LiveScreen:
         self._line: str | None = None
         self._rest = b""
         self._held: list[str] | None = None
-        self._live = is_terminal(sys.stderr)
+        self._interactive = is_terminal(sys.stderr)
 
     @property
     def can_ask(self) -> bool:
         """If there is somebody who reads questions and types answers."""
-        return self._live and is_terminal(sys.stdin)
+        return self._interactive and is_terminal(sys.stdin)
 
     def tell(self, text: str) -> None:
         """Show a text above the line of progress, if there is one."""
@@ -116,7 +116,7 @@ class LiveScreen:
             self._held.append(text)
 
     def _show(self, line: str) -> None:
-        if self._live:
+        if self._interactive:
             self._line = line
             self._draw()
 
@@ -131,7 +131,7 @@ class LiveScreen:
 
 def converse(
     target: "ServerTarget",
-    screen: LiveScreen,
+    screen: Terminal,
     work: Callable[["ServerTarget"], Coroutine[Any, Any, int]],
 ) -> NoReturn:
     """Do `work` with a server, and end the process with the exit code that it returns.
@@ -146,11 +146,9 @@ def converse(
     try:
         with _log_shown(screen):
             code = asyncio.run(work(heard))
-    except Exception as error:
+    except ERRORS as error:
         screen.close()
         failure = failure_of(error, target.shown)
-        if failure is None:
-            raise
         show_problems([failure.problem])
         for line in failure.written:
             tell(f"  {one_line(line)}")
@@ -194,7 +192,7 @@ async def _line(read: Callable[[], bytes | None]) -> bytes | None:
 class _Shown(Handler):
     """Shows what the runtime logs, which quotes servers."""
 
-    def __init__(self, screen: LiveScreen) -> None:
+    def __init__(self, screen: Terminal) -> None:
         super().__init__()
         self._screen = screen
 
@@ -204,7 +202,7 @@ class _Shown(Handler):
 
 
 @contextmanager
-def _log_shown(screen: LiveScreen) -> Generator[None, None, None]:
+def _log_shown(screen: Terminal) -> Generator[None, None, None]:
     logger, handler = getLogger("mcp_protogen.runtime"), _Shown(screen)
     logger.addHandler(handler)
     logger.propagate, before = False, logger.propagate

@@ -1,4 +1,4 @@
-"""What a server offers: tools, prompts, resources and templates, fetched and shown."""
+"""What a server lists: tools, prompts, resources and templates, fetched and shown."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _HINTS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
+class Listing:
     """A server, and the lists that were asked for; `instructions` are for a model."""
 
     revision: str
@@ -76,8 +76,8 @@ class Offers:
                 yield from _entry(kind, one, width)
 
 
-async def offers(client: Client, kinds: Sequence[Kind]) -> Offers:
-    """Return what a server offers; lists that it declares nothing about are empty.
+async def listing(client: Client, kinds: Sequence[Kind]) -> Listing:
+    """Return what a server lists; lists that it declares nothing about are empty.
 
     Raise what the requests of the lists raise.
     """
@@ -87,7 +87,7 @@ async def offers(client: Client, kinds: Sequence[Kind]) -> Offers:
         lists[kind] = await _list(client, kind) if _CAPABILITIES[kind] in has else ()
     info = client.server_info
     server = {} if info is None else info.to_wire()
-    return Offers(client.revision, server, has, client.instructions, lists)
+    return Listing(client.revision, server, has, client.instructions, lists)
 
 
 async def _list(client: Client, kind: Kind) -> list[JSON]:

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Final
 
 import pytest
-from mcp_protogen.cli import live
+from mcp_protogen.cli import terminal
 from mcp_protogen.runtime.core.options import Progress
 from support.folders import TESTS, environment
 
@@ -67,11 +67,11 @@ def test_a_person_is_asked_and_sees_progress(kept: None, tmp_path: Path) -> None
 def test_nothing_comes_between_a_question_and_its_answer(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def terminal(stream: object) -> bool:
+    def interactive(stream: object) -> bool:
         return stream is not None
 
-    monkeypatch.setattr(live, "is_terminal", terminal)
-    screen = live.LiveScreen("dig")
+    monkeypatch.setattr(terminal, "is_terminal", interactive)
+    screen = terminal.Terminal("dig")
     screen.show_progress(Progress(1))
     screen.show_log({"level": "error", "data": "rock"})
     assert capsys.readouterr().err == "\rdig  1\x1b[K\r\x1b[K[error] rock\n\rdig  1\x1b[K"

@@ -1,4 +1,4 @@
-"""Wires that are streams of messages: a process, or the events of HTTP+SSE."""
+"""Steps over streams of messages: to a process, or the events of HTTP+SSE."""
 
 import asyncio
 import json
@@ -33,10 +33,10 @@ def encoded(message: Any) -> bytes:
     """Return a message as bytes; bytes are what they are."""
     if isinstance(message, bytes):
         return message
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(message, separators=(",", ":")).encode()
 
 
-class StreamWire:
+class StreamProbing:
     """A stream of messages in each direction: a process, or HTTP+SSE."""
 
     def __init__(self, opener: Opener, clock: Clock, errors: list[str]) -> None:
@@ -50,8 +50,8 @@ class StreamWire:
     @classmethod
     def of(
         cls, words: Sequence[str], clock: Clock, errors: list[str], **settings: Any
-    ) -> "StreamWire":
-        """Return a wire to a program that is started at the first step."""
+    ) -> "StreamProbing":
+        """Return the steps of a session with a program, which is started at the first one."""
 
         def kept(text: str) -> None:
             errors.append(text)
@@ -60,7 +60,7 @@ class StreamWire:
         opener = stdio_client(words, stderr=kept, grace=GRACE, limit=LONGEST, **settings)
         return cls(opener, clock, errors)
 
-    async def carry(self, probe: Probe, step: Step, timeout: float) -> Exchange:
+    async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Write the messages of a step, and read until they are answered."""
         messages: list[Message] = []
         outcome, detail = "", ""
@@ -70,7 +70,7 @@ class StreamWire:
                     self._transport = await self._opener()
                 for message in [*step.messages, *([step.barrier] if step.barrier else [])]:
                     await self._send(message, messages)
-                outcome = await self._await(set(step.waits), messages, _Patience(step, limit))
+                outcome = await self._await(set(step.waits), messages, _StepTimeout(step, limit))
         except TimeoutError:
             outcome = TIMEOUT
         except Disconnected as error:
@@ -85,7 +85,7 @@ class StreamWire:
         messages.append(Message(self._clock(), "client", data))
         await self._transport.send([data])
 
-    async def _await(self, waits: set[Any], messages: list[Message], patience: "_Patience") -> str:
+    async def _await(self, waits: set[Any], messages: list[Message], limit: "_StepTimeout") -> str:
         """Read until all ids are answered; return the outcome."""
         assert self._transport is not None
         while waits:
@@ -101,7 +101,7 @@ class StreamWire:
                     return FLOOD
                 for value in _objects(one):
                     waits -= {id for id in waits if _answers(value, id)}
-                    patience.see(value)
+                    limit.see(value)
                     if (reply := reply_to(value)) is not None:
                         await self._send(reply, messages)
         return ""
@@ -118,7 +118,7 @@ class StreamWire:
         return Exchange(probe="close", outcome=KILLED if stubborn else "")
 
 
-class _Patience:
+class _StepTimeout:
     """The time for the answers of a step, which ends soon after that to its last message."""
 
     def __init__(self, step: Step, limit: asyncio.Timeout) -> None:

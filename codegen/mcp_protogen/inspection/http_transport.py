@@ -1,4 +1,4 @@
-"""Wires over HTTP: exchanges of Streamable HTTP, and the stream of HTTP+SSE.
+"""Steps over HTTP: exchanges of Streamable HTTP, and the stream of HTTP+SSE.
 
 Redirects are not followed, so that nothing is sent to another address than that of the user.
 """
@@ -6,14 +6,18 @@ Redirects are not followed, so that nothing is sent to another address than that
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, Final
+from urllib.parse import urljoin
 
 from mcp_protogen.base.jsonvalue import is_object
+from mcp_protogen.connecting.authorization import FixedFields
 from mcp_protogen.connecting.traffic import Message
 from mcp_protogen.inspection.conversation import BYTES, LONGEST, MESSAGES, Clock
 from mcp_protogen.inspection.http_plan import METADATA, session_id
+from mcp_protogen.inspection.server import Server
 from mcp_protogen.inspection.steps import HANDSHAKE, STATELESS, Probe, Step, reply_to
-from mcp_protogen.inspection.streams import encoded
+from mcp_protogen.inspection.stream_transport import encoded
 from mcp_protogen.inspection.transcript import (
     CLOSED,
     FLOOD,
@@ -26,6 +30,9 @@ from mcp_protogen.inspection.transcript import (
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.http import headers as fields
 from mcp_protogen.runtime.http import sse
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from mcp_protogen.runtime.http.auth.urls import origin, split_url
+from mcp_protogen.runtime.http.client.authorization import AuthorizingClient
 from mcp_protogen.runtime.http.httpx2 import httpx2, trust
 
 _RECORDED: Final = (
@@ -38,10 +45,13 @@ _UNSAID: Final = 2000
 _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 
 
-def http_client(headers: Mapping[str, str]) -> Any:
-    """Return a client with header fields of the user's; raise `ImportError` without httpx2."""
+def http_client(server: Server) -> AuthorizingClient:
+    """Return a client that sends the header fields of the user, and authorizes its requests."""
     package = httpx2()
-    return package.AsyncClient(verify=trust(), timeout=package.Timeout(None), headers=headers)
+    client: Any = package.AsyncClient(
+        verify=trust(), timeout=package.Timeout(None), headers=server.headers
+    )
+    return AuthorizingClient(client, server.authorizer or FixedFields())
 
 
 def usual_headers(session: Session, step: Step) -> dict[str, str]:
@@ -67,66 +77,68 @@ def _mirrored(message: Any) -> dict[str, str]:
         return {}
     method: str = message["method"]
     name = message.get("params", {}).get(fields.NAMED.get(method, ""))
-    named = {fields.NAME: fields.encoded(name)} if isinstance(name, str) else {}
+    if not isinstance(name, str):
+        return {fields.METHOD: method}
+    # What a server lists may have lone surrogates.
+    named = {fields.NAME: fields.encoded(name.encode("utf-8", "replace").decode())}
     return {fields.METHOD: method, **named}
 
 
-class HttpWire:
+class HttpProbing:
     """A server at a URL, to which each message is posted by itself."""
 
-    def __init__(
-        self, url: str, session: Session, clock: Clock, headers: Mapping[str, str]
-    ) -> None:
-        self._client = http_client(headers)
-        self._url = url
+    def __init__(self, server: Server, session: Session, clock: Clock) -> None:
+        self._client = http_client(server)
+        self._url = server.url
         self._session = session
         self._clock = clock
         self._room = BYTES
 
-    async def carry(self, probe: Probe, step: Step, timeout: float) -> Exchange:
+    async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Send a request, and read its answer until that is complete."""
-        taking = _Taking(self._clock, step, self._room)
+        incoming = _Incoming(self._clock, step, self._room)
         headers = usual_headers(self._session, step)
         outcome, detail = "", ""
         try:
-            async with asyncio.timeout(timeout):
-                await self._sent(step, headers, taking)
+            async with asyncio.timeout(timeout) as limit:
+                self._client.hold = partial(_hold, limit, timeout)
+                await self._sent(step, headers, incoming)
         except TimeoutError:
             outcome = TIMEOUT
         except httpx2().HTTPError as error:
             outcome = CLOSED if self._session.exchanges else UNREACHABLE
             detail = f"{type(error).__name__}: {error}"
-        self._room = taking.room
+        self._room = incoming.room
         return Exchange(
             probe=probe.name,
-            messages=tuple(taking.messages),
+            messages=tuple(incoming.messages),
             method=step.method,
             headers=headers,
-            status=taking.status,
-            answered=taking.answered,
-            outcome=outcome or taking.outcome,
+            status=incoming.status,
+            answered=incoming.answered,
+            outcome=outcome or incoming.outcome,
             detail=detail,
         )
 
-    async def _sent(self, step: Step, headers: Mapping[str, str], taking: "_Taking") -> None:
+    async def _sent(self, step: Step, headers: Mapping[str, str], incoming: "_Incoming") -> None:
         body = encoded(step.messages[0]) if step.messages else None
         if body is not None:
-            taking.messages.append(Message(self._clock(), "client", body))
+            incoming.messages.append(Message(self._clock(), "client", body))
         url = self._address(step.url)
         async with _opened(self._client, step.method, url, headers, body) as response:
-            taking.head(response)
-            if step.method == "GET" and taking.streams:
+            incoming.head(response)
+            if step.method == "GET" and incoming.streams:
                 return
             async for chunk in response.aiter_bytes():
-                if taking.feed(chunk):
+                if incoming.feed(chunk):
                     break
-            taking.finish()
-        for reply in taking.replies:
-            await self._reply(reply, taking)
+            incoming.finish()
+        for reply in incoming.replies:
+            await self._reply(reply, incoming)
 
-    async def _reply(self, reply: dict[str, Any], taking: "_Taking") -> None:
+    async def _reply(self, reply: dict[str, Any], incoming: "_Incoming") -> None:
         body = encoded(reply)
-        taking.messages.append(Message(self._clock(), "client", body))
+        incoming.messages.append(Message(self._clock(), "client", body))
         headers = usual_headers(self._session, Step(messages=(reply,)))
         async with _opened(self._client, "POST", self._url, headers, body):
             pass
@@ -134,18 +146,27 @@ class HttpWire:
     def _address(self, url: str) -> str:
         if not url:
             return self._url
-        first = self._session.exchanges[0]
-        named = _parameter(first.answered.get("www-authenticate", ""), "resource_metadata")
+        challenge = self._session.exchanges[0].answered.get("www-authenticate", "")
+        named = _parameter(challenge, "resource_metadata")
         target = httpx2().URL(self._url)
         path = "" if url == METADATA[-1] else target.path.rstrip("/")
         own = str(target.copy_with(path=_WELL_KNOWN + path, query=None))
-        # To follow an address of another origin would reveal that somebody inspects.
-        is_own = named and httpx2().URL(named).host == target.host
-        return named if is_own and url == METADATA[0] else own
+        # To follow an address of another origin would reveal that somebody inspects, and a token.
+        return named if url == METADATA[0] and _same_origin(named, own) else own
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+
+
+def _hold(limit: asyncio.Timeout, timeout: float, id: object, held: bool) -> None:
+    """Let no time pass while the user logs in."""
+    limit.reschedule(None if held else asyncio.get_running_loop().time() + timeout)
+
+
+def _same_origin(one: str, other: str) -> bool:
+    found, own = split_url(one), split_url(other)
+    return found is not None and own is not None and origin(found) == origin(own)
 
 
 def _parameter(challenge: str, name: str) -> str:
@@ -157,7 +178,9 @@ def _parameter(challenge: str, name: str) -> str:
 async def _opened(
     client: Any, method: str, url: str, headers: Mapping[str, str], body: bytes | None
 ) -> AsyncGenerator[Any, None]:
-    request = client.build_request(method, url, content=body, headers=dict(headers))
+    # The id of a session is sent back as it came, even if it has other characters than it may.
+    encoded_headers = {name.encode(): value.encode() for name, value in headers.items()}
+    request = client.build_request(method, url, content=body, headers=encoded_headers)
     response = await client.send(request, stream=True, follow_redirects=False)
     try:
         yield response
@@ -165,7 +188,7 @@ async def _opened(
         await response.aclose()
 
 
-class _Taking:
+class _Incoming:
     """What is read of an answer."""
 
     def __init__(self, clock: Clock, step: Step, room: int) -> None:
@@ -234,9 +257,9 @@ class SseTransport:
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
-    async def open(cls, url: str, headers: Mapping[str, str]) -> "SseTransport":
+    async def open(cls, server: Server) -> "SseTransport":
         """Open the stream, and wait for the endpoint; raise `Disconnected` without one."""
-        transport = cls(http_client(headers), url)
+        transport = cls(http_client(server), server.url)
         try:
             await transport._endpoint
         except BaseException:
@@ -274,7 +297,7 @@ class SseTransport:
         try:
             await self._read_events()
             raise Disconnected("the stream has ended")
-        except (httpx2().HTTPError, Disconnected, ValueError) as error:
+        except (httpx2().HTTPError, AuthorizationError, Disconnected, ValueError) as error:
             if not self._endpoint.done():
                 self._endpoint.set_exception(Disconnected(str(error)))
 
@@ -296,8 +319,7 @@ class SseTransport:
             return
         if event.event != "endpoint":
             raise Disconnected(f"the first event is {event.event[:50]!r}, not 'endpoint'")
-        url = httpx2().URL(self._url)
-        target = url.join(event.data)
-        if (target.scheme, target.host, target.port) != (url.scheme, url.host, url.port):
-            raise Disconnected("the endpoint is of another origin")
-        self._endpoint.set_result(str(target))
+        target = urljoin(self._url, event.data)
+        if not _same_origin(target, self._url):
+            raise Disconnected("the endpoint is of another origin, or no URL")
+        self._endpoint.set_result(target)

@@ -117,6 +117,8 @@ def test_a_server_that_is_away_is_completed_from_what_it_last_said(
 def test_what_a_shell_could_act_on_is_never_offered() -> None:
     names = (
         "a",
+        "-a",
+        "--a=b",
         "a;b",
         "a b",
         "$(x)",

@@ -1,0 +1,76 @@
+"""Failures of connections and requests, as problems: the same codes in all commands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.runtime.core.connection_errors import (
+    Disconnected,
+    HttpError,
+    NegotiationError,
+    RequestTimeout,
+)
+from mcp_protogen.runtime.core.errors import (
+    MISSING_CLIENT_CAPABILITY,
+    LocalError,
+    McpError,
+    ProtocolError,
+)
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+from mcp_protogen.runtime.rpc.tasks.at_peer import TaskCancelled
+
+NO_CONNECTION: Final = "no-connection"
+REQUEST_TIMEOUT: Final = "request-timeout"
+_ERROR_RESPONSE: Final = "error-response"
+
+_HINTS: Final[Mapping[type[Exception], tuple[str, str]]] = {
+    # The first class that fits counts, so narrow ones come first.
+    RequestTimeout: (REQUEST_TIMEOUT, "--timeout gives it more seconds"),
+    NegotiationError: (NO_CONNECTION, "leave --revision out"),
+    McpError: (_ERROR_RESPONSE, ""),
+    TaskCancelled: (_ERROR_RESPONSE, ""),
+    LocalError: ("not-supported", "mcp-gen list shows what the server has"),
+    HttpError: (NO_CONNECTION, "give the URL of the server's endpoint"),
+    AuthorizationError: (NO_CONNECTION, "--auth says how requests are authorized"),
+    ProtocolError: ("invalid-response", "mcp-gen inspect shows what the server breaks"),
+    Disconnected: (NO_CONNECTION, ""),
+    OSError: (NO_CONNECTION, ""),
+}
+"""The codes and hints of errors."""
+_CAPABILITIES: Final = "run it on a terminal, or give --answer, --root or --sampling"
+
+ERRORS: Final[tuple[type[Exception], ...]] = tuple(_HINTS)
+"""What a connection or a request may raise where mcp-gen is not at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A problem with a server, and the lines that its program wrote before."""
+
+    problem: Problem
+    written: Sequence[str] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """1 where the server has answered with an error, 2 where it has not answered."""
+        return 1 if self.problem.code == _ERROR_RESPONSE else 2
+
+
+def failure_of(error: Exception, server: str) -> Failure:
+    """Return what one of `ERRORS` means for a server, as it may be shown."""
+    code, hint = next(found for cls, found in _HINTS.items() if isinstance(error, cls))
+    text, *written = str(error).strip().splitlines() or [type(error).__name__]
+    if isinstance(error, McpError):
+        text = f"{text} (code {error.code})"
+        hint = _CAPABILITIES if error.code == MISSING_CLIENT_CAPABILITY else hint
+    return Failure(Problem(code, text, server, hint=hint), written)
+
+
+def problem_error(error: Exception, server: str) -> ProblemError:
+    """Return one of `ERRORS` as `ProblemError`, with the last line that the program wrote."""
+    failure = failure_of(error, server)
+    problem = failure.problem
+    if failure.written:
+        problem = problem._replace(message=f"{problem.message}; {failure.written[-1].strip()}")
+    return ProblemError(problem)

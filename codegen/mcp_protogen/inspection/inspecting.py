@@ -1,0 +1,95 @@
+"""The sessions of an inspection: each revision over each transport, one after the other."""
+
+import asyncio
+from collections.abc import Collection
+from typing import Any, Final
+
+from mcp_protogen.base.problems import Problem, ProblemError
+from mcp_protogen.connecting.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
+from mcp_protogen.inspection.conversation import Clock, InspectOptions, Probing, hold
+from mcp_protogen.inspection.http_transport import HttpProbing, SseTransport
+from mcp_protogen.inspection.server import Server
+from mcp_protogen.inspection.steps import (
+    HANDSHAKE,
+    HTTP,
+    REVISIONS,
+    SSE,
+    STDIO,
+)
+from mcp_protogen.inspection.stream_transport import StreamProbing
+from mcp_protogen.inspection.transcript import FLOOD, TIMEOUT, UNKNOWN_REVISION, Session
+from mcp_protogen.runtime.http.auth.errors import AuthorizationError
+
+_SILENT: Final = 2
+"""After how many sessions without an answer there is no server."""
+_NEWEST_FIRST: Final = tuple(reversed(REVISIONS))
+
+
+def inspect(
+    server: Server, options: InspectOptions, revisions: Collection[str] = REVISIONS, shown: str = ""
+) -> tuple[Session, ...]:
+    """Hold all sessions with a server: each of the revisions over each transport.
+
+    A last one asks for a revision that does not exist. `shown` is the server as it may be shown.
+
+    Raise `ProblemError`: `no-connection` or `request-timeout` if nothing answers.
+    """
+    try:
+        sessions = asyncio.run(_inspected(server, options, revisions))
+    except AuthorizationError as error:
+        raise problem_error(error, shown) from error
+    if not any(map(_has_answer, sessions)):
+        raise _no_server(sessions[-1], shown)
+    return tuple(sorted(sessions, key=lambda one: (one.transport == SSE, one.revision)))
+
+
+async def _inspected(
+    server: Server, options: InspectOptions, revisions: Collection[str]
+) -> list[Session]:
+    """Hold all sessions, or so many that there is nobody."""
+    clock = Clock()
+    sessions: list[Session] = []
+    for revision, transport in _planned(server, revisions):
+        session = Session(revision=revision, transport=transport)
+        errors: list[str] = []
+        await hold(session, _probing(server, session, clock, errors), options)
+        session.errors = tuple(errors)
+        sessions.append(session)
+        if not any(map(_has_answer, sessions)) and len(sessions) >= _SILENT:
+            break
+    return sessions
+
+
+def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]]:
+    """Return what to try, the newest first: most servers aim at it."""
+    named = [revision for revision in _NEWEST_FIRST if revision in revisions]
+    transport = HTTP if server.url else STDIO
+    tried = [(revision, transport) for revision in (*named, UNKNOWN_REVISION)]
+    older = [(HANDSHAKE[0], SSE)] if server.url and HANDSHAKE[0] in revisions else []
+    return [*tried, *older]
+
+
+def _probing(server: Server, session: Session, clock: Clock, errors: list[str]) -> Probing:
+    if session.transport == HTTP:
+        return HttpProbing(server, session, clock)
+    if session.transport == SSE:
+        return StreamProbing(lambda: SseTransport.open(server), clock, errors)
+    settings: dict[str, Any] = {"cwd": server.cwd, "env": dict(server.env)}
+    if server.inherit:
+        settings["inherit"] = True
+    return StreamProbing.of(server.words, clock, errors, **settings)
+
+
+def _has_answer(session: Session) -> bool:
+    first = session.exchanges[0]
+    return bool(first.received or first.status or first.outcome == FLOOD)
+
+
+def _no_server(session: Session, shown: str) -> ProblemError:
+    first = session.exchanges[0]
+    code = REQUEST_TIMEOUT if first.outcome == TIMEOUT else NO_CONNECTION
+    message = first.detail or "nothing answers"
+    if session.errors:
+        message += f"; it wrote: {' '.join(session.errors[-1].split()):.200}"
+    hint = "see whether it runs by itself, or give it more time with --timeout"
+    return ProblemError(Problem(code, message, shown, hint=hint))
