@@ -8,8 +8,8 @@ from mcp_protogen.inputs.pins import Pin
 from mcp_protogen.vectors.envelope import ENVELOPES
 
 from website.explorer.changes import comparisons, marks, without_sources
+from website.explorer.facts import Writer
 from website.explorer.findings import all_findings
-from website.explorer.protocol import Writer
 from website.explorer.subjects import Extension, Revision, all_extensions, changed, revisions
 from website.explorer.types import types_of
 
