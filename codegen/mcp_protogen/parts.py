@@ -23,6 +23,7 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "toolkit": frozenset({"server"}),
     "bridge": frozenset({"client", "server"}),
     "testing": frozenset({"client", "server"}),
+    "tool-client": frozenset({"client"}),
     "telemetry": frozenset(),
     "auth": frozenset(),
     "tasks": frozenset(),
@@ -182,7 +183,7 @@ CONTENTS: Final = (
         {
             "client": (
                 *("base", "cache", "checked_results", "config", "config_text", "connect"),
-                *("targets", "tool_client", "tool_results"),
+                *("targets", "tool_results"),
             ),
             "core": ("recent_names", "schema_validation", "subscriptions"),
             "rules": ("client_negotiation",),
@@ -191,10 +192,8 @@ CONTENTS: Final = (
             ("client.cache", ("Cache",)),
             ("client.checked_results", ("CheckedResults",)),
             ("client.config", ("ConfigError", "ConnectConfig", "Servers")),
-            ("client.tool_client", ("OMITTED", "Omitted", "SyncToolClient", "ToolClient")),
             ("client.tool_results", ("ToolFailed",)),
             ("client.targets", ("Connect",)),
-            ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),
             ("rules.client_negotiation", ("NegotiatedRevision",)),
         ),
         ("client",),
@@ -299,6 +298,14 @@ CONTENTS: Final = (
         frozenset({"bridge", "http-server"}),
         {"http": ("bridging", "tapping"), "transports": ("memory",)},
         (("http.bridging", ("bridge_app",)),),
+    ),
+    Contents(
+        frozenset({"tool-client"}),
+        {"client": ("tool_client",)},
+        (
+            ("client.tool_client", ("OMITTED", "Omitted", "SyncToolClient", "ToolClient")),
+            ("core.models", ("Exact", "Implied", "Integer", "Nullable", "Number", "WireModel")),
+        ),
     ),
     Contents(
         frozenset({"telemetry"}),

@@ -97,6 +97,20 @@ async def test_requests_of_clients_that_are_alike_share_a_connection() -> None:
             assert origin.closed == 2
 
 
+async def test_two_principals_share_neither_a_connection_nor_a_session() -> None:
+    origin = Origin()
+    tokens = pkg.static_tokens({name * 8: pkg.Principal(name) for name in ("ada", "bob")})
+    async with bridged(origin.open, authentication=pkg.Authentication(verify=tokens)) as site:
+        ada, bob = ({"authorization": f"Bearer {name * 8}"} for name in ("ada", "bob"))
+        said = [await site.modern("tools/call", name="x", headers=one) for one in (ada, bob, ada)]
+        assert [text_in(one) for one in said] == ["1", "1", "2"]
+        session = await site.initialize(headers=ada)
+        assert text_in(await session.call("x")) == "1"
+        session.headers |= bob
+        assert (await session.call("x")).status_code == 404
+        assert origin.opened == 3
+
+
 async def test_a_question_reaches_the_client_of_either_era() -> None:
     origin = Origin()
     async with bridged(origin.open) as site:
@@ -175,6 +189,14 @@ async def test_nothing_is_opened_for_what_is_refused() -> None:
         assert (await site.http.get("/health")).json() == {"status": "ok"}
         assert (await site.http.get("/ready")).json() == {"status": "ready"}
         assert origin.opened == 0
+
+
+async def test_a_method_of_the_other_era_is_not_there() -> None:
+    async with bridged(Origin(STATELESS).open) as site:
+        for method in ("resources/subscribe", "resources/unsubscribe"):
+            with case(method):
+                refused = await site.modern(method, uri="file:///a")
+                assert (refused.status_code, refused.json()["error"]["code"]) == (404, -32601)
 
 
 async def test_connections_that_nobody_uses_make_room() -> None:

@@ -203,7 +203,7 @@ def _generate(folder: Path) -> tuple[Problem, ...]:
 
     if read_lock(folder) is not None:
         return ()
-    parts = ("auth", "http-client", "stdio")
+    parts = ("auth", "http-client", "stdio", "tool-client")
     return write(Settings(revisions=("all",), out=folder, parts=parts)).problems
 
 

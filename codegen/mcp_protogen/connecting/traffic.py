@@ -107,7 +107,7 @@ def line(message: Message, redaction: Redaction | None = None) -> str:
     try:
         decoded = json.loads(message.data)
         entry["message"] = redaction(decoded) if redaction else decoded
-    except ValueError:
+    except (ValueError, RecursionError):
         text = message.data.decode("utf-8", "backslashreplace")
         entry["text"] = REDACTED if redaction else text
     return json.dumps(entry, ensure_ascii=False) + "\n"
@@ -119,7 +119,7 @@ def read_recording(path: Path) -> tuple[Mapping[str, Any], list[Message]]:
     Raise `ProblemError` (`bad-recording`) with the line at fault.
     """
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise bad_recording(path, 0, str(error)) from error
     about: Any = decoded(path, 1, lines[0] if lines else "")

@@ -208,7 +208,7 @@ def _results(before: Tool, after: Tool) -> Iterator[Change]:
             came = before.output is None
             yield rated(f"result-schema-{'added' if came else 'removed'}", place(""), before.name)
         return
-    was, now = _object(before.output), _object(after.output)
+    was, now = before.output, after.output
     unexpected = faults(now, was, RESULTS)
     removed = {fault.path for fault in unexpected if fault.kind is Kind.REMOVED}
     for fault in unexpected:
@@ -255,7 +255,7 @@ def _arguments_of(tool: Tool) -> Json:
 
 
 def _object(schema: Json) -> Json:
-    """Return a schema as one of an object, which arguments and structured results always are."""
+    """Return a schema as one of an object, which arguments always are."""
     return schema if schema.get("type") == "object" else {**schema, "type": "object"}
 
 

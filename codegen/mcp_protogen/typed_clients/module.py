@@ -34,7 +34,7 @@ _OF_PACKAGE: Final = frozenset(
 )
 _PLACES: Final[Mapping[str, frozenset[str]]] = {
     "typing": frozenset({"Annotated", "Any", "ClassVar", "Literal", "TYPE_CHECKING", "TypeAlias"}),
-    "pydantic": frozenset({"Field"}),
+    "pydantic": frozenset({"Field", "TypeAdapter"}),
     "typing_extensions": frozenset({"TypeAliasType"}),
 }
 _SCALARS: Final = {
@@ -132,13 +132,23 @@ def _view(method: Method) -> Mapping[str, Any]:
         "given": [one.entry for one in given if not one.left_out],
         "optional": [one.entry for one in given if one.left_out],
         "call": "_call_for_content" if method.returns is None else "_call",
-        "result": result,
+        "result": _read_as(method.returns, result),
         "returns": returns,
         "unwrapped": method.unwrapped,
         "doc": _doc(method, free=free),
         "short": _first(method.tool),
-        "uses": {*_words(hints), *(["Any"] if free else [])},
+        "uses": {*_words([*hints, _read_as(method.returns, result)]), *(["Any"] if free else [])},
     }
+
+
+def _read_as(expr: TypeExpr | None, hint: str) -> str:
+    """Return what a result is read as: its type, or the adapter of what is no class."""
+    is_class = (
+        expr is None
+        or isinstance(expr, Ref | ListOf | MapOf)
+        or (isinstance(expr, Scalar) and expr.kind != "null")
+    )
+    return hint if is_class else f"TypeAdapter[{hint}]({hint})"
 
 
 def _words(hints: Iterable[str]) -> Iterator[str]:

@@ -10,6 +10,9 @@ from mcp_protogen.config import PROJECT
 from mcp_protogen.inputs.pins import load_pins
 from mcp_protogen.output.lock import read_lock
 
+PART: Final = "tool-client"
+"""The part of a package on which typed clients rest."""
+
 _HINT: Final = (
     "name it with --package, generate one with --with-package DIR, or set out in [tool.mcp-gen]"
 )
@@ -41,10 +44,14 @@ def revision_in(package: str, folder: Path | None) -> str:
     """Return the module of the newest revision in a package.
 
     It is that of the folder, or else of the package that can be imported, or else the newest of
-    all. Raise `ProblemError` (`no-client-package`) for a package of types alone.
+    all. Raise `ProblemError` (`no-client-package`) for a package without the part of typed clients.
     """
     place = folder if folder is not None else _place(package)
     lock = read_lock(place) if place is not None else None
+    if lock is not None and PART not in lock.inputs.parts:
+        message = f"the package {package} has no part {PART}"
+        hint = f"add it: mcp-gen --out {place} --with {PART}"
+        raise ProblemError(Problem("no-client-package", message, hint=hint))
     revisions = sorted(lock.inputs.revisions) if lock is not None else sorted(load_pins())
     return str(module_name(revisions[-1]))
 

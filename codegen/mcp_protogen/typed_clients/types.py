@@ -335,11 +335,10 @@ def _method(tool: Tool, name: FieldName, given: _Added, result: _Added | None) -
 
 
 def _returned(result: _Added) -> TypeExpr:
-    """Return the type of a result; one without members of its own is a dictionary."""
+    """Return the type of a result, by its name if it is a class."""
     if "properties" in result.schema:
         return Ref(ClassName(result.root))
-    free = expression(result.schema)
-    return free if isinstance(free, MapOf) else MapOf(Anything())
+    return expression(result.schema)
 
 
 def _is_wrapper(schema: Json) -> bool:

@@ -144,7 +144,9 @@ TREE: Final = tool(
         },
     },
 )
-USUAL: Final = (FORECAST, ADD, ECHO, FREE, TREE, COUNTS)
+PERHAPS: Final = tool("perhaps", returns={"anyOf": [{"type": "integer"}, {"type": "null"}]})
+SIZE: Final = tool("size", returns={"type": "integer"})
+USUAL: Final = (FORECAST, ADD, ECHO, FREE, TREE, COUNTS, PERHAPS, SIZE)
 
 USED: Final = '''
 """What type checkers know of a typed client."""
@@ -163,6 +165,8 @@ async def ask(target: str) -> float | None:
         assert_type(forecast, Forecast)
         assert_type(await weather.add(a=1, b=2), int)
         assert_type(await weather.counts(), dict[str, int])
+        assert_type(await weather.perhaps(), int | None)
+        assert_type(await weather.size(), int)
         assert_type(await weather.echo(text="x"), CallToolResult)
         await weather.get_forecast(days=3)  # wrong
         await weather.get_forecast(city="Oslo", units="kelvin")  # wrong

@@ -20,6 +20,7 @@ from ..transports.base import Target
 from .base import ClientBase
 from .connect import USUAL
 from .targets import Connect
+from .tool_results import ReadAs
 
 T = TypeVar("T")
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
@@ -59,7 +60,7 @@ class _Calls:
         return other
 
     async def _called(
-        self, tool: str, returns: type[T] | None, given: Mapping[str, Any], optional: Any
+        self, tool: str, returns: ReadAs[T] | None, given: Mapping[str, Any], optional: Any
     ) -> T:
         arguments = {name: value for name, value in given.items() if value is not OMITTED}
         arguments |= {name: value for name, value in optional.items() if value is not None}
@@ -99,7 +100,7 @@ class ToolClient(_Calls):
     async def _call(
         self,
         tool: str,
-        returns: type[T],
+        returns: ReadAs[T],
         given: Mapping[str, Any],
         optional: Mapping[str, Any],
     ) -> T:
@@ -140,7 +141,7 @@ class SyncToolClient(_Calls):
             yield connected
 
     def _call(
-        self, tool: str, returns: type[T], given: Mapping[str, Any], optional: Mapping[str, Any]
+        self, tool: str, returns: ReadAs[T], given: Mapping[str, Any], optional: Mapping[str, Any]
     ) -> T:
         """Call a tool and return its structured result, without optional arguments of None."""
         return self._background.run(lambda: self._called(tool, returns, given, optional))

@@ -28,6 +28,9 @@ _LIKE_MOST: Final[Mapping[str, Any]] = {
     "params_required": False,
 }
 
+# What only the handshake era has, and a bridge does for listen streams of the other by itself.
+_SUBSCRIBING: Final = frozenset({"resources/subscribe", "resources/unsubscribe"})
+
 # What the runtime sees to at either end by itself.
 _OF_ONE_END: Final = frozenset(
     {
@@ -94,6 +97,8 @@ class _CarryingCalls(MethodSpecs[Any]):
     def find(self, method: str) -> Known[Any] | None:
         if _is_known(self._table, method):
             return super().find(method)
+        if method in _SUBSCRIBING:
+            return None
         # There is no end of the peer's names: what is made for one is not kept.
         spec = self._unlisted(method)
         return spec, validator_of(spec.params)
