@@ -76,7 +76,6 @@ def _pin(pin: Pin) -> Json:
     return {
         "date": published.date,
         "sha256": published.sha256,
-        "commit": published.spec_commit,
         "publications": len(pin.history) + 1,
         "url": f"{pin.repository}/blob/{published.spec_commit}/{pin.spec_path}",
     }
@@ -110,7 +109,6 @@ def _extension(extension: Extension) -> Json:
         "name": extension.name,
         "revision": core.id,
         "identifier": extension.source.identifier,
-        "settings": extension.source.facts.get("settings", {}),
         "methods": writer.methods((one for one in ir.methods if one.method in made.methods), facts),
         "claims": [
             {

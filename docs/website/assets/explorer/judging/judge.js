@@ -17,7 +17,7 @@ const CHECKERS = new WeakMap();
  * The checkers of a revision or of an extension in it, by the schema as we mend it, and as it is.
  * @param {Spoken} spoken
  */
-export function checkersOf({ revision, extension }) {
+function checkersOf({ revision, extension }) {
   const key = extension ?? revision;
   const known = CHECKERS.get(key);
   if (known) return known;
