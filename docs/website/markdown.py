@@ -1,9 +1,23 @@
 """Pieces of Markdown that made pages are of."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
+
+_RULES: Final = {"left": "---", "centre": ":-:"}
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of Markdown."""
-    lines = (head, ["---"] * len(head), *rows)
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, align: str = "left") -> str:
+    """Return a table of Markdown; `align` is for all columns but the first."""
+    rules = ["---", *[_RULES[align]] * (len(head) - 1)]
+    lines = (head, rules, *rows)
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def cell(text: str) -> str:
+    """Return text for a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def code(text: str) -> str:
+    """Return code for a cell of a table, whose bars do not end the cell."""
+    return f"`{cell(text)}`"

@@ -2,21 +2,20 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.bridging.recorder import Recorder, RecordOptions
 from mcp_protogen.cli.app import app
 from mcp_protogen.connecting.authorization import FORMS
+from support.docs.pages import page, run, shown
 from support.folders import ROOT
 from support.sessions import talking
 from typer.main import get_command
 
 pkg: Any = talking.pkg
-PAGE = (ROOT / "docs" / "bridge.md").read_text(encoding="utf-8")
+PAGE = page("bridge.md")
 
 
 class Weather(talking.pkg.Toolkit, talking.pkg.v2026_07_28.Server):
@@ -25,18 +24,14 @@ class Weather(talking.pkg.Toolkit, talking.pkg.v2026_07_28.Server):
         return f"{city}: sun"
 
 
-async def test_the_program_plays_back_what_was_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pkg", pkg)
-    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    shown: dict[str, Any] = {}
-    exec(program, shown)
+async def test_the_program_plays_back_what_was_recorded(tmp_path: Path) -> None:
+    (program,) = shown("bridge.md")
+    forecast = run(program)["forecast"]
     recorder = Recorder(RecordOptions(file=tmp_path / "traffic.jsonl", limit=100_000))
     opener: Any = recorder.opener(pkg.in_memory(Weather(), revisions=pkg.REVISIONS))
     async with pkg.connect(opener) as client:
         live = await client.call_tool("forecast", {"city": "Ulm"})
-    assert await shown["forecast"](tmp_path / "traffic.jsonl") == live.text == "Ulm: sun"
+    assert await forecast(tmp_path / "traffic.jsonl") == live.text == "Ulm: sun"
 
 
 def test_the_lines_of_a_recording_on_the_page_are_of_its_form() -> None:

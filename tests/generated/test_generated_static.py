@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.docs.pages import programs
 from support.examples import ported
 from support.generated import user_programs
 from support.generated.golden_package import PACKAGE
@@ -46,7 +47,7 @@ PROGRAMS = {
     "metadata_page.py": user_programs.shown_in("authorization-servers.md", 1),
     "weather_client.py": contracts.text_of(*contracts.USUAL),
     "weather.py": contracts.USED,
-    "weather_page.py": user_programs.shown_in("typed-clients.md"),
+    "weather_page.py": programs("typed-clients.md")[0],
     "travel.py": user_programs.shown_in("mounting.md"),
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 } | user_programs.of_pages(

@@ -11,7 +11,7 @@ from support.revisions import REVISIONS
 from support.website.explorer import data
 from website.explorer.changes import marks
 from website.explorer.findings import is_valid, ledger_of
-from website.explorer.links import page_of
+from website.explorer.sources import page_of
 from website.explorer.subjects import Extension, Revision, all_extensions, revisions
 
 Json = dict[str, Any]

@@ -189,8 +189,9 @@ def test_an_item_shows_its_history_its_findings_and_its_page(page: Page) -> None
 def test_a_name_that_is_nowhere_is_told(page: Page) -> None:
     visit(page, "#/methods/tools/dance")
     assert texts(page, "main p")[0] == "There is no method “tools/dance” in any revision."
-    visit(page, "#/dance")
-    assert texts(page, "main p")[0] == "There is no page “dance” here."
+    for view in ("dance", "constructor", "__proto__", "<img src=x>"):
+        visit(page, f"#/{quote(view)}")
+        assert texts(page, "main p")[0] == f"There is no page “{quote(view)}” here."
 
 
 def test_revisions_have_their_files_and_rules(page: Page) -> None:

@@ -245,7 +245,7 @@ def test_an_answer_is_judged_as_one_to_the_method_that_is_named_or_that_it_fits_
     gone = _verdict("2026-07-28", answer, method="ping")
     assert gone["status"] == "unknown"
     # Questions to users are answered with a member of the same name, which is an object.
-    nearly = {**answer, "result": {"content": [{"type": "text"}]}}
+    nearly = {**answer, "result": {"content": [{"type": "text"}] * 9}}
     assert _verdict("2025-11-25", nearly)["subject"]["method"] == "tools/call"
 
 

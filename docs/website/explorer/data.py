@@ -8,8 +8,8 @@ from mcp_protogen.inputs.pins import Pin
 from mcp_protogen.vectors.envelope import ENVELOPES
 
 from website.explorer.changes import comparisons, marks, without_sources
+from website.explorer.facts import Writer
 from website.explorer.findings import all_findings
-from website.explorer.protocol import Writer
 from website.explorer.subjects import Extension, Revision, all_extensions, changed, revisions
 from website.explorer.types import types_of
 
@@ -76,7 +76,6 @@ def _pin(pin: Pin) -> Json:
     return {
         "date": published.date,
         "sha256": published.sha256,
-        "commit": published.spec_commit,
         "publications": len(pin.history) + 1,
         "url": f"{pin.repository}/blob/{published.spec_commit}/{pin.spec_path}",
     }
@@ -110,7 +109,6 @@ def _extension(extension: Extension) -> Json:
         "name": extension.name,
         "revision": core.id,
         "identifier": extension.source.identifier,
-        "settings": extension.source.facts.get("settings", {}),
         "methods": writer.methods((one for one in ir.methods if one.method in made.methods), facts),
         "claims": [
             {

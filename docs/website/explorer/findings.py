@@ -13,7 +13,7 @@ from mcp_protogen.base.canonical import canonical
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.vectors.making import make
 
-from website.explorer.protocol import Writer
+from website.explorer.facts import Writer
 from website.explorer.subjects import Extension, Revision
 
 Json = dict[str, Any]

@@ -1,14 +1,15 @@
 """The pages of commands, of the codes that they print, and of settings."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mcp_protogen.cli.explain import explanations
 from mcp_protogen.config import setting_names
 
+from website.markdown import cell, code, table
 from website.reference.declared import Command, Parameter
 from website.reference.declared import commands as declared
-from website.reference.rendering import cell, code
 
 _OPTIONS: Final = {
     "extensions": "--extension",
@@ -40,7 +41,8 @@ def codes() -> str:
         "# Reference: codes\n",
         "The codes of problems, changes and findings, as `mcp-gen explain CODE` explains them.\n",
     ]
-    lines += (f"## `{one}` {{ #{one} }}\n\n{_said(text)}\n" for one, text in sorted(_codes()))
+    found = sorted(explanations().items())
+    lines += (f"## `{one}` {{ #{one} }}\n\n{_said(text)}\n" for one, text in found)
     return "\n".join(lines)
 
 
@@ -48,21 +50,21 @@ def settings() -> str:
     """Return the page of the settings in `pyproject.toml`."""
     generate = next(declared())
     helps = {name: one.help for one in generate.parameters for name in one.names}
+    rows = (_setting(one, helps) for one in setting_names())
     lines = [
         "# Reference: settings\n",
         "The settings in `[tool.mcp-gen]` of the nearest `pyproject.toml`. Options of the command"
         " line win over them. Paths are relative to that file, and lead below its folder.\n",
-        "| setting | option | what it is |\n|---|---|---|",
+        table(("setting", "option", "what it is"), rows),
     ]
-    for name in setting_names():
-        option = _OPTIONS.get(name, f"--{name}")
-        said = _WITHOUT_OPTION.get(name) or _said(cell(helps[option]))
-        lines.append(f"| `{name}` | {'' if name in _WITHOUT_OPTION else code(option)} | {said} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
-def _codes() -> list[tuple[str, str]]:
-    return [*explanations().items()]
+def _setting(name: str, helps: Mapping[str, str]) -> Sequence[str]:
+    if said := _WITHOUT_OPTION.get(name):
+        return f"`{name}`", "", said
+    option = _OPTIONS.get(name, f"--{name}")
+    return f"`{name}`", code(option), _said(cell(helps[option]))
 
 
 def _command(one: Command) -> list[str]:
@@ -71,16 +73,15 @@ def _command(one: Command) -> list[str]:
         named = (f"[`{below}`](#{_anchor(f'{one.name} {below}')})" for below in one.below)
         lines.append(f"Commands: {', '.join(named)}.\n")
     if one.parameters:
-        lines.append("| argument or option | value | default | what it does |\n|---|---|---|---|")
-        lines += map(_row, one.parameters)
-        lines.append("")
+        head = ("argument or option", "value", "default", "what it does")
+        lines.append(table(head, map(_row, one.parameters)))
     return lines
 
 
-def _row(one: Parameter) -> str:
+def _row(one: Parameter) -> Sequence[str]:
     names = ", ".join(map(code, one.names))
-    cells = (names, code(one.value) if one.value else "", cell(one.default), _said(cell(one.help)))
-    return f"| {' | '.join(cells)} |"
+    value = code(one.value) if one.value else ""
+    return names, value, cell(one.default), _said(cell(one.help))
 
 
 def _anchor(name: str) -> str:

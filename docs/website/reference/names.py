@@ -5,6 +5,7 @@ from typing import Final
 
 from mcp_protogen.parts import INSTANCES
 
+from website.markdown import table
 from website.navigation import title_of
 from website.reference.reading import (
     PACKAGE,
@@ -57,11 +58,13 @@ def index() -> str:
             named = ", ".join(f"[`{name}`]({topic.page}.md#{name})" for name in one.names)
             lines.append(f"- {one.title}: {named}")
         lines.append("")
-    lines += ["## By letter\n", "| name | comes with |", "|---|---|"]
     where = {name: topic.page for topic in TOPICS for one in topic.headings for name in one.names}
-    for name in sorted(where, key=str.lower):
-        lines.append(f"| [`{name}`]({where[name]}.md#{name}) | {_comes_with(name)} |")
-    return "\n".join(lines) + "\n"
+    rows = (
+        (f"[`{name}`]({where[name]}.md#{name})", _comes_with(name))
+        for name in sorted(where, key=str.lower)
+    )
+    lines += ["## By letter\n", table(("name", "comes with"), rows)]
+    return "\n".join(lines)
 
 
 def generator() -> str:
@@ -131,8 +134,8 @@ def _matrix(name: str) -> Iterator[str]:
     found = stubs(name)
     titles = [revision[1:].replace("_", "-") for revision in REVISIONS]
     yield f"Members of `{name}` by revision:\n"
-    yield f"| member | {' | '.join(titles)} |\n|---|{':-:|' * len(titles)}"
-    for member in sorted(set[str]().union(*found.values())):
-        has = ("yes" if member in found[one] else "–" for one in REVISIONS)
-        yield f"| `{member}` | {' | '.join(has)} |"
-    yield ""
+    rows = (
+        (f"`{member}`", *("yes" if member in found[one] else "–" for one in REVISIONS))
+        for member in sorted(set[str]().union(*found.values()))
+    )
+    yield table(("member", *titles), rows, align="centre")

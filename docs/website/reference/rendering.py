@@ -1,20 +1,18 @@
 """A class, function or value as Markdown: signature, docstring, and its members."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from griffe import Attribute, Class, Function, Object, Parameter, ParameterKind
 
+from website.markdown import cell, code, table
 from website.reference.reading import members, options_of
 
 _WIDTH: Final = 88
 _STARRED: Final = {ParameterKind.var_positional: "*", ParameterKind.var_keyword: "**"}
-
-
 _DECORATORS: Final = ("classmethod", "staticmethod", "asynccontextmanager", "contextmanager")
 """Those that callers see."""
-
 _FINAL: Final = re.compile(r"^Final(?:\[(.*)\])?$")
 
 Options = dict[str, Class]
@@ -49,16 +47,6 @@ def heading(level: int, name: str, anchor: str) -> str:
     return f"{'#' * level} `{name}` {{ #{anchor} }}\n"
 
 
-def cell(text: str) -> str:
-    """Return text for a cell of a table."""
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def code(text: str) -> str:
-    """Return code for a cell of a table, whose bars do not end the cell."""
-    return f"`{cell(text)}`"
-
-
 def _value(name: str, of: Attribute) -> str:
     """The type of a value, or the value of an alias or a constant."""
     if of.annotation is None or str(of.annotation).partition("[")[0] in ("Final", "TypeAlias"):
@@ -78,8 +66,7 @@ def _function(name: str, of: Function, options: Options, described: str = "") ->
 def fields(of: Class, *, undocumented: bool = False) -> str:
     """Return the table of the members of a class that are no functions."""
     found = [one for one in members(of, undocumented=undocumented) if isinstance(one, Attribute)]
-    head = "| member | type | default | what it is |\n|---|---|---|---|\n"
-    return head + "".join(f"{_field(one)}\n" for one in found) if found else ""
+    return table(("member", "type", "default", "what it is"), map(_field, found)) if found else ""
 
 
 def _class(name: str, of: Class, options: Options) -> Iterator[str]:
@@ -102,12 +89,12 @@ def _instance(name: str, of: Class, options: Options) -> str:
     return _function(name, call, options, text(call) or text(of))
 
 
-def _field(one: Attribute) -> str:
+def _field(one: Attribute) -> Sequence[str]:
     annotation = _FINAL.sub(r"\1", str(one.annotation or ""))
     annotated = code(annotation) if annotation else ""
     has_default = one.value is not None and "class-attribute" in one.labels
     default = code(str(one.value)) if has_default else ""
-    return f"| `{one.name}` | {annotated} | {default} | {cell(text(one))} |"
+    return f"`{one.name}`", annotated, default, cell(text(one))
 
 
 def _written(of: Function) -> list[Function]:

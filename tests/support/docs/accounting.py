@@ -5,9 +5,10 @@ The calls are read, and not made, so that a run of a few tests knows of all of t
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import Final
+from inspect import Signature, signature
+from typing import Any, Final
 
-from support.docs.pages import Block, blocks
+from support.docs.pages import Block, blocks, defined, example, examples, programs, shown
 from support.folders import ROOT, TESTS
 
 PAGES: Final = tuple(
@@ -21,25 +22,17 @@ PAGES: Final = tuple(
 )
 """All pages, by the names that `page` takes."""
 
-# The functions that hand out blocks, with the parameters that say which.
-_PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "defined": ("name",),
-    "example": ("name", "label"),
-    "examples": ("name",),
-    "programs": ("name",),
-    "shown": ("name", "kind", "label"),
+_FUNCTIONS: Final = {
+    one.__name__: signature(one) for one in (defined, example, examples, programs, shown)
 }
+"""The functions that hand out blocks; `name`, `kind` and `label` say which."""
 
 
-def taken() -> dict[Block, str]:
-    """Return the blocks that tests take, with the test file that does, or one of them."""
-    found: dict[Block, str] = {}
-    for path in sorted(TESTS.rglob("test_*.py")):
-        source = path.read_text(encoding="utf-8")
-        if "support.docs.pages import" in source:
-            name = str(path.relative_to(ROOT))
-            found |= dict.fromkeys(taken_by(source), name)
-    return found
+def taken() -> set[Block]:
+    """Return the blocks that tests take."""
+    sources = (path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
+    users = (source for source in sources if "support.docs.pages import" in source)
+    return {block for source in users for block in taken_by(source)}
 
 
 def taken_by(source: str) -> Iterator[Block]:
@@ -49,27 +42,23 @@ def taken_by(source: str) -> Iterator[Block]:
     runs none.
     """
     tree = ast.parse(source)
-    texts = {
-        target.id: node.value.value
-        for node in tree.body
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        if isinstance(target, ast.Name)
-    }
+    texts = dict(_constants(tree))
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in _PARAMETERS
-        ):
-            yield from _of_call(node, node.func.id, texts)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            function = _FUNCTIONS.get(node.func.id)
+            yield from _of_call(node, function, texts) if function else ()
 
 
-def _of_call(call: ast.Call, function: str, texts: Mapping[str, str]) -> Iterator[Block]:
-    given = dict(zip(_PARAMETERS[function], call.args, strict=False))
-    given |= {one.arg: one.value for one in call.keywords if one.arg}
+def _constants(tree: ast.Module) -> Iterator[tuple[str, Any]]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            yield ast.unparse(target), node.value.value
+
+
+def _of_call(call: ast.Call, function: Signature, texts: Mapping[str, Any]) -> Iterator[Block]:
+    keywords = {one.arg: one.value for one in call.keywords if one.arg}
+    given = function.bind_partial(*call.args, **keywords).arguments
     said = {name: _text(value, texts) for name, value in given.items()}
     page, kind, label = said["name"], said.get("kind", "python"), said.get("label", "")
     if page not in PAGES:
@@ -81,7 +70,8 @@ def _of_call(call: ast.Call, function: str, texts: Mapping[str, str]) -> Iterato
             yield block
 
 
-def _text(node: ast.expr, texts: Mapping[str, str]) -> str | None:
+def _text(node: ast.expr, texts: Mapping[str, Any]) -> Any:
+    """A constant, or what a name stands for; nothing if that is not known."""
     if isinstance(node, ast.Name):
         return texts.get(node.id)
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+    return node.value if isinstance(node, ast.Constant) else None

@@ -19,7 +19,7 @@ OTHERS: Final = frozenset(
     {
         *("cd", "echo", "export", "git", "kill", "source", "systemctl"),
         *("node", "npm", "pip", "pipx", "pytest", "uv", "uvicorn", "uvx"),
-        *("claude", "codex", "docker"),
+        *("claude", "codex", "docker", "gh", "sha256sum"),
     }
 )
 _PROMPT: Final = re.compile(r"^\$ ")
@@ -34,7 +34,7 @@ _BETWEEN: Final = re.compile(r"\s*(?:&&|\||;)\s+")
 
 def is_shell(text: str) -> bool:
     """Whether each line of a text begins with a program that is known here, or goes on with one."""
-    first, *rest = text.splitlines()
+    first, *rest = text.replace("\\\n", " ").splitlines()
     begins = [first, *(line for line in rest if line.strip() and not line.startswith(" "))]
     return all(_program(words) in _KNOWN for line in begins for words in _split(line))
 
@@ -87,7 +87,7 @@ def _faults(words: Sequence[str], usage: bool) -> Iterator[str]:
 
 
 def _mcp_gen(arguments: list[str], usage: bool) -> Iterator[str]:
-    command: Any = typer.main.get_command(app)
+    command = _root()
     path = "mcp-gen"
     while arguments and arguments[0] in getattr(command, "commands", {}):
         path, command = f"{path} {arguments[0]}", command.commands[arguments[0]]
@@ -106,6 +106,11 @@ def _mcp_gen(arguments: list[str], usage: bool) -> Iterator[str]:
     except Exception as error:
         # Typer brings its own Click, so that its errors are of no class that could be named here.
         yield f"{type(error).__name__}: {getattr(error, 'message', error)}"
+
+
+@cache
+def _root() -> Any:
+    return typer.main.get_command(app)
 
 
 @cache

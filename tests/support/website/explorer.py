@@ -68,7 +68,7 @@ def _answer(case: str) -> Json:
 @cache
 def _judge() -> subprocess.Popen[str]:
     """The process of the judge, one for all tests; it ends with them."""
-    command = [shutil.which("node") or "", _PROGRAM, explorer()]
+    command = (shutil.which("node") or "", str(_PROGRAM), str(explorer()))
     pipe = subprocess.PIPE
     judge = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8")
     atexit.register(judge.communicate)

@@ -67,7 +67,7 @@ export function spoken(text) {
  * @param {string} caption
  * @param {HTMLTableElement} table
  */
-export function scrolling(caption, table) {
+function scrolling(caption, table) {
   return el("div.scroll", { role: "region", "aria-label": caption, tabindex: 0 }, table);
 }
 

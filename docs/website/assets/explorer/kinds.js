@@ -58,13 +58,3 @@ export const KINDS = [
 export function kindOfView(view) {
   return KINDS.find((one) => one.view === view);
 }
-
-/**
- * @param {Kind} kind
- * @returns {KindText}
- */
-export function textOf(kind) {
-  const found = KINDS.find((one) => one.kind === kind);
-  if (!found) throw new Error(`there is no kind ${kind}`);
-  return found;
-}

@@ -70,7 +70,7 @@ async function show(moving) {
  */
 async function viewOf(place) {
   const index = await data.index();
-  const made = VIEWS[place.view];
+  const made = Object.hasOwn(VIEWS, place.view) && VIEWS[place.view];
   if (made) return made(index, place);
   const kind = kindOfView(place.view);
   if (!kind) return missing(`There is no page “${place.view}” here.`);

@@ -155,7 +155,6 @@ export interface Leniency extends Sourced {
 export interface Pin {
   date: string;
   sha256: string;
-  commit: string;
   publications: number;
   url: string;
 }
@@ -183,7 +182,6 @@ export interface Extension extends Sourced {
   name: string;
   revision: string;
   identifier: string;
-  settings: Partial<Record<Role, Json>>;
   methods: Method[];
   claims: { method: string; results: string[] }[];
   capabilities: Capability[];

@@ -43,7 +43,7 @@ const WORDS = {
  * The kind of a value, in the words of JSON Schema.
  * @param {Json} value
  */
-export function kindOf(value) {
+function kindOf(value) {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }

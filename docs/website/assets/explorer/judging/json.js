@@ -21,7 +21,7 @@ const WORDS = [
 ];
 
 /** What is no JSON, and where. */
-export class JsonFault extends Error {
+class JsonFault extends Error {
   /**
    * @param {string} message
    * @param {Place} place

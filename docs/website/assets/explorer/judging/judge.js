@@ -17,7 +17,7 @@ const CHECKERS = new WeakMap();
  * The checkers of a revision or of an extension in it, by the schema as we mend it, and as it is.
  * @param {Spoken} spoken
  */
-export function checkersOf({ revision, extension }) {
+function checkersOf({ revision, extension }) {
   const key = extension ?? revision;
   const known = CHECKERS.get(key);
   if (known) return known;
@@ -86,7 +86,7 @@ function ofOne(value, revision, extensions, asked) {
 function verdictOf(spoken, value, asked) {
   const { mended } = checkersOf(spoken);
   const count = (/** @type {Subject} */ subject) =>
-    faultsOf(mended, schemaOf(spoken, subject, mended), value).length;
+    membersOf(faultsOf(mended, schemaOf(spoken, subject, mended), value));
   const found = ofForm(spoken, value, asked, count);
   const schema = found.subject && schemaOf(spoken, found.subject, mended);
   const wrong = schema ? faultsOf(mended, schema, value) : [];
@@ -105,6 +105,14 @@ function verdictOf(spoken, value, asked) {
     unknown: undeclaredIn.filter(({ pointer }) => !faults.some((one) => one.pointer === pointer)),
     published: found.subject && publishedOf(spoken, found.subject, value, wrong),
   };
+}
+
+/**
+ * How many members of a result are at fault or missing, however much is wrong inside of each.
+ * @param {Fault[]} faults
+ */
+function membersOf(faults) {
+  return new Set(faults.map(({ pointer, message }) => pointer.split("/")[2] ?? message)).size;
 }
 
 /**

@@ -16,7 +16,7 @@ import { OTHER, formOf, methodOf, objectOf, resultsOf } from "./subjects.js";
  * @param {Spoken} spoken
  * @param {Json} value
  * @param {Asked} asked
- * @param {(subject: Subject) => number} count how many faults a message of a kind has
+ * @param {(subject: Subject) => number} count how many members are at fault
  * @returns {Found}
  */
 export function ofForm(spoken, value, asked, count) {
@@ -178,7 +178,7 @@ function notesOnError(spoken, message) {
  * @param {Spoken} spoken
  * @param {JsonObject} message
  * @param {Asked} asked
- * @param {(subject: Subject) => number} count how many faults a message of a kind has
+ * @param {(subject: Subject) => number} count how many members are at fault
  * @returns {Found}
  */
 function ofResult(spoken, message, asked, count) {
@@ -202,7 +202,7 @@ function ofResult(spoken, message, asked, count) {
  * @param {Spoken} spoken
  * @param {JsonObject} message
  * @param {Asked} asked
- * @param {(subject: Subject) => number} count how many faults a message of a kind has
+ * @param {(subject: Subject) => number} count how many members are at fault
  * @returns {Found}
  */
 function guessed(spoken, message, asked, count) {

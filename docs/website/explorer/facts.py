@@ -7,7 +7,7 @@ from typing import Any
 from mcp_protogen.base.names import type_name
 from mcp_protogen.ir import CapabilityIR, ErrorIR, MetaKeyIR, MethodIR, RequirementIR
 
-from website.explorer.links import page_of
+from website.explorer.sources import page_of
 
 Json = dict[str, Any]
 

@@ -11,7 +11,7 @@ from mcp_protogen.runtime.messages.jsonrpc import Call
 from mcp_protogen.runtime.rules.lifecycle import MAY_PASS, State
 from mcp_protogen.runtime.rules.server_negotiation import Offer, Route, route
 
-from website import protocol_over_http as http
+from website import tables_of_http as http
 from website.drawings.drawn import DRAWN
 from website.drawings.graphs import mermaid
 from website.markdown import table
