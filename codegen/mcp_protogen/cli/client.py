@@ -15,14 +15,18 @@ from mcp_protogen.cli.console import emit, fail, say
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.options import Force
 from mcp_protogen.cli.server_options import (
+    AUTO,
+    Auth,
     ConfigFile,
     Headers,
+    Inherit,
+    ServerOptions,
     Timeout,
     Variables,
     WorkingFolder,
     pairs,
 )
-from mcp_protogen.config import Format, Settings, load_settings
+from mcp_protogen.config import ClientSettings, Format, Settings, load_settings
 from mcp_protogen.findings.change import Comparison, Severity
 from mcp_protogen.findings.pages import PageFormat
 from mcp_protogen.findings.report import Report, Status
@@ -89,9 +93,11 @@ def client(
         FailOn, typer.Option(help="With --check: the least change of a contract that fails it.")
     ] = FailOn.ANY,
     config: ConfigFile = None,
+    auth: Auth = AUTO,
     header: Headers = None,
     env: Variables = None,
     cwd: WorkingFolder = None,
+    inherit: Inherit = False,
     timeout: Timeout = 30.0,
     format: Annotated[Format, typer.Option(help="Form of the report.")] = Format.TEXT,
     force: Force = False,
@@ -102,7 +108,7 @@ def client(
     """
     try:
         options = ServerOptions(
-            config, pairs("--header", header, ":"), pairs("--env", env, "="), cwd
+            config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
         )
         said = Said(target, out, package, with_package, tuple(tool or ()), methods_of(name))
         settings = load_settings(Path.cwd(), only={"clients", "out"})
@@ -112,29 +118,6 @@ def client(
         _make(jobs, settings, format, force=force)
     except ProblemError as error:
         fail(error, "client", format)
-
-
-@dataclass(frozen=True, slots=True)
-class ServerOptions:
-    """The options that tell more of a server."""
-
-    config: Path | None
-    headers: Mapping[str, str]
-    env: Mapping[str, str]
-    cwd: Path | None
-
-    @property
-    def given(self) -> bool:
-        """Return whether any of them is given."""
-        return any((self.config, self.headers, self.env, self.cwd))
-
-    def target(self, name: str) -> "ServerTarget":
-        """Return a server by its name on the command line."""
-        from mcp_protogen.connecting.server_target import ServerTarget
-
-        return ServerTarget(
-            name=name, config=self.config, headers=self.headers, env=self.env, cwd=self.cwd
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +139,12 @@ def _jobs(
     from mcp_protogen.typed_clients.run import ClientJob, jobs_of
 
     if said.target is None and said.out is None:
-        if said != Said(None, None, None, None, (), {}) or options.given:
+        if said != Said(None, None, None, None, (), {}) or options != ServerOptions():
             raise _wrong("these options need TARGET and --out FILE")
         if not settings.clients:
             raise _wrong("no TARGET is given, and [tool.mcp-gen.clients] has none")
-        yield from jobs_of(settings.clients, offline=offline, timeout=timeout)
+        target = None if offline else _target_of
+        yield from jobs_of(settings.clients, target, timeout)
         return
     if said.out is None:
         raise _wrong("--out FILE is missing, the module to write")
@@ -175,6 +159,11 @@ def _jobs(
         methods=said.methods,
         timeout=timeout,
     )
+
+
+def _target_of(client: ClientSettings) -> "ServerTarget":
+    options = ServerOptions(config=client.config, headers=client.headers, auth=client.auth)
+    return options.target(client.server)
 
 
 def _wrong(message: str) -> ProblemError:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,18 +13,21 @@ from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.known import BaselineOptions
 from mcp_protogen.cli.options import BaselineFile, Ignore, LeastSeverity, Output, WriteBaseline
 from mcp_protogen.cli.server_options import (
+    AUTO,
+    Auth,
     ConfigFile,
     Headers,
+    Inherit,
+    ServerOptions,
     Timeout,
     Variables,
     WorkingFolder,
-    pairs,
 )
 from mcp_protogen.findings.change import Reader, Severity
 from mcp_protogen.findings.pages import PageFormat
 
 if TYPE_CHECKING:
-    from mcp_protogen.connecting.server_target import ServerTarget
+    pass
 
 
 class FailOn(StrEnum):
@@ -72,9 +74,11 @@ def diff(
         ),
     ] = None,
     config: ConfigFile = None,
+    auth: Auth = AUTO,
     header: Headers = None,
     env: Variables = None,
     cwd: WorkingFolder = None,
+    inherit: Inherit = False,
     timeout: Timeout = 30.0,
     reader: Annotated[
         Reader | None, typer.Option("--for", help="Show the severities for these authors.")
@@ -111,10 +115,15 @@ def diff(
     come from the other side, or from the pinned revision if the file is one; REVISION=FILE names
     another.
     """
+    hint = "mcp-gen diff A B, or mcp-gen diff LOCK --server TARGET"
     if (after is None) == (server is None):
-        hint = "mcp-gen diff A B, or mcp-gen diff LOCK --server TARGET"
         message = "a comparison has two sides"
         raise ProblemError(Problem("wrong-usage", message, hint=hint))
+    known = ServerOptions(
+        config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
+    )
+    if server is None and known != ServerOptions():
+        raise ProblemError(Problem("wrong-usage", "options for a server need --server", hint=hint))
     options = DiffOptions(
         before,
         after or "",
@@ -123,23 +132,9 @@ def diff(
         reader,
         _LEAST[only] if only else None,
         _LEAST[fail_on] if fail_on else None,
-        _server(server, config, pairs("--header", header, ":"), pairs("--env", env, "="), cwd),
+        None if server is None else known.target(server),
         timeout,
         BaselineOptions("change", baseline, write_baseline, tuple(ignore or ())),
         Destination(format, output),
     )
     compare(options)
-
-
-def _server(
-    name: str | None,
-    config: Path | None,
-    headers: Mapping[str, str],
-    env: Mapping[str, str],
-    cwd: Path | None,
-) -> "ServerTarget | None":
-    if name is None:
-        return None
-    from mcp_protogen.connecting.server_target import ServerTarget
-
-    return ServerTarget(name=name, config=config, headers=headers, env=env, cwd=cwd)

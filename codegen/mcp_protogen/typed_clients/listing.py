@@ -26,8 +26,8 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
         return asyncio.run(_listed(protocol().connect(opener, options=options)))
     except (OSError, ProtocolError) as error:
         message = str(error) or type(error).__name__
-        hint = "see whether it starts on its own; --env, --cwd and --header tell it more"
-        raise ProblemError(Problem("server-failed", message, target.name, hint=hint)) from error
+        hint = "see whether it starts on its own; --env, --cwd, --header and --auth tell it more"
+        raise ProblemError(Problem("server-failed", message, target.shown, hint=hint)) from error
 
 
 async def _listed(connecting: AbstractAsyncContextManager[Any]) -> Contract:

@@ -63,14 +63,15 @@ class ClientJob:
 
 
 def jobs_of(
-    clients: tuple[ClientSettings, ...], *, offline: bool, timeout: float
+    clients: tuple[ClientSettings, ...],
+    target: Callable[[ClientSettings], ServerTarget] | None,
+    timeout: float,
 ) -> Iterator[ClientJob]:
-    """Yield what a project has set up."""
+    """Yield what a project has set up; without `target`, no server is asked."""
     for one in clients:
-        server = None if offline else ServerTarget(name=one.server, config=one.config)
         yield ClientJob(
             module=one.out,
-            server=server,
+            server=None if target is None else target(one),
             package=one.package,
             tools=one.tools,
             timeout=timeout,
@@ -169,7 +170,7 @@ def _against(lock: ClientLock, name: str, server: ServerTarget, timeout: float) 
     whole = listed_contract(server, timeout)
     if lock.chosen:
         whole = whole.only(name for name in lock.contract.tools if name in whole.tools)
-    return compared(lock.contract, whole, (name, server.name))
+    return compared(lock.contract, whole, (name, server.shown))
 
 
 def _locked(name: str) -> ClientLock:
