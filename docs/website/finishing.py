@@ -4,15 +4,28 @@ import re
 from typing import Final
 
 _COLUMN: Final = re.compile(r"<th(?=[ >])(?! scope)")
+_HEAD: Final = re.compile(
+    r'<meta name="description" content="(?P<about>[^"]*)">.*?<title>(?P<title>[^<]*)</title>', re.S
+)
 _ROW: Final = re.compile(r"(?P<row><tr>\s*)<td(?P<attributes>[^>]*)>(?P<text>.*?)</td>", re.S)
 
 
 def finished(name: str, page: str) -> str:
-    """Return a page with the heads of its columns and rows, and with where its Markdown is.
+    """Return a page with the heads of its columns and rows, and with what others show of it.
 
-    Readers of screens say what heads a cell (WAI, "Tables Tutorial", scope).
+    Readers of screens say what heads a cell (WAI, "Tables Tutorial", scope). Sites that show a link
+    read its Open Graph properties (https://ogp.me), and programs the Markdown of the page.
     """
     page = _COLUMN.sub('<th scope="col"', page)
     page = _ROW.sub(r'\g<row><th scope="row"\g<attributes>>\g<text></th>', page)
     link = f'<link rel="alternate" type="text/markdown" href="{name}.md">'
-    return page.replace("</head>", f"{link}</head>", 1)
+    return page.replace("</head>", f"{_shown(page)}{link}</head>", 1)
+
+
+def _shown(page: str) -> str:
+    """The properties by which others show a link to the page."""
+    head = _HEAD.search(page)
+    if head is None:
+        raise ValueError("a page has no title, or does not say what it is about")
+    said = {"title": head["title"], "description": head["about"], "type": "website"}
+    return "".join(f'<meta property="og:{name}" content="{text}">' for name, text in said.items())

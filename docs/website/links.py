@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final
 
-from website.navigation import pages
+from website.navigation import EXPLORER, pages
 from website.places import ROOT
 
 FILES_PAGE: Final = "files"
+_EXPLORER: Final = "docs/website/explorer"
+"""What pages link to where they mean the explorer: there is no page of it in the checkout."""
 _CODE: Final = re.compile(r"^ *(?P<fence>```+|~~~+).*?^ *(?P=fence) *$|`+[^`]+`+", re.M | re.S)
 _LINK: Final = re.compile(r"(?<=\]\()(?P<target>[^)\s]+)(?=[)\s])")
 _ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|#")
@@ -46,6 +48,8 @@ class Links:
         place = _normal(PurePosixPath(file).parent / path)
         if place in _NAMES:
             return f"{_NAMES[place]}.md{mark}{anchor}"
+        if place == _EXPLORER:
+            return EXPLORER.address
         if (ROOT / place).is_dir():
             self.folders.add(place)
             return f"{FILES_PAGE}.md#{heading_id(place)}"

@@ -9,12 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from website.links import outside_code
-from website.navigation import EXPLORER, START, Page, sections
+from website.navigation import EXPLORER, START, SUMMARY, Page, sections
 
-_SUMMARY: Final = (
-    "mcp-gen writes a typed Python package from the published schemas of the Model Context"
-    " Protocol: models, tables, stubs of servers and clients, and their runtime."
-)
 _PAGE: Final = re.compile(r"(?<=\]\()(?P<name>[\w-]+)\.md(?=[#)])")
 
 
@@ -34,7 +30,7 @@ def _linked(text: str) -> str:
 
 def _overview() -> str:
     tool = f"- [{EXPLORER.title}]({EXPLORER.address}): {EXPLORER.about}"
-    lines = ["# mcp-gen\n", f"> {_SUMMARY}\n", "## Start\n", _line(START), f"{tool}\n"]
+    lines = ["# mcp-gen\n", f"> {SUMMARY}\n", "## Start\n", _line(START), f"{tool}\n"]
     for section in sections():
         lines.append(f"## {section.title}\n")
         lines += map(_line, section.pages)

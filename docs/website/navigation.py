@@ -45,6 +45,11 @@ class Section:
     pages: Sequence[Page]
 
 
+SUMMARY: Final = (
+    "mcp-gen writes a typed Python package from the published schemas of the Model Context"
+    " Protocol: models, tables, stubs of servers and clients, and their runtime."
+)
+
 START: Final = Page("index", "mcp-gen", "what it is, and where to begin")
 
 

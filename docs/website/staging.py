@@ -1,6 +1,7 @@
 """The folder that zensical builds from: pages with the links of the site, and what they need."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,11 +11,12 @@ from website.dialect import for_zensical, plain
 from website.drawings.svg import with_drawings
 from website.links import FILES_PAGE, DeadLinkError, Links
 from website.made import MADE, files
-from website.navigation import EXPLORER, START, Page, pages, sections
+from website.navigation import EXPLORER, START, SUMMARY, Page, pages, sections
 from website.places import ASSETS, HERE, ROOT
 from website.scripts import libraries
 
 _PAGES: Final = "pages"
+_HEADING: Final = re.compile(r"^# (.+?)(?: \{ #\S+ \})?$", re.M)
 
 
 def stage(folder: Path, url: str) -> Mapping[str, str]:
@@ -29,15 +31,17 @@ def stage(folder: Path, url: str) -> Mapping[str, str]:
     texts = {page.name: _text(page, links) for page in pages()}
     if links.dead:
         raise DeadLinkError("\n".join(links.dead))
-    for name, text in texts.items():
-        (staged / f"{name}.md").write_text(for_zensical(with_drawings(text)), encoding="utf-8")
+    for page in pages():
+        text = for_zensical(with_drawings(texts[page.name]))
+        (staged / f"{page.name}.md").write_text(f"{_about(page, text)}{text}", encoding="utf-8")
     for file in sorted(links.files):
         copied = staged / "files" / file
         copied.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / file, copied)
     scripts = staged / "assets" / "libraries"
     scripts.mkdir(parents=True)
-    shutil.copy(ASSETS / "site.css", staged / "assets")
+    for name in ("site.css", "favicon.svg"):
+        shutil.copy(ASSETS / name, staged / "assets")
     shutil.copy(libraries() / "iframe-worker/shim/index.js", scripts / "iframe-worker.js")
     (folder / "zensical.toml").write_text(_settings(url), encoding="utf-8")
     return {name: plain(text) for name, text in texts.items()}
@@ -50,6 +54,16 @@ def _text(page: Page, links: Links) -> str:
     if page.made:
         return MADE[page.name]()
     return links.changed((ROOT / page.file).read_text(encoding="utf-8"), page.file)
+
+
+def _about(page: Page, text: str) -> str:
+    """What stands in the head of a page, for tabs, search engines and those who link to it."""
+    heading = _HEADING.findall(text)[0].replace("`", "")
+    said = {"title": heading, "description": f"{heading}: {page.about.replace('`', '')}."}
+    if page == START:
+        said = {"title": "Typed Python for the Model Context Protocol", "description": SUMMARY}
+    lines = (f"{name}: {json.dumps(value)}\n" for name, value in said.items())
+    return f"---\n{''.join(lines)}---\n\n"
 
 
 def _settings(url: str) -> str:

@@ -8,7 +8,7 @@ from support.vectors.made import SETS, vectors
 from support.website.explorer import data, explorer, judged
 
 Json = dict[str, Any]
-FEW: Final = 350
+FEW: Final = 100
 """How many vectors of each revision and extension are tried, if not all."""
 
 
@@ -163,6 +163,30 @@ RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...
     ("2025-03-26", [_call("ping")], "", "accepted", None),
     ("2025-03-26", [], "", "refused", ("", "is an empty batch")),
     ("2025-03-26", [_call("ping"), 3], "", "refused", ("/1", None)),
+    ("2025-03-26", [[_call("ping")]], "", "refused", ("/0", None)),
+    (
+        "2025-03-26",
+        [_call("ping"), {"jsonrpc": "2.0", "id": 1, "result": {}}],
+        "",
+        "refused",
+        ("", "has requests and answers, which are batches of their own"),
+    ),
+    (
+        "2025-03-26",
+        [_call("initialize")],
+        "",
+        "refused",
+        ("/0/method", "is never in a batch: nothing is sent before it"),
+    ),
+    (
+        "2025-11-25",
+        _call("ping", result={}),
+        "",
+        "refused",
+        ("/result", "and a method are never in one message"),
+    ),
+    ("2025-11-25", _call("constructor"), "", "unknown", ("/method", None)),
+    ("2025-11-25", _call("__proto__"), "", "unknown", ("/method", None)),
     ("2025-11-25", "text", "", "refused", ("", None)),
     (
         "2025-11-25",
@@ -220,6 +244,25 @@ def test_an_answer_is_judged_as_one_to_the_method_that_is_named_or_that_it_fits_
     assert _told(named) == [("/result", "lacks “prompts”")]
     gone = _verdict("2026-07-28", answer, method="ping")
     assert gone["status"] == "unknown"
+    # Questions to users are answered with a member of the same name, which is an object.
+    nearly = {**answer, "result": {"content": [{"type": "text"}]}}
+    assert _verdict("2025-11-25", nearly)["subject"]["method"] == "tools/call"
+
+
+def test_an_answer_that_tells_no_method_is_held_to_what_all_results_have() -> None:
+    answer: Json = {"jsonrpc": "2.0", "id": 1, "result": {}}
+    verdict = _verdict("2026-07-28", answer)
+    assert verdict["subject"] == {"kind": "result"}
+    assert _told(verdict) == [("/result", "lacks “resultType”")]
+    assert _told(_verdict("2025-11-25", {"jsonrpc": "2.0", "result": {}})) == [("", "lacks “id”")]
+
+
+def test_a_message_that_says_it_is_of_another_revision_is_noted() -> None:
+    meta = {**_META, "io.modelcontextprotocol/protocolVersion": "2026-01-01"}
+    verdict = _verdict("2026-07-28", _call("tools/list", params={"_meta": meta}))
+    assert [one["text"] for one in verdict["notes"]] == [
+        "Its _meta says that it is of 2026-01-01, and not of 2026-07-28."
+    ]
 
 
 def test_the_alternative_that_was_meant_is_explained() -> None:

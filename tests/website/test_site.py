@@ -39,6 +39,19 @@ def test_no_link_is_dead_and_nothing_is_loaded_from_elsewhere(built: Path) -> No
             assert [one for one in loaded if not (built / one).is_file()] == []
 
 
+def test_each_page_has_a_title_and_a_description_of_its_own(built: Path) -> None:
+    heads: list[tuple[str, str]] = []
+    for name in HTML:
+        with case(name):
+            text = (built / name).read_text(encoding="utf-8")
+            (title,) = re.findall("<title>(.+) - mcp-gen</title>", text)
+            (about,) = re.findall('<meta name="description" content="(.+)">', text)
+            assert f'<meta property="og:description" content="{about}">' in text
+            heads.append((title, about))
+    for ones in zip(*heads, strict=True):
+        assert [one for one, times in Counter(ones).items() if times > 1] == []
+
+
 def test_styles_and_search_load_nothing_from_elsewhere(built: Path) -> None:
     for file in built.rglob("*.css"):
         with case(str(file)):

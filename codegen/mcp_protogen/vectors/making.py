@@ -51,8 +51,13 @@ def wanted(options: GenerationOptions) -> tuple[tuple[str, str], ...]:
     )
 
 
-def make(revision: str, options: GenerationOptions | None = None, extension: str = "") -> VectorSet:
-    """Return the vectors of a revision, or those of an extension in it.
+def make(
+    revision: str,
+    options: GenerationOptions | None = None,
+    extension: str = "",
+    of_subject: Callable[[Subject], bool] | None = None,
+) -> VectorSet:
+    """Return the vectors of a revision, or those of an extension in it, of all subjects or of some.
 
     Raise `ProblemError` for an invalid schema, and for one for which no valid value is known.
     """
@@ -68,6 +73,8 @@ def make(revision: str, options: GenerationOptions | None = None, extension: str
     chosen = topics(document, derived.ir)
     if of:
         chosen = (topic for topic in chosen if _is_of(topic.subject, of))
+    if of_subject:
+        chosen = (topic for topic in chosen if of_subject(topic.subject))
     try:
         made = tuple(_vectors(document, source, derived, chosen))
     except NoSampleError as error:

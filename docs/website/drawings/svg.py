@@ -86,7 +86,7 @@ def _accessible(name: str, graph: Graph, svg: str) -> str:
     rest = _COLOUR.sub(r'\g<what>="currentColor"', rest)
     return (
         f'<svg role="img" aria-labelledby="{name}-title {name}-description"'
-        f' style="min-width: {width * 0.8:.0f}pt; max-width: {width}pt" {opening.strip()}{end}'
+        f' style="min-width: {width * 0.7:.0f}pt; max-width: {width}pt" {opening.strip()}{end}'
         f'<title id="{name}-title">{escape(graph.title)}</title>\n'
         f'<desc id="{name}-description">{escape(said)}</desc>\n'
         f"{rest}"

@@ -8,7 +8,7 @@ from mcp_protogen.inputs.pins import Pin
 from mcp_protogen.vectors.envelope import ENVELOPES
 
 from website.explorer.changes import comparisons, marks, without_sources
-from website.explorer.findings import findings_of, ledger_of
+from website.explorer.findings import all_findings
 from website.explorer.protocol import Writer
 from website.explorer.subjects import Extension, Revision, all_extensions, changed, revisions
 from website.explorer.types import types_of
@@ -16,7 +16,6 @@ from website.explorer.types import types_of
 Json = dict[str, Any]
 
 _ERRORS: Final = ("JSONRPCErrorResponse", "JSONRPCError")
-_BATCHES: Final = ("JSONRPCBatchRequest", "JSONRPCBatchResponse")
 _KEYS: Final[Mapping[str, Callable[[Json], str]]] = {
     "methods": lambda one: one["name"],
     "types": lambda one: one["name"],
@@ -35,7 +34,7 @@ def all_data() -> Iterator[tuple[str, Json]]:
     whole = {one.id: _revision(one) for one in known}
     parts = {one.title: _extension(one) for one in extensions}
     yield from (*whole.items(), *parts.items())
-    findings = _findings(known, extensions)
+    findings = all_findings(known, extensions)
     yield "findings", findings
     pairs: list[list[str]] = []
     for pair, comparison in comparisons(known, extensions):
@@ -44,17 +43,6 @@ def all_data() -> Iterator[tuple[str, Json]]:
     index = _index(known, whole, parts)
     index["findings"] = {of: len(some) for of, some in findings.items()}
     yield "index", {**index, "pairs": pairs}
-
-
-def _findings(known: Sequence[Revision], extensions: Sequence[Extension]) -> Json:
-    """Return all findings by revision, and by the name of an extension."""
-    found = {
-        one.id: findings_of(one.source.ledger, Writer(one.id, one.mended), one.id) for one in known
-    }
-    for one in extensions:
-        writer = Writer(one.core.id, one.mended, one.name)
-        found[one.name] = findings_of(ledger_of(one), writer, one.name)
-    return {of: some for of, some in found.items() if some}
 
 
 def _revision(revision: Revision) -> Json:
@@ -105,7 +93,6 @@ def _schemas(revision: Revision) -> Json:
         "mended": mended,
         "published": changed(revision.published, mended),
         "envelopes": {kind: name for kind, name in known.items() if name},
-        "batches": [name for name in _BATCHES if name in mended],
         "anySchema": sorted(revision.source.facts.json_schemas),
     }
 

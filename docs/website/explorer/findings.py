@@ -4,89 +4,84 @@ A probe is a value about which the schema with the patch and the one without it 
 looked for among the test vectors of the type. A patch that only gives something its name has none.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from jsonschema.validators import validator_for
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.canonical import canonical, parse_json
+from mcp_protogen.base.canonical import canonical
 from mcp_protogen.config import GenerationOptions
 from mcp_protogen.vectors.making import make
-from mcp_protogen.vectors.vector import VectorSet
 
 from website.explorer.protocol import Writer
-from website.explorer.subjects import Extension, all_extensions, revisions
+from website.explorer.subjects import Extension, Revision
 
 Json = dict[str, Any]
 
-PROBES: Final = Path(__file__).with_name("probes.json")
-"""The probes of all patches; `python -m website.explorer.probes` writes them."""
 
-
-def findings_of(ledger: Iterable[Json], writer: Writer, of: str) -> list[Json]:
-    """Return the patches of a revision or an extension; `of` is its name."""
-    return [_finding(entry, writer, of) for entry in ledger]
-
-
-def _finding(entry: Json, writer: Writer, of: str) -> Json:
-    said: Json = {
-        "of": of,
-        "pointer": entry["pointer"],
-        "type": jsonpointer.split(entry["pointer"])[1],
-        "reason": entry["reason"],
-        **writer.source(entry["source"]),
-    }
-    said |= {side: entry[side] for side in ("was", "now") if side in entry}
-    if probe := _recorded().get(of, {}).get(entry["pointer"]):
-        said["probe"] = probe
-    return said
-
-
-@cache
-def _recorded() -> Mapping[str, Mapping[str, Json]]:
-    recorded: dict[str, dict[str, Json]] = parse_json(PROBES.read_bytes(), PROBES.name)
-    return recorded
-
-
-def ledger_of(extension: Extension) -> tuple[Json, ...]:
-    """Return the patches of an extension that are about what is shown of it."""
-    return tuple(
-        entry
-        for entry in extension.source.ledger
-        if jsonpointer.split(entry["pointer"])[1] in extension.mended
-    )
-
-
-def all_probes() -> Iterator[tuple[str, dict[str, Json]]]:
-    """Yield the probes of each revision and extension by the pointers of its patches."""
-    known = revisions()
-    for revision in known:
-        source = revision.source
-        yield revision.id, dict(_probes(source.ledger, revision.without, make(revision.id)))
+def all_findings(known: Iterable[Revision], extensions: Iterable[Extension]) -> Json:
+    """Return the findings in each revision and each extension that has some, by its name."""
+    found = {one.id: _findings(one, one.id, "", one.mended) for one in known}
     # Of an extension of several revisions, the newest is what is shown.
-    for extension in {one.name: one for one in all_extensions(known)}.values():
-        options = GenerationOptions((extension.core.id,), extensions={extension.name: None})
-        vectors = make(extension.core.id, options, extension.name)
-        yield extension.name, dict(_probes(ledger_of(extension), extension.without, vectors))
+    for one in {one.name: one for one in extensions}.values():
+        found[one.name] = _findings(one, one.core.id, one.name, one.mended)
+    return {of: some for of, some in found.items() if some}
 
 
-def _probes(
-    ledger: Sequence[Json], without: Callable[[Json | None], Json], vectors: VectorSet
-) -> Iterator[tuple[str, Json]]:
-    for entry in ledger:
-        type_ = jsonpointer.split(entry["pointer"])[1]
-        values = [one.value for one in vectors.vectors if one.subject.type == type_]
-        both = [is_valid(without(left_out), type_) for left_out in (entry, None)]
-        for value in sorted(values, key=lambda value: len(canonical(value))):
-            before, after = (valid(value) for valid in both)
-            if before != after:
-                yield entry["pointer"], {"type": type_, "value": value, "published": before}
-                break
+def ledger_of(one: Revision | Extension) -> Sequence[Json]:
+    """Return the patches that are about what is shown."""
+    if isinstance(one, Revision):
+        return one.source.ledger
+    return [entry for entry in one.source.ledger if _type(entry) in one.mended]
 
 
-def is_valid(definitions: Json, type_: str) -> Any:
+def is_valid(definitions: Json, type_: str) -> Callable[[Any], bool]:
     """Return the function of `jsonschema` that says whether a value is one of a type."""
     document = {"$defs": definitions, "$ref": f"#/$defs/{type_}"}
     return validator_for({})(document).is_valid
+
+
+def _findings(
+    one: Revision | Extension, revision: str, extension: str, definitions: Json
+) -> list[Json]:
+    ledger = ledger_of(one)
+    writer = Writer(revision, definitions, extension)
+    values = _values({_type(entry) for entry in ledger}, revision, extension)
+    return [
+        {
+            "of": extension or revision,
+            "pointer": entry["pointer"],
+            "type": _type(entry),
+            "reason": entry["reason"],
+            **writer.source(entry["source"]),
+            **{side: entry[side] for side in ("was", "now") if side in entry},
+            **_probe(one, entry, values.get(_type(entry), ())),
+        }
+        for entry in ledger
+    ]
+
+
+def _type(entry: Json) -> str:
+    return jsonpointer.split(entry["pointer"])[1]
+
+
+def _values(types: set[str], revision: str, extension: str) -> dict[str, list[Any]]:
+    """The values of the test vectors of types, short ones first."""
+    extensions = {extension: None} if extension else {}
+    options = GenerationOptions((revision,), extensions=extensions)
+    vectors = make(revision, options, extension, lambda subject: subject.type in types).vectors
+    found: dict[str, list[Any]] = {}
+    for vector in sorted(vectors, key=lambda one: len(canonical(one.value))):
+        found.setdefault(vector.subject.type, []).append(vector.value)
+    return found
+
+
+def _probe(one: Revision | Extension, entry: Json, values: Iterable[Any]) -> Json:
+    """A value that the patch is about, with what the published schema says of it, if there is."""
+    type_ = _type(entry)
+    before, after = (is_valid(one.without(left_out), type_) for left_out in (entry, None))
+    for value in values:
+        published = before(value)
+        if published != after(value):
+            return {"probe": {"type": type_, "value": value, "published": published}}
+    return {}

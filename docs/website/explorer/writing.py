@@ -9,7 +9,7 @@ from website.explorer.data import all_data
 from website.scripts import bundled
 
 ASSETS: Final = Path(__file__).parents[1] / "assets" / "explorer"
-_COPIED: Final = ("index.html", "explorer.css")
+_COPIED: Final = (ASSETS / "index.html", ASSETS / "explorer.css", ASSETS.parent / "favicon.svg")
 _SCRIPTS: Final = {"main.js": "explorer.js", "judging/page.js": "judge.js"}
 """Our modules from which a script is made, and the script: the page, and the judge of messages."""
 
@@ -21,8 +21,8 @@ def write(folder: Path) -> None:
     """
     shutil.rmtree(folder / "data", ignore_errors=True)  # an earlier one may have had more
     (folder / "data").mkdir(parents=True)
-    for name in _COPIED:
-        shutil.copyfile(ASSETS / name, folder / name)
+    for file in _COPIED:
+        shutil.copyfile(file, folder / file.name)
     bundled({ASSETS / module: folder / script for module, script in _SCRIPTS.items()})
     for name, value in all_data():
         (folder / "data" / f"{name}.js").write_text(script_of(name, value), encoding="utf-8")

@@ -1,10 +1,12 @@
 """The explorer, made once in a run, and its judge as it is served, under Node."""
 
+import atexit
 import json
 import os
 import shutil
 import subprocess
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,11 +52,24 @@ def data(name: str) -> Any:
 
 
 def judged(cases: Iterable[Json]) -> list[Json]:
-    """What the judge says of each case, all in one process; `judging.cjs` has their form."""
-    lines = "\n".join(json.dumps(case, allow_nan=False) for case in cases)
-    node = shutil.which("node") or ""
-    done = subprocess.run(
-        [node, _PROGRAM, explorer()], input=lines, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    """What the judge says of each case; `judging.cjs` has their form."""
+    return [_answer(json.dumps(case, allow_nan=False)) for case in cases]
+
+
+def _answer(case: str) -> Json:
+    judge = _judge()
+    assert judge.stdin is not None and judge.stdout is not None
+    judge.stdin.write(f"{case}\n")
+    judge.stdin.flush()
+    answer: Json = json.loads(judge.stdout.readline())
+    return answer
+
+
+@cache
+def _judge() -> subprocess.Popen[str]:
+    """The process of the judge, one for all tests; it ends with them."""
+    command = [shutil.which("node") or "", _PROGRAM, explorer()]
+    pipe = subprocess.PIPE
+    judge = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8")
+    atexit.register(judge.communicate)
+    return judge

@@ -1,8 +1,8 @@
-// The judge as the page has it, under Node: the verdicts on cases, one JSON line in, one out.
-// node judging.cjs FOLDER: the explorer's; cases come on standard input.
+// The judge as the page has it, under Node: a case on each line of standard input, its verdict out.
+// node judging.cjs FOLDER: the explorer's.
 
-const { readFileSync } = require("node:fs");
 const { join } = require("node:path");
+const { createInterface } = require("node:readline");
 
 const folder = process.argv[2];
 const data = {};
@@ -38,7 +38,6 @@ function answered({ name, subject, value, asked, text }) {
   return { accepted, verdict: judge(value, revision, extension ? [extension] : [], asked) };
 }
 
-const cases = readFileSync(0, "utf8").split("\n").filter(Boolean);
-process.stdout.write(
-  cases.map((line) => `${JSON.stringify(answered(JSON.parse(line)))}\n`).join(""),
-);
+createInterface({ input: process.stdin }).on("line", (line) => {
+  process.stdout.write(`${JSON.stringify(answered(JSON.parse(line)))}\n`);
+});

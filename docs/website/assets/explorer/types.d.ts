@@ -175,7 +175,6 @@ export interface Revision {
     mended: Definitions;
     published: Definitions;
     envelopes: Partial<Record<"request" | "notification" | "result" | "error", string>>;
-    batches: string[];
     anySchema: string[];
   };
 }

@@ -36,7 +36,7 @@ from ..rpc.jobs import Work
 from ..rules import server_negotiation
 from ..rules.handlers import runtime_of
 from ..server.base import ServerBase
-from ..server.connection import BoundServer
+from ..server.connection import BoundServer, ServerState
 from ..server.serve import Router
 from ..translation.revision_view import RevisionViews
 from ..transports.base import Opener, Transport
@@ -133,10 +133,20 @@ class _BridgeState(HttpState):
         caller = caller_of(call, self.revisions[revision], self.options.of_client)
         upstream = _Upstream(self.way, caller, self.connecting)
         server = await upstream.opened(call)
-        bound_server = self.shared.with_server(server).bound_server(revision)
+        bound_server = self.servers_of(server).bound_server(revision)
         self._of_sessions[bound_server] = upstream
         upstream.when_over(lambda: self._end_session(bound_server))
         return bound_server
+
+    def servers_of(self, server: ServerBase[Any]) -> ServerState:
+        """Return what serves the clients of one connection; others have no part in its tasks."""
+        shared = self.shared
+        servers = ServerState(
+            RevisionViews({server.TABLE.revision: server}), self.tasks, self.options
+        )
+        servers.ids, servers.network, servers.seal = shared.ids, shared.network, shared.seal
+        servers.tells_apart = shared.tells_apart
+        return servers
 
     async def release(self, bound_server: BoundServer) -> None:
         upstream = self._of_sessions.pop(bound_server, None)
@@ -278,7 +288,7 @@ class _BridgedStateless:
         with self._used((revision, exchange.principal_id, said), caller) as alike:
             server = await alike.upstream.opened(call)
             if alike.http is None:
-                alike.http = StatelessHttp(state, state.shared.with_server(server))
+                alike.http = StatelessHttp(state, state.servers_of(server))
             await alike.http.post(exchange, call)
 
     @contextmanager

@@ -7,7 +7,6 @@ of a client are kept whoever answers: what a handler adds is its own decision to
 from asyncio import Future, Task, current_task, get_running_loop
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -179,13 +178,6 @@ class ServerState:
                 self._views[revision], tells_apart=self.tells_apart
             )
         return self._bound_servers[revision]
-
-    def with_server(self, server: ServerBase[Any]) -> "ServerState":
-        """Return the same for a server in its own revision, in place of all others."""
-        other = copy(self)
-        other._views = RevisionViews({server.TABLE.revision: server})
-        other._bound_servers = {}
-        return other
 
     @property
     def error_id_optional(self) -> bool:

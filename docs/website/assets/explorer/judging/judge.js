@@ -56,8 +56,20 @@ export function accepts(subject, value, revision, extension) {
  */
 export function judge(value, revision, extensions, asked) {
   if (Array.isArray(value)) {
-    return batch(value, revision, (one) => judge(one, revision, extensions, asked));
+    return batch(value, revision, (one) => ofOne(one, revision, extensions, asked));
   }
+  return ofOne(value, revision, extensions, asked);
+}
+
+/**
+ * The verdict on a message that is no batch; an array inside of a batch is no message.
+ * @param {Json} value
+ * @param {Revision} revision
+ * @param {Extension[]} extensions
+ * @param {Asked} asked
+ * @returns {Verdict}
+ */
+function ofOne(value, revision, extensions, asked) {
   const core = verdictOf({ revision }, value, asked);
   if (core.status === "accepted") return core;
   const tried = extensions.map((extension) => verdictOf({ revision, extension }, value, asked));
@@ -72,14 +84,16 @@ export function judge(value, revision, extensions, asked) {
  * @returns {Verdict}
  */
 function verdictOf(spoken, value, asked) {
-  const found = ofForm(spoken, value, asked, (subject) =>
-    accepts(subject, value, spoken.revision, spoken.extension),
-  );
   const { mended } = checkersOf(spoken);
+  const count = (/** @type {Subject} */ subject) =>
+    faultsOf(mended, schemaOf(spoken, subject, mended), value).length;
+  const found = ofForm(spoken, value, asked, count);
   const schema = found.subject && schemaOf(spoken, found.subject, mended);
   const wrong = schema ? faultsOf(mended, schema, value) : [];
   const faults = [...found.faults, ...wrong];
   const anySchema = new Set(spoken.revision.schemas.anySchema);
+  const undeclaredIn =
+    schema && !wrong.length ? undeclared(mended, schema, value, anySchema) : [];
   const method = methodOf(spoken, found.subject?.method ?? "");
   return {
     ...found,
@@ -88,7 +102,7 @@ function verdictOf(spoken, value, asked) {
     status: found.status ?? (faults.length ? "refused" : "accepted"),
     senders: method?.senders ?? [],
     faults,
-    unknown: schema && !wrong.length ? undeclared(mended, schema, value, anySchema) : [],
+    unknown: undeclaredIn.filter(({ pointer }) => !faults.some((one) => one.pointer === pointer)),
     published: found.subject && publishedOf(spoken, found.subject, value, wrong),
   };
 }

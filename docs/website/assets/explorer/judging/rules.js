@@ -16,10 +16,10 @@ import { OTHER, formOf, methodOf, objectOf, resultsOf } from "./subjects.js";
  * @param {Spoken} spoken
  * @param {Json} value
  * @param {Asked} asked
- * @param {(subject: Subject) => boolean} accepts
+ * @param {(subject: Subject) => number} count how many faults a message of a kind has
  * @returns {Found}
  */
-export function ofForm(spoken, value, asked, accepts) {
+export function ofForm(spoken, value, asked, count) {
   const form = formOf(value);
   if (form === null) {
     const message = "is no message: it has none of “method”, “result” and “error”";
@@ -28,9 +28,11 @@ export function ofForm(spoken, value, asked, accepts) {
   const message = objectOf(value);
   if (form === "call") return ofCall(spoken, message, asked);
   return form === "result"
-    ? ofResult(spoken, message, asked, accepts)
+    ? ofResult(spoken, message, asked, count)
     : { ...NOTHING, subject: { kind: "error" }, notes: notesOnError(spoken, message) };
 }
+
+const VERSION = "io.modelcontextprotocol/protocolVersion";
 
 /** @type {Found} */
 const NOTHING = { subject: null, status: null, faults: [], gates: [], notes: [] };
@@ -60,13 +62,27 @@ function ofCall(spoken, message, asked) {
     const fault = ruled("/method", `is no method of ${spoken.revision.id}`);
     return { ...NOTHING, status: "unknown", faults: [fault] };
   }
+  const params = objectOf(message["params"] ?? null);
   return {
     ...NOTHING,
     subject: { kind: method.kind === "notification" ? "notification" : "request", method: name },
-    faults: [...wrongKind(method, message), ...wrongSender(method, asked.sender)],
-    gates: gatesOf(method, objectOf(message["params"] ?? null), asked.sender),
-    notes: notesOnMethod(method),
+    faults: [
+      ...answers(message),
+      ...wrongKind(method, message),
+      ...wrongSender(method, asked.sender),
+    ],
+    gates: gatesOf(method, params, asked.sender),
+    notes: [...notesOnMethod(method), ...otherRevision(spoken.revision, params)],
   };
+}
+
+/**
+ * What a message has of an answer, if it has a method as well.
+ * @param {JsonObject} message
+ */
+function answers(message) {
+  const found = ["result", "error"].filter((name) => Object.hasOwn(message, name));
+  return found.map((name) => ruled(`/${name}`, "and a method are never in one message"));
 }
 
 /**
@@ -129,6 +145,19 @@ function notesOnMethod(method) {
 }
 
 /**
+ * A message that names the revision it is of, and means another one.
+ * @param {Revision} revision
+ * @param {JsonObject} params
+ */
+function otherRevision(revision, params) {
+  const named = objectOf(params["_meta"] ?? null)[VERSION];
+  const known = revision.metaKeys.some((one) => one.key === VERSION);
+  return known && typeof named === "string" && named !== revision.id
+    ? [{ text: `Its _meta says that it is of ${named}, and not of ${revision.id}.` }]
+    : [];
+}
+
+/**
  * @param {Spoken} spoken
  * @param {JsonObject} message
  */
@@ -149,14 +178,14 @@ function notesOnError(spoken, message) {
  * @param {Spoken} spoken
  * @param {JsonObject} message
  * @param {Asked} asked
- * @param {(subject: Subject) => boolean} accepts
+ * @param {(subject: Subject) => number} count how many faults a message of a kind has
  * @returns {Found}
  */
-function ofResult(spoken, message, asked, accepts) {
+function ofResult(spoken, message, asked, count) {
   const faults = Object.hasOwn(message, "error")
     ? [ruled("/error", "and a result are never in one response")]
     : [];
-  if (!asked.method) return { ...guessed(spoken, message, asked, accepts), faults };
+  if (!asked.method) return { ...guessed(spoken, message, asked, count), faults };
   const method = methodOf(spoken, asked.method);
   if (!method || method.kind !== "request") {
     const fault = ruled("", `is no request of ${spoken.revision.id}: ${asked.method}`);
@@ -173,24 +202,29 @@ function ofResult(spoken, message, asked, accepts) {
  * @param {Spoken} spoken
  * @param {JsonObject} message
  * @param {Asked} asked
- * @param {(subject: Subject) => boolean} accepts
+ * @param {(subject: Subject) => number} count how many faults a message of a kind has
  * @returns {Found}
  */
-function guessed(spoken, message, asked, accepts) {
+function guessed(spoken, message, asked, count) {
   const given = Object.keys(objectOf(message["result"] ?? null));
   const { revision, extension } = spoken;
-  const ranked = [...(extension?.methods ?? []), ...revision.methods]
+  const asking = [...(extension?.methods ?? []), ...revision.methods]
     .filter((one) => one.kind === "request")
     .filter((one) => !asked.sender || one.senders.includes(OTHER[asked.sender]))
-    .map((method) => ({
-      method,
-      known: declaredOf(spoken, method, given),
-      fits: accepts({ kind: "result", method: method.name }),
-    }))
-    .sort((a, b) => b.known - a.known || Number(b.fits) - Number(a.fits));
-  const [first] = ranked;
+    .map((method) => ({ method, known: declaredOf(spoken, method, given) }));
+  const known = Math.max(0, ...asking.map((one) => one.known));
+  const likely = asking
+    .filter((one) => one.known === known)
+    .map(({ method }) => ({ method, wrong: count({ kind: "result", method: method.name }) }));
+  const wrong = Math.min(...likely.map((one) => one.wrong));
+  const equal = likely.filter((one) => one.wrong === wrong);
+  const [first] = equal;
   if (!first) return { ...NOTHING, subject: { kind: "result" } };
-  const equal = ranked.filter((one) => one.known === first.known && one.fits === first.fits);
+  if (!known && wrong) {
+    const text = "Its members tell no method. Choose the one that was called.";
+    const notes = [{ text }, ...leniencies(spoken, first.method, message)];
+    return { ...NOTHING, subject: { kind: "result" }, notes };
+  }
   const names = equal.map((one) => one.method.name).join(", ");
   const text =
     `By its members it is a result of ${names}. ` +
@@ -258,12 +292,11 @@ function isRequired(revision, types, member) {
 export function batch(messages, revision, judge) {
   const rule = revision.rules["batching"];
   const verdicts = rule?.receive ? messages.map(judge) : [];
-  /** @type {Fault[]} */
-  const faults = [];
-  if (!rule?.receive) faults.push(ruled("", `is an array, and ${revision.id} has no batches`));
-  else if (!messages.length) faults.push(ruled("", "is an empty batch"));
+  const faults = rule?.receive
+    ? wrongBatch(messages, verdicts)
+    : [ruled("", `is an array, and ${revision.id} has no batches`)];
   for (const [index, one] of verdicts.entries()) {
-    faults.push(...one.faults.map((each) => ({ ...each, pointer: `/${index}${each.pointer}` })));
+    faults.push(...one.faults.map((each) => inside(index, each)));
   }
   return {
     revision: revision.id,
@@ -272,9 +305,7 @@ export function batch(messages, revision, judge) {
     subject: null,
     senders: [],
     faults,
-    unknown: verdicts.flatMap((one, index) =>
-      one.unknown.map((each) => ({ ...each, pointer: `/${index}${each.pointer}` })),
-    ),
+    unknown: verdicts.flatMap((one, index) => one.unknown.map((each) => inside(index, each))),
     gates: verdicts.flatMap((one) => one.gates),
     notes: [
       { text: "An array is a batch of messages.", ...(rule?.url ? { url: rule.url } : {}) },
@@ -282,4 +313,33 @@ export function batch(messages, revision, judge) {
     ],
     published: verdicts.find((one) => one.published)?.published ?? null,
   };
+}
+
+/**
+ * @param {Json[]} messages
+ * @param {Verdict[]} verdicts
+ */
+function wrongBatch(messages, verdicts) {
+  const forms = messages.map(formOf);
+  const faults = messages.length ? [] : [ruled("", "is an empty batch")];
+  if (forms.includes("call") && (forms.includes("result") || forms.includes("error"))) {
+    faults.push(ruled("", "has requests and answers, which are batches of their own"));
+  }
+  for (const [index, one] of verdicts.entries()) {
+    if (one.subject?.method === "initialize") {
+      faults.push(ruled(`/${index}/method`, "is never in a batch: nothing is sent before it"));
+    }
+  }
+  return faults;
+}
+
+/**
+ * What is said of a message, said of its batch.
+ * @template {{pointer: string}} Said
+ * @param {number} index
+ * @param {Said} said
+ * @returns {Said}
+ */
+function inside(index, said) {
+  return { ...said, pointer: `/${index}${said.pointer}` };
 }
