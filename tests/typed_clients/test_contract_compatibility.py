@@ -14,6 +14,7 @@ from support.typed_clients.schema_pairs import closed, opened, pairs, samples
 HARMLESS = {Kind.EXTRA, Kind.FORMAT}
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 DRAFT_4, DRAFT_7 = (f"http://json-schema.org/draft-0{one}/schema#" for one in (4, 7))
+OUTSIDE = {"$ref": "http://example.com/schema"}
 NEWEST = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -76,6 +77,7 @@ def test_what_is_accepted_before_and_after_is_no_fault() -> None:
         ({"enum": ["a", 1]}, {"anyOf": [STRING, INTEGER]}),
         ({"enum": ["a", None]}, {"anyOf": [{"enum": ["a"]}, {"type": "null"}]}),
         ({"const": 1}, {"enum": [1.0]}),
+        (properties({"a": OUTSIDE}), properties({"a": OUTSIDE, "b": INTEGER})),
         ({"enum": [{"a": 1.0}]}, {"enum": [{"a": 1}]}),
         ({"const": 1.0}, INTEGER),
         ({"const": True}, {"oneOf": [{"const": True}, {"const": 1}]}),
@@ -142,6 +144,7 @@ def anchored(reference: Any, kind: Any, **more: Any) -> Any:
 def test_what_only_looks_compatible_is_a_fault() -> None:
     dynamic, anchor = {"$dynamicRef": "#n"}, {"$ref": "#n"}
     based = {"a": {"$id": "http://x/a", "$ref": "#/$defs/n", "$defs": {"n": STRING}}}
+    own = {"$ref": "http://x/y#/$defs/n"}
     beside = {"a": {"$ref": "#/definitions/n", "minimum": 5}}
     cases: tuple[tuple[Any, Any], ...] = (
         (patterned({"^x": STRING}), properties({}, additionalProperties=False)),
@@ -188,6 +191,10 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
         (
             {"allOf": [array(items=[STRING]), {"additionalItems": False}]},
             array(items=[STRING], additionalItems=False),
+        ),
+        (
+            {**anchored(own, STRING), "$id": "http://x/y"},
+            {**anchored(own, INTEGER), "$id": "http://x/y"},
         ),
         (STRING, {"anyOf": [{"$ref": "#"}]}),
         (STRING, {"allOf": [{"$ref": "#"}], **STRING}),

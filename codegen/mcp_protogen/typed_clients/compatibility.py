@@ -49,6 +49,7 @@ Json = dict[str, Any]
 _BUDGET: Final = 5_000
 """How many pairs of schemas are looked at; the rest counts as not proved."""
 _DEEPEST: Final = 60
+_PATTERN: Final = b'"pattern'
 # The keywords that are compared one by one, by the type of values that they restrict.
 _COMPARED: Final = frozenset(
     {"$ref", "additionalItems", "additionalProperties", "allOf", "anyOf", "const", "enum"}
@@ -181,7 +182,7 @@ class _Search:
         one, other = self._resolved(narrow, 0), self._resolved(wide, 1)
         if one is None or other is None:
             same = canonical([narrow]) == canonical([wide])
-            same = same and (not self._differ or _leads_out(narrow))
+            same = same and (not self._differ or self._leads_out(narrow))
             return [] if same else [Fault(Kind.UNKNOWN, path, shown(narrow), shown(wide))]
         if wide is False:
             return [Fault(Kind.TYPE, path, shown(types_of(one)), "nothing")]
@@ -228,6 +229,13 @@ class _Search:
             seen.add(ref)
             schema = found
         return {"allOf": [schema, *parts]} if parts else schema
+
+    def _leads_out(self, schema: Any) -> bool:
+        """Return whether a schema is nothing but a reference to another document."""
+        if not is_object(schema) or schema.keys() - ANNOTATIONS != {"$ref"}:
+            return False
+        ref, bases = schema["$ref"], [one for one in self._documents if "$id" in one]
+        return isinstance(ref, str) and "://" in ref and not bases
 
     def _target(self, ref: str, side: int) -> Json | None:
         if ref != "#" and not ref.startswith("#/"):
@@ -347,29 +355,38 @@ class _Search:
     def _constants(self, pair: _Pair, values: Sequence[Any]) -> Iterator[Fault]:
         """Yield a fault for each constant that the other schema refuses."""
         wide = {key: one for key, one in pair.wide.items() if key not in _APPLIED}
+        safe = self._is_safe(wide)
         for value in values:
-            if may_be(pair.narrow, value) and not self._is_valid(value, wide):
+            if may_be(pair.narrow, value) and not (safe and self._is_valid(value, wide)):
                 kind = Kind.TYPE if values_of(wide) is None else Kind.VALUE
                 yield Fault(kind, pair.path, shown(json.dumps(value)), spelled(wide))
 
-    def _is_valid(self, value: Any, schema: Json) -> bool:
-        """Return whether a schema accepts a value; false if it is not safe to find out."""
+    def _is_safe(self, schema: Json) -> bool:
+        """Return whether a schema has no pattern, which may take for ever to match."""
+        text = canonical(schema)
+        return _PATTERN not in text and not (refers(text) and self._has_patterns)
+
+    @cached_property
+    def _has_patterns(self) -> bool:
+        return _PATTERN in canonical(self._documents[1])
+
+    @cached_property
+    def _validator(self) -> Any:
+        """What validates: references lead into the whole document, and nothing is fetched."""
         from jsonschema import Draft202012Validator
-        from jsonschema.exceptions import SchemaError, UnknownType
         from jsonschema.validators import validator_for
         from referencing import Registry
+
+        known: Any = validator_for(self._documents[1], default=Draft202012Validator)
+        return known(self._documents[1], registry=Registry[Any]())
+
+    def _is_valid(self, value: Any, schema: Json) -> bool:
+        """Return whether a schema accepts a value; false if nobody can find out."""
+        from jsonschema.exceptions import SchemaError, UnknownType
         from referencing.exceptions import Unresolvable
 
-        text = canonical(schema)
-        if refers(text):
-            text += canonical(self._documents[1])
-        if b'"pattern' in text:  # of a server, which may take for ever to match
-            return False
-        known: Any = validator_for(self._documents[1], default=Draft202012Validator)
         try:
-            # References lead into the whole document, and the empty registry fetches nothing.
-            whole: Any = known(self._documents[1], registry=Registry[Any]())
-            return bool(whole.evolve(schema=schema).is_valid(value))
+            return bool(self._validator.evolve(schema=schema).is_valid(value))
         except (SchemaError, UnknownType, Unresolvable, RecursionError):
             return False
         except (TypeError, ValueError, AttributeError):  # what is no schema at all
@@ -461,13 +478,6 @@ class _Search:
         """Return the schema of members that are not declared, of the side that reads them."""
         rest = schema.get("additionalProperties", True)
         return True if rest is False and self._ends.reader_ignores else rest
-
-
-def _leads_out(schema: Any) -> bool:
-    """Return whether a schema is nothing but a reference to another document."""
-    if not is_object(schema) or schema.keys() - ANNOTATIONS != {"$ref"}:
-        return False
-    return isinstance(schema["$ref"], str) and "://" in schema["$ref"]
 
 
 def _weight(found: Sequence[Fault], path: str) -> tuple[int, int]:
