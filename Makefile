@@ -31,8 +31,8 @@ test-all: $(READY) ## Run the suite, all of every table
 	$(BIN)/python -m pytest -n $(WORKERS) --all
 
 check: $(READY) ## Lint, format check and strict types of our own code
-	$(BIN)/ruff check codegen tests benchmarks examples docs/website releasing
-	$(BIN)/black --check --quiet codegen tests benchmarks examples docs/website releasing
+	$(BIN)/ruff check codegen tests benchmarks examples docs/website .github/releasing
+	$(BIN)/black --check --quiet codegen tests benchmarks examples docs/website .github/releasing
 	$(BIN)/pyright
 	$(BIN)/mypy
 
@@ -58,14 +58,15 @@ site: $(READY) ## Build the site into build/site
 	PYTHONPATH=docs:codegen:generated $(BIN)/python -m website --url "$(URL)"
 
 # Nobody else needs its tools.
-$(RELEASING): releasing/requirements.txt
+$(RELEASING): .github/releasing/requirements.txt
 	$(PYTHON) -m venv $(RELEASING)
-	$(RELEASING)/bin/python -m pip install --quiet --require-virtualenv --requirement releasing/requirements.txt
+	$(RELEASING)/bin/python -m pip install --quiet --require-virtualenv --requirement .github/releasing/requirements.txt
 	@touch $@
 
+# TAG is read from the environment, where make puts it: nothing runs what is in the name of a tag.
 release: $(RELEASING) ## Build sdists and wheels of the commit, and all that a release has, into dist/
-	$(RELEASING)/bin/python -m releasing --tag '$(TAG)'
-	$(RELEASING)/bin/python -m releasing.trying dist/packages
+	PYTHONPATH=.github $(RELEASING)/bin/python -m releasing --tag "$$TAG"
+	PYTHONPATH=.github $(RELEASING)/bin/python -m releasing.trying dist/packages
 
 workflows: $(RELEASING) ## Look for weak places in the workflows
 	$(RELEASING)/bin/zizmor --offline --quiet .github docs/workflows/mcp-*.yml

@@ -138,6 +138,8 @@ class ClientSettings(NamedTuple):
     package: str | None = None
     config: Path | None = None
     tools: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    auth: str = "auto"
 
 
 class Settings(NamedTuple):
@@ -430,7 +432,9 @@ def _flag(value: Any, _: Path) -> bool:
 
 
 _OF_CLIENTS: Mapping[str, Callable[[Any, Path], Any]] = {
+    "auth": _text,
     "config": _path,
+    "headers": _texts,
     "out": _path,
     "package": _text,
     "server": _text,

@@ -21,7 +21,8 @@ from support.peers.places import PROGRAMS, Command, node_modules, python_with
 from support.peers.visits import Expected, Peers, Step
 from support.sessions.talking import hello, pkg
 
-pytestmark = [pytest.mark.long]
+# In one process, which makes the package of the protocol once.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("bridge")]
 
 BRIDGE = (sys.executable, "-m", "mcp_protogen", "bridge")
 ADA = {"action": "accept", "content": {"name": "ada"}}

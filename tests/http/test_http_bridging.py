@@ -106,7 +106,7 @@ async def test_two_principals_share_neither_a_connection_nor_a_session() -> None
         assert [text_in(one) for one in said] == ["1", "1", "2"]
         session = await site.initialize(headers=ada)
         assert text_in(await session.call("x")) == "1"
-        session.headers |= bob
+        session.headers = {**session.headers, **bob}
         assert (await session.call("x")).status_code == 404
         assert origin.opened == 3
 

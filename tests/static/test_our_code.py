@@ -9,14 +9,14 @@ from support.tables import some
 
 pytestmark = pytest.mark.long
 
-FOLDERS = ("codegen", "tests", "benchmarks", "examples", "docs/website", "releasing")
+FOLDERS = ("codegen", "tests", "benchmarks", "examples", "docs/website", ".github/releasing")
 COMMANDS = {
     "black": ("black", "--check", "--quiet", *FOLDERS),
     "mypy": ("mypy",),
     "ruff": ("ruff", "check", *FOLDERS),
 }
 # pyright takes as long as the three together for the tests alone, which mypy reads as strictly.
-PRODUCT = ("codegen/mcp_protogen", "benchmarks", "docs/website", "releasing")
+PRODUCT = ("codegen/mcp_protogen", "benchmarks", "docs/website", ".github/releasing")
 TESTS = tuple(sorted({path.parent for path in (ROOT / "tests").glob("*/*.py")}))
 FEW = 7
 

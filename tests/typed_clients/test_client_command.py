@@ -12,6 +12,7 @@ import pytest
 from mcp_protogen.typed_clients import listing
 from support.folders import environment
 from support.generated.golden_package import PACKAGE
+from support.made_once import generated_once
 from support.running import Run
 from support.tables import case
 from support.typed_clients.contracts import ECHO, FORECAST, contract_of, lock_for, tool
@@ -73,7 +74,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield tmp_path
-    sys.modules.pop("weather_client", None)
+    for name in [name for name in sys.modules if name.startswith("weather_")]:
+        del sys.modules[name]
 
 
 def test_a_client_is_written_used_and_checked(mcp_gen: Run, project: Path, server: str) -> None:
@@ -228,6 +230,10 @@ def test_mistakes_are_said(mcp_gen: Run, project: Path, lists: Listed) -> None:
         (("client", "--offline", "--out", "evil.py"), "bad-lock"),
         (("diff", "a.lock"), "wrong-usage"),
         (("diff", "no.lock", "--server", "x"), "no-client-lock"),
+        (("diff", "no.lock", "--server", "x", "--auth", "oauth"), "conflicting-options"),
+        (("diff", "a.lock", "b.lock", "--auth", "oauth"), "wrong-usage"),
+        ((*WRITE, "--auth", "oauth"), "conflicting-options"),
+        (("client", "--auth", "oauth"), "wrong-usage"),
     )
     for arguments, code in cases:
         with case(arguments):
@@ -242,19 +248,59 @@ def test_a_server_that_does_not_start_is_a_problem(mcp_gen: Run, project: Path) 
 
 
 def test_a_package_is_generated_beside_it(
-    mcp_gen: Run, project: Path, lists: Listed, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, project: Path, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commands = import_module("mcp_protogen.app.commands")
-    asked: list[Any] = []
+    commands: Any = import_module("mcp_protogen.app.commands")
+    write = commands.write
+    settings: list[Any] = []
 
-    def write(settings: Any) -> Any:
-        asked.append(settings)
-        return import_module("mcp_protogen.findings.report").failure("x", ())
+    def write_one(given: Any) -> Any:
+        settings.append(given)
+        return write(given._replace(revisions=("2025-11-25",)))
 
-    monkeypatch.setattr(commands, "write", write)
-    lists(ECHO)
-    made = mcp_gen("client", "x", "--out", "weather_client.py", "--with-package", "wire")
-    assert made.code == 0
-    (settings,) = asked
-    assert (settings.revisions, str(settings.out)) == (("all",), "wire")
-    assert "from wire import" in (project / "weather_client.py").read_text()
+    monkeypatch.setattr(commands, "write", write_one)
+    monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
+    said = ("--out", "weather_client.py", "--with-package", "weather_wire", "--env", IMPORTS)
+    for outcome in ("written", "unchanged"):
+        made = mcp_gen("client", server, *said)
+        assert (made.code, made.out) == (0, f"weather_client.py: 2 tools, {outcome}\n"), made.err
+    # The second time, the package is there.
+    assert [(one.revisions, str(one.out)) for one in settings] == [(("all",), "weather_wire")]
+    wire = import_module("weather_wire")
+    target = wire.stdio_client(server.split(), env=variables())
+    assert asyncio.run(asked(import_module("weather_client"), target)).high == 70.7
+
+    lock = project / "weather_wire" / "mcp-gen.lock"
+    lock.write_text(lock.read_text().replace('"tool-client"', '"testing"'))
+    lacking = mcp_gen("client", server, *said)
+    assert (lacking.code, "error[no-client-package]" in lacking.err) == (2, True)
+    assert "--with tool-client" in lacking.err
+
+
+def test_servers_are_told_what_authorizes(
+    mcp_gen: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    targets: list[Any] = []
+
+    def listed(target: Any, timeout: float) -> object:
+        targets.append(target)
+        return contract_of(ECHO)
+
+    monkeypatch.setattr(import_module("mcp_protogen.typed_clients.run"), "listed_contract", listed)
+    monkeypatch.setenv("WEATHER_KEY", "secret")
+    url, out = "https://weather.example/mcp", ("--out", "a.py", "--package", PACKAGE.name)
+    (project / "pyproject.toml").write_text(
+        f"[tool.mcp-gen.clients.a]\nserver = '{url}'\nout = 'a.py'\npackage = '{PACKAGE.name}'\n"
+        "auth = 'none'\nheaders = ['X-Key: ${WEATHER_KEY}']\n"
+    )
+    for command in (
+        ("client", url, *out),
+        ("client", url, *out, "--auth", "bearer:WEATHER_KEY"),
+        ("client",),
+        ("diff", "a.lock", "--server", url, "--auth", "none"),
+    ):
+        ran = mcp_gen(*command)
+        assert ran.code == 0, ran.err
+    assert [target.auth is not None for target in targets] == [True, True, False, False]
+    assert targets[2].headers == {"X-Key": "secret"}
+    assert "secret" not in "".join(path.read_text() for path in project.glob("a.*"))

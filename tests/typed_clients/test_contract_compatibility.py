@@ -13,6 +13,9 @@ from support.typed_clients.schema_pairs import closed, opened, pairs, samples
 
 HARMLESS = {Kind.EXTRA, Kind.FORMAT}
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
+DRAFT_4, DRAFT_7 = (f"http://json-schema.org/draft-0{one}/schema#" for one in (4, 7))
+OUTSIDE = {"$ref": "http://example.com/schema"}
+NEWEST = "https://json-schema.org/draft/2020-12/schema"
 
 
 def valid(schema: Any, value: Any) -> bool:
@@ -70,6 +73,16 @@ def test_what_is_accepted_before_and_after_is_no_fault() -> None:
         (tree(INTEGER), tree({"type": "number"})),
         ({"not": STRING}, {"not": STRING}),
         ({"oneOf": [STRING, INTEGER]}, {"oneOf": [INTEGER, {"type": "null"}, STRING]}),
+        ({"type": ["string", "null"]}, nullable),
+        ({"enum": ["a", 1]}, {"anyOf": [STRING, INTEGER]}),
+        ({"enum": ["a", None]}, {"anyOf": [{"enum": ["a"]}, {"type": "null"}]}),
+        ({"const": 1}, {"enum": [1.0]}),
+        (properties({"a": OUTSIDE}), properties({"a": OUTSIDE, "b": INTEGER})),
+        ({"enum": [{"a": 1.0}]}, {"enum": [{"a": 1}]}),
+        ({"const": 1.0}, INTEGER),
+        ({"const": True}, {"oneOf": [{"const": True}, {"const": 1}]}),
+        ({**STRING, "$schema": DRAFT_7}, {**nullable, "$schema": NEWEST}),
+        (properties({"dependencies": STRING}), properties({"dependencies": STRING, "a": INTEGER})),
     )
     for narrow, wide in cases:
         with case((narrow, wide)):
@@ -89,7 +102,7 @@ def test_what_is_refused_afterwards_is_a_fault_at_its_place() -> None:
             Kind.UNDECLARED,
             "a",
         ),
-        (properties({"a": [STRING]}), properties({"a": INTEGER}), Kind.RULE, "a"),
+        (properties({"a": [STRING]}), properties({"a": INTEGER}), Kind.UNKNOWN, "a"),
         (
             properties({"a": {"type": "array", "items": properties({"b": STRING})}}),
             properties({"a": {"type": "array", "items": properties({"b": INTEGER})}}),
@@ -99,14 +112,104 @@ def test_what_is_refused_afterwards_is_a_fault_at_its_place() -> None:
         (STRING, {**STRING, "pattern": "x"}, Kind.RULE, ""),
         (tree(INTEGER), tree(STRING), Kind.TYPE, "a.b"),
         (STRING, {"oneOf": [STRING, {"minLength": 0}]}, Kind.RULE, ""),
-        (STRING, {"$ref": "http://127.0.0.1:1/x"}, Kind.RULE, ""),
+        (STRING, {"$ref": "http://127.0.0.1:1/x"}, Kind.UNKNOWN, ""),
         ({"const": "aaa"}, {"type": "string", "pattern": "(a+)+b"}, Kind.TYPE, ""),
-        (INTEGER, {"$ref": "#/x", "x": {"$ref": "#/x"}}, Kind.RULE, ""),
+        (INTEGER, {"$ref": "#/x", "x": {"$ref": "#/x"}}, Kind.UNKNOWN, ""),
     )
     for narrow, wide, kind, path in cases:
         with case((narrow, wide)):
             found = [one for one in faults(narrow, wide, ARGUMENTS) if one.kind not in HARMLESS]
             assert [(one.kind, one.path) for one in found][:1] == [(kind, path)]
+
+
+def array(**more: Any) -> Any:
+    return {"type": "array", **more}
+
+
+def patterned(patterns: Any, **more: Any) -> Any:
+    return {"type": "object", "patternProperties": patterns, "additionalProperties": False, **more}
+
+
+P, Q = ({"properties": {name: STRING}} for name in "pq")
+CLOSED: Any = {"type": "object", "unevaluatedProperties": False}
+REFERRING: Any = {"type": "object", "properties": {"x": {"$ref": "#/$defs/q"}}, "$defs": {"q": {}}}
+ROOTED: Any = {"type": "object", "properties": {"x": {"$ref": "#"}}}
+AT_LEAST: Any = {"type": "number", "minimum": 5}
+
+
+def anchored(reference: Any, kind: Any, **more: Any) -> Any:
+    return {**properties({"a": reference}), "$defs": {"n": {**more, **kind}}}
+
+
+def test_what_only_looks_compatible_is_a_fault() -> None:
+    dynamic, anchor = {"$dynamicRef": "#n"}, {"$ref": "#n"}
+    based = {"a": {"$id": "http://x/a", "$ref": "#/$defs/n", "$defs": {"n": STRING}}}
+    own = {"$ref": "http://x/y#/$defs/n"}
+    beside = {"a": {"$ref": "#/definitions/n", "minimum": 5}}
+    cases: tuple[tuple[Any, Any], ...] = (
+        (patterned({"^x": STRING}), properties({}, additionalProperties=False)),
+        (patterned({"^x": STRING}), properties({}, additionalProperties=INTEGER)),
+        (patterned({"^x": STRING}), properties({"x1": INTEGER})),
+        (
+            {"allOf": [properties({}, patternProperties={"^a": STRING}), patterned({"^b": {}})]},
+            patterned({"^a": STRING}),
+        ),
+        (
+            anchored(dynamic, STRING, **{"$dynamicAnchor": "n"}),
+            anchored(dynamic, INTEGER, **{"$dynamicAnchor": "n"}),
+        ),
+        (
+            anchored(anchor, STRING, **{"$anchor": "n"}),
+            anchored(anchor, INTEGER, **{"$anchor": "n"}),
+        ),
+        ({**properties(based), "$defs": {"n": INTEGER}}, properties({"a": INTEGER})),
+        (
+            {**properties(beside), "$schema": DRAFT_7, "definitions": {"n": INTEGER}},
+            properties({"a": {**INTEGER, "minimum": 5}}),
+        ),
+        ({**array(prefixItems=[STRING]), "$schema": DRAFT_7}, array(prefixItems=[STRING])),
+        ({"const": {"a": 1}}, {**properties({}), "$schema": DRAFT_7, "dependencies": {"a": ["b"]}}),
+        ({"const": 5}, {**AT_LEAST, "exclusiveMinimum": True}),
+        (AT_LEAST, {**AT_LEAST, "exclusiveMinimum": True, "$schema": DRAFT_4}),
+        ({"$schema": DRAFT_4, "const": 1}, {"const": 1}),
+        ({"$schema": "http://example.com/own", "type": "string"}, STRING),
+        ({"type": "boolean"}, {"enum": [True, False], "not": {"const": True}}),
+        ({"const": {"x": {"z": 1}}}, {"allOf": [REFERRING], "$defs": {"q": STRING}}),
+        (
+            properties({"v": {"const": {"x": {}}}, "w": STRING}, "w"),
+            properties({"v": ROOTED, "w": STRING}, "w"),
+        ),
+        ({**CLOSED, "anyOf": [P, Q]}, {"anyOf": [{**CLOSED, **P}, {**CLOSED, **Q}]}),
+        (
+            {"allOf": [{"if": STRING}, {"then": {"minLength": 2}}]},
+            {"if": STRING, "then": {"minLength": 2}},
+        ),
+        (
+            array(allOf=[{"contains": STRING}, {"minContains": 2}]),
+            array(contains=STRING, minContains=2),
+        ),
+        (
+            {"allOf": [array(items=[STRING]), {"additionalItems": False}]},
+            array(items=[STRING], additionalItems=False),
+        ),
+        (
+            {**anchored(own, STRING), "$id": "http://x/y"},
+            {**anchored(own, INTEGER), "$id": "http://x/y"},
+        ),
+        (STRING, {"anyOf": [{"$ref": "#"}]}),
+        (STRING, {"allOf": [{"$ref": "#"}], **STRING}),
+        ({"const": [1]}, {"oneOf": [{"const": [1]}, {"const": [1.0]}]}),
+        (INTEGER, {"oneOf": [INTEGER, {"type": "number"}]}),
+        ({"const": 1}, {"type": "whatever"}),
+        ({"enum": [1]}, {"enum": [True]}),
+        (properties({"a": STRING}), properties({"a": False})),
+        (array(prefixItems=[STRING]), array(prefixItems=[STRING, INTEGER])),
+        ({**INTEGER, "maximum": 2**63}, {**INTEGER, "maximum": 2**63 - 1}),
+        ({"type": ["string", "null"]}, {**STRING, "nullable": True}),
+    )
+    for narrow, wide in cases:
+        with case((narrow, wide)):
+            assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} - HARMLESS
 
 
 def test_readers_ignore_members_that_they_do_not_know_and_servers_may_send_others() -> None:

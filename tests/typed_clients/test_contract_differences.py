@@ -55,6 +55,16 @@ CASES: tuple[tuple[Json, Json, dict[str, str]], ...] = (
     ),
     (
         tool(properties=A),
+        tool(properties={"a": {"$ref": "http://127.0.0.1:1/a"}}),
+        {"argument-not-compared": "look(a)"},
+    ),
+    (
+        result({"a": {"$ref": "http://127.0.0.1:1/a"}}),
+        result(A),
+        {"result-not-compared": "look().a"},
+    ),
+    (
+        tool(properties=A),
         tool(properties={"a": {**STRING, "format": "uri"}}),
         {"argument-format-changed": "look(a)"},
     ),

@@ -26,12 +26,13 @@ from mcp_protogen.cli.server_options import (
     WorkingFolder,
     pairs,
 )
-from mcp_protogen.config import Format, Settings, load_settings
+from mcp_protogen.config import ClientSettings, Format, Settings, load_settings
 from mcp_protogen.findings.change import Comparison, Severity
 from mcp_protogen.findings.pages import PageFormat
 from mcp_protogen.findings.report import Report, Status
 
 if TYPE_CHECKING:
+    from mcp_protogen.connecting.server_target import ServerTarget
     from mcp_protogen.typed_clients.run import Checked, ClientJob
 
 
@@ -142,7 +143,8 @@ def _jobs(
             raise _wrong("these options need TARGET and --out FILE")
         if not settings.clients:
             raise _wrong("no TARGET is given, and [tool.mcp-gen.clients] has none")
-        yield from jobs_of(settings.clients, offline=offline, timeout=timeout)
+        target = None if offline else _target_of
+        yield from jobs_of(settings.clients, target, timeout)
         return
     if said.out is None:
         raise _wrong("--out FILE is missing, the module to write")
@@ -157,6 +159,11 @@ def _jobs(
         methods=said.methods,
         timeout=timeout,
     )
+
+
+def _target_of(client: ClientSettings) -> "ServerTarget":
+    options = ServerOptions(config=client.config, headers=client.headers, auth=client.auth)
+    return options.target(client.server)
 
 
 def _wrong(message: str) -> ProblemError:

@@ -112,8 +112,8 @@ def diff(
     come from the other side, or from the pinned revision if the file is one; REVISION=FILE names
     another.
     """
+    hint = "mcp-gen diff A B, or mcp-gen diff LOCK --server TARGET"
     if (after is None) == (server is None):
-        hint = "mcp-gen diff A B, or mcp-gen diff LOCK --server TARGET"
         message = "a comparison has two sides"
         raise ProblemError(Problem("wrong-usage", message, hint=hint))
     known = ServerOptions(

@@ -8,30 +8,48 @@ Schemas are those of a server; nothing is fetched, and the work is bounded.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from math import floor, inf
-from typing import Any, Final, NamedTuple
+from math import inf
+from typing import Any, Final
 from urllib.parse import unquote
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.typed_clients.dialects import is_strange, refers
+from mcp_protogen.typed_clients.keywords import (
+    ANNOTATIONS,
+    EDGES,
+    OF_ARRAYS,
+    OF_OBJECTS,
+    TOGETHER,
+    accepts,
+    as_number,
+    both,
+    divides,
+    listed,
+    may_be,
+    measure,
+    overlap,
+    pieces,
+    positions,
+    properties_of,
+    shown,
+    spelled,
+    spelled_keyword,
+    tighter,
+    types_of,
+    values_of,
+)
 
 Json = dict[str, Any]
 
-_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 _BUDGET: Final = 5_000
 """How many pairs of schemas are looked at; the rest counts as not proved."""
 _DEEPEST: Final = 60
-# https://json-schema.org/draft/2020-12/json-schema-validation, section 9 and 7.2.1, and core, 8.2
-# and 8.3: these say something about a value, and refuse none.
-_ANNOTATIONS: Final = frozenset(
-    {"$anchor", "$comment", "$defs", "$id", "$schema", "contentEncoding", "contentMediaType"}
-    | {"contentSchema", "default", "definitions", "deprecated", "description", "examples"}
-    | {"format", "id", "readOnly", "title", "writeOnly"}
-)
+_PATTERN: Final = b'"pattern'
 # The keywords that are compared one by one, by the type of values that they restrict.
 _COMPARED: Final = frozenset(
     {"$ref", "additionalItems", "additionalProperties", "allOf", "anyOf", "const", "enum"}
@@ -39,18 +57,8 @@ _COMPARED: Final = frozenset(
     | {"maximum", "minItems", "minLength", "minProperties", "minimum", "multipleOf", "oneOf"}
     | {"prefixItems", "properties", "required", "type"}
 )
-# What any other keyword is judged with: two schemas agree on all of them or on none.
-_TOGETHER: Final = (
-    frozenset({"if", "then", "else"}),
-    frozenset({"contains", "minContains", "maxContains"}),
-)
-_OF_ARRAYS: Final = frozenset({"contains", "minContains", "maxContains", "uniqueItems"})
 _OF_STRINGS: Final = frozenset({"pattern"})
-_OF_OBJECTS: Final = frozenset(
-    {"dependencies", "dependentRequired", "dependentSchemas", "patternProperties"}
-    | {"propertyNames", "unevaluatedProperties"}
-)
-_DEFINED: Final = ("$defs", "definitions")
+_DYNAMIC: Final = frozenset({"$dynamicRef", "$recursiveRef"})
 _APPLIED: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
 """The keywords of schemas that are looked at one by one."""
 _LEAST: Final[Mapping[str, tuple[str, ...]]] = {
@@ -86,6 +94,8 @@ class Kind(StrEnum):
     """Another format is meant, which nothing has to check; no fault."""
     RULE = "rule"
     """Another keyword differs, and nobody can say what that refuses."""
+    UNKNOWN = "unknown"
+    """Nobody can say what is meant, or it is too much to look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +134,15 @@ def faults(narrow: Json, wide: Json, ends: Ends) -> tuple[Fault, ...]:
 
     Those of the kinds `EXTRA` and `FORMAT` are no faults.
     """
+    unsure = Fault(Kind.UNKNOWN, "", "…", "…")
+    strange = is_strange(narrow) or is_strange(wide)
     try:
-        return tuple(dict.fromkeys(_Search(narrow, wide, ends).schema(narrow, wide, "")))
+        found = _Search(narrow, wide, ends).schema(narrow, wide, "")
+        if strange and canonical(narrow) != canonical(wide):
+            found.append(unsure)
     except RecursionError:  # an intersection that refers to itself
-        return (Fault(Kind.RULE, "", "…", "…"),)
+        found = [unsure]
+    return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +156,9 @@ class _Pair:
     def fault(self, kind: Kind, narrow: object = "", wide: object = "") -> Fault:
         return Fault(kind, self.path, shown(narrow), shown(wide))
 
-
-def shown(value: object) -> str:
-    """Return a value as short text; a text stays as it is."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    def differing(self, kind: Kind, keyword: str) -> Fault:
+        sides = spelled_keyword(self.narrow, keyword), spelled_keyword(self.wide, keyword)
+        return self.fault(kind, *sides)
 
 
 class _Search:
@@ -154,7 +167,7 @@ class _Search:
     def __init__(self, narrow: Json, wide: Json, ends: Ends) -> None:
         self._documents = (narrow, wide)
         self._ends = ends
-        self._open: set[tuple[int, int]] = set()
+        self._open: dict[tuple[int, int], str] = {}
         self._kept: list[object] = []
         self._texts: dict[int, bytes] = {}
         self._left = _BUDGET
@@ -163,23 +176,26 @@ class _Search:
         """Return the faults of two schemas, which may be booleans or references."""
         self._left -= 1
         if self._left < 0 or path.count(".") + path.count("[") > _DEEPEST:
-            return [Fault(Kind.RULE, path, "…", "…")]
+            return [Fault(Kind.UNKNOWN, path, "…", "…")]
         if narrow is False or wide is True:
             return []
         one, other = self._resolved(narrow, 0), self._resolved(wide, 1)
         if one is None or other is None:
-            same = canonical([narrow]) == canonical([wide]) and not self._differ
-            return [] if same else [Fault(Kind.RULE, path, shown(narrow), shown(wide))]
+            same = canonical([narrow]) == canonical([wide])
+            same = same and (not self._differ or self._leads_out(narrow))
+            return [] if same else [Fault(Kind.UNKNOWN, path, shown(narrow), shown(wide))]
         if wide is False:
-            return [Fault(Kind.TYPE, path, shown(_types(one)), "nothing")]
-        if not other.keys() - _ANNOTATIONS or self._alike(one, other):
+            return [Fault(Kind.TYPE, path, shown(types_of(one)), "nothing")]
+        if not other.keys() - ANNOTATIONS or self._alike(one, other):
             return []
         pair = (id(narrow), id(wide))
         if pair in self._open:
-            return []
+            # A reference that leads to itself without a step into the value says nothing.
+            again = self._open[pair] == path
+            return [Fault(Kind.UNKNOWN, path, spelled(one), spelled(other))] if again else []
         # What is made on the way must live as long as its id is in use.
         self._kept += (narrow, wide)
-        self._open.add(pair)
+        self._open[pair] = path
         try:
             return [
                 fault
@@ -187,7 +203,7 @@ class _Search:
                 for fault in self._atom(_Pair(atom, other, path))
             ]
         finally:
-            self._open.discard(pair)
+            del self._open[pair]
 
     @cached_property
     def _differ(self) -> bool:
@@ -205,7 +221,7 @@ class _Search:
         while isinstance(schema.get("$ref"), str):
             ref: str = schema["$ref"]
             beside = {key: one for key, one in schema.items() if key != "$ref"}
-            if beside.keys() - _ANNOTATIONS:
+            if beside.keys() - ANNOTATIONS:
                 parts.append(beside)
             found = self._target(ref, side)
             if ref in seen or found is None:
@@ -214,8 +230,15 @@ class _Search:
             schema = found
         return {"allOf": [schema, *parts]} if parts else schema
 
+    def _leads_out(self, schema: Any) -> bool:
+        """Return whether a schema is nothing but a reference to another document."""
+        if not is_object(schema) or schema.keys() - ANNOTATIONS != {"$ref"}:
+            return False
+        ref, bases = schema["$ref"], [one for one in self._documents if "$id" in one]
+        return isinstance(ref, str) and "://" in ref and not bases
+
     def _target(self, ref: str, side: int) -> Json | None:
-        if not ref.startswith("#"):
+        if ref != "#" and not ref.startswith("#/"):
             return None
         try:
             found = jsonpointer.get(self._documents[side], unquote(ref[1:]))
@@ -227,7 +250,7 @@ class _Search:
         """Return whether two schemas say the same, with all that they refer to."""
         if self._text(one) != self._text(other):
             return False
-        return b'"$ref"' not in self._text(one) or not self._differ
+        return not refers(self._text(one)) or not self._differ
 
     def _text(self, schema: Json) -> bytes:
         """Return a schema as text, without annotations at its own level."""
@@ -249,7 +272,7 @@ class _Search:
                 for arm in arms:
                     if arm is not False:
                         inner = self._resolved(arm, side) or {}
-                        beside = [rest] if rest.keys() - _ANNOTATIONS else []
+                        beside = [rest] if rest.keys() - ANNOTATIONS else []
                         yield from self._atoms({"allOf": [*beside, inner]}, side)
                 return
         yield whole
@@ -263,21 +286,23 @@ class _Search:
         for part in parts:
             inner = self._resolved(part, side)
             if inner is not None:
-                done = _both(done, self._joined(inner, side))
+                done = both(done, self._joined(inner, side))
         return done
 
     def _atom(self, pair: _Pair) -> Iterator[Fault]:
         """Yield the faults of a schema without alternatives against any other."""
         wide = pair.wide
-        for part in _listed(wide.get("allOf")):
+        for part in listed(wide.get("allOf")):
             yield from self.schema(pair.narrow, part, pair.path)
         if is_array(wide.get("anyOf")):
-            yield from self._one_of_them(pair, wide["anyOf"])
+            for piece in pieces(pair.narrow):
+                yield from self._one_of_them(replace(pair, narrow=piece), wide["anyOf"])
         if is_array(wide.get("oneOf")):
-            yield from self._exactly_one(pair, wide["oneOf"])
+            for piece in pieces(pair.narrow):
+                yield from self._exactly_one(replace(pair, narrow=piece), wide["oneOf"])
         if "format" in wide and wide["format"] != pair.narrow.get("format"):
-            yield pair.fault(Kind.FORMAT, _spelled_format(pair.narrow), _spelled_format(wide))
-        values = _values(pair.narrow)
+            yield pair.differing(Kind.FORMAT, "format")
+        values = values_of(pair.narrow)
         if values is not None:
             yield from self._constants(pair, values)
         else:
@@ -308,64 +333,76 @@ class _Search:
         if other is None:
             return False
         other = self._joined(other, 1)
-        if not _overlap(_types(narrow), _types(other)):
+        if not overlap(types_of(narrow), types_of(other)):
             return True
-        ours, theirs = _values(narrow), _values(other)
+        ours, theirs = values_of(narrow), values_of(other)
         if ours is not None and theirs is not None:
-            return not {canonical(_number(one)) for one in ours} & {
-                canonical(_number(one)) for one in theirs
+            return not {canonical(as_number(one)) for one in ours} & {
+                canonical(as_number(one)) for one in theirs
             }
-        if _types(narrow) != ["object"]:
+        if types_of(narrow) != ["object"]:
             return False
-        required = set(_listed(narrow.get("required"))) & set(_listed(other.get("required")))
+        required = set(listed(narrow.get("required"))) & set(listed(other.get("required")))
         members = narrow.get("properties"), other.get("properties")
         if not is_object(members[0]) or not is_object(members[1]):
             return False
         for name in required & members[0].keys() & members[1].keys():
             inner = self._resolved(members[0][name], 0)
-            if inner is not None and _values(inner) and self._apart(inner, members[1][name]):
+            if inner is not None and values_of(inner) and self._apart(inner, members[1][name]):
                 return True
         return False
 
     def _constants(self, pair: _Pair, values: Sequence[Any]) -> Iterator[Fault]:
         """Yield a fault for each constant that the other schema refuses."""
         wide = {key: one for key, one in pair.wide.items() if key not in _APPLIED}
+        safe = self._is_safe(wide)
         for value in values:
-            if _may_be(pair.narrow, value) and not self._is_valid(value, wide):
-                kind = Kind.TYPE if _values(wide) is None else Kind.VALUE
-                yield Fault(kind, pair.path, shown(json.dumps(value)), _spelled(wide))
+            if may_be(pair.narrow, value) and not (safe and self._is_valid(value, wide)):
+                kind = Kind.TYPE if values_of(wide) is None else Kind.VALUE
+                yield Fault(kind, pair.path, shown(json.dumps(value)), spelled(wide))
+
+    def _is_safe(self, schema: Json) -> bool:
+        """Return whether a schema has no pattern, which may take for ever to match."""
+        text = canonical(schema)
+        return _PATTERN not in text and not (refers(text) and self._has_patterns)
+
+    @cached_property
+    def _has_patterns(self) -> bool:
+        return _PATTERN in canonical(self._documents[1])
+
+    @cached_property
+    def _validator(self) -> Any:
+        """What validates: references lead into the whole document, and nothing is fetched."""
+        from jsonschema import Draft202012Validator
+        from jsonschema.validators import validator_for
+        from referencing import Registry
+
+        known: Any = validator_for(self._documents[1], default=Draft202012Validator)
+        return known(self._documents[1], registry=Registry[Any]())
 
     def _is_valid(self, value: Any, schema: Json) -> bool:
-        """Return whether a schema accepts a value; false if it is not safe to find out."""
-        from jsonschema import Draft202012Validator
-        from jsonschema.exceptions import SchemaError
-        from referencing import Registry
+        """Return whether a schema accepts a value; false if nobody can find out."""
+        from jsonschema.exceptions import SchemaError, UnknownType
         from referencing.exceptions import Unresolvable
 
-        # References lead into the whole document, and the empty registry fetches nothing.
-        whole: Json = {
-            key: self._documents[1][key] for key in _DEFINED if key in self._documents[1]
-        }
-        whole |= schema
-        if '"pattern' in json.dumps(whole):  # of a server, which may take for ever to match
-            return False
         try:
-            validator: Any = Draft202012Validator(whole, registry=Registry[Any]())
-            return bool(validator.is_valid(value))
-        except (SchemaError, Unresolvable, TypeError, ValueError, RecursionError, AttributeError):
+            return bool(self._validator.evolve(schema=schema).is_valid(value))
+        except (SchemaError, UnknownType, Unresolvable, RecursionError):
+            return False
+        except (TypeError, ValueError, AttributeError):  # what is no schema at all
             return False
 
     def _types(self, pair: _Pair) -> Iterator[Fault]:
-        accepted, missing = _types(pair.wide), list[str]()
-        for kind in _types(pair.narrow):
-            if not _accepts(accepted, kind):
+        accepted, missing = types_of(pair.wide), list[str]()
+        for kind in types_of(pair.narrow):
+            if not accepts(accepted, kind):
                 missing.append(kind)
-            elif _values(pair.wide) is not None:
-                yield from _enumerated(pair, kind)
+            elif found := list(_enumerated(pair, kind)):
+                yield from found
             else:
                 yield from self._of_type(pair, kind)
         if missing:
-            yield pair.fault(Kind.TYPE, _spelled(pair.narrow), _spelled(pair.wide))
+            yield pair.fault(Kind.TYPE, spelled(pair.narrow), spelled(pair.wide))
 
     def _of_type(self, pair: _Pair, kind: str) -> Iterator[Fault]:
         yield from _bounds(pair, kind)
@@ -378,14 +415,14 @@ class _Search:
     def _same_rule(self, one: Json, other: Json) -> bool:
         if canonical(one) != canonical(other):
             return False
-        return "$ref" not in json.dumps(one) or not self._differ
+        return not refers(canonical(one)) or not self._differ
 
     def _items(self, pair: _Pair) -> Iterator[Fault]:
         narrow, wide, path = pair.narrow, pair.wide, f"{pair.path}[]"
         if narrow.get("maxItems") == 0:
             return
-        first, rest = _positions(narrow)
-        wide_first, wide_rest = _positions(wide)
+        first, rest = positions(narrow)
+        wide_first, wide_rest = positions(wide)
         for index, item in enumerate(first):
             other = wide_first[index] if index < len(wide_first) else wide_rest
             yield from self.schema(item, other, f"{pair.path}[{index}]")
@@ -394,9 +431,9 @@ class _Search:
         yield from self.schema(rest, wide_rest, path)
 
     def _members(self, pair: _Pair) -> Iterator[Fault]:
-        ours, theirs = _properties(pair.narrow), _properties(pair.wide)
-        required = set(_listed(pair.narrow.get("required")))
-        for name in _listed(pair.wide.get("required")):
+        ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
+        required = set(listed(pair.narrow.get("required")))
+        for name in listed(pair.wide.get("required")):
             if name not in required:
                 yield Fault(Kind.REQUIRED, _inside(pair.path, name), declared=name in ours)
         rest, wide_rest = self._written(pair.narrow), self._read(pair.wide)
@@ -414,16 +451,19 @@ class _Search:
             if found and stated:
                 yield from found
             elif found:
-                yield Fault(Kind.REMOVED, _inside(pair.path, name), "", _spelled(theirs[name]))
+                yield Fault(Kind.REMOVED, _inside(pair.path, name), "", spelled(theirs[name]))
         if rest is not False:
             yield from self.schema(rest, wide_rest, f"{pair.path}{{}}")
+        if "patternProperties" not in pair.wide:  # else the two have to be equal
+            for member in _values_of_object(pair.narrow.get("patternProperties")):
+                yield from self.schema(member, wide_rest, f"{pair.path}{{}}")
 
     def _unknown(self, member: Any, rest: Any, place: str) -> Iterator[Fault]:
         """Yield what becomes of a member that the other schema does not declare."""
         if rest is False:
-            yield Fault(Kind.UNDECLARED, place, _spelled(member))
+            yield Fault(Kind.UNDECLARED, place, spelled(member))
         elif rest is True or rest == {}:
-            yield Fault(Kind.EXTRA, place, _spelled(member))
+            yield Fault(Kind.EXTRA, place, spelled(member))
         else:
             yield from self.schema(member, rest, place)
 
@@ -431,7 +471,7 @@ class _Search:
         """Return the schema of members that are not declared, of the side that writes them."""
         if "additionalProperties" in schema:
             return schema["additionalProperties"]
-        declared = bool(_properties(schema) or schema.get("patternProperties"))
+        declared = bool(properties_of(schema) or schema.get("patternProperties"))
         return self._ends.writer_adds or not declared
 
     def _read(self, schema: Json) -> Any:
@@ -453,84 +493,26 @@ def _refusals(found: Sequence[Fault]) -> list[Fault]:
 
 def _plain(schema: Json) -> Json:
     """Return a schema without annotations at its own level, but for its format."""
-    return {key: one for key, one in schema.items() if key not in _ANNOTATIONS - {"format"}}
+    return {key: one for key, one in schema.items() if key not in ANNOTATIONS - {"format"}}
 
 
-def _listed(value: Any) -> list[Any]:
-    return value if is_array(value) else []
-
-
-def _properties(schema: Json) -> Json:
-    found = schema.get("properties")
-    return found if is_object(found) else {}
+def _values_of_object(value: Any) -> Iterator[Any]:
+    yield from value.values() if is_object(value) else ()
 
 
 def _inside(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _types(schema: Json) -> list[str]:
-    """Return the types of values that a schema may accept."""
-    kinds = schema.get("type")
-    found = [kinds] if isinstance(kinds, str) else _listed(kinds) or list(_TYPES)
-    values = _values(schema)
-    if values is not None:
-        found = [one for one in found if any(one in _kinds(value) for value in values)]
-    return [one for one in found if one != "integer" or "number" not in found]
-
-
-def _accepts(kinds: Sequence[str], kind: str) -> bool:
-    return kind in kinds or (kind == "integer" and "number" in kinds)
-
-
-def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
-    return any(_accepts(other, kind) for kind in one) or any(_accepts(one, kind) for kind in other)
-
-
-def _kinds(value: Any) -> tuple[str, ...]:
-    match value:
-        case None:
-            return ("null",)
-        case bool():
-            return ("boolean",)
-        case int():
-            return ("integer", "number")
-        case float():
-            return ("integer", "number") if value.is_integer() else ("number",)
-        case str():
-            return ("string",)
-        case list():
-            return ("array",)
-        case _:
-            return ("object",)
-
-
-def _values(schema: Json) -> list[Any] | None:
-    """Return the constants of a schema; None if it has other values, too."""
-    if "const" in schema:
-        return [schema["const"]]
-    found = schema.get("enum")
-    return found if is_array(found) else None
-
-
-def _may_be(schema: Json, value: Any) -> bool:
-    if "type" not in schema:
-        return True
-    kinds = _types({"type": schema["type"]})
-    return any(_accepts(kinds, one) for one in _kinds(value))
-
-
-def _number(value: Any) -> Any:
-    """Return 1 for 1.0, because they are the same in JSON Schema."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _enumerated(pair: _Pair, kind: str) -> Iterator[Fault]:
     """Yield a fault if a type has values besides the constants of the other schema."""
-    known = [canonical(one) for one in _values(pair.wide) or ()]
+    values = values_of(pair.wide)
+    if values is None:
+        return
+    known = [canonical(one) for one in values]
     all_of = {"boolean": (b"true", b"false"), "null": (b"null",)}.get(kind)
     if all_of is None or not set(all_of) <= set(known):
-        yield pair.fault(Kind.VALUE, _spelled(pair.narrow), _spelled(pair.wide))
+        yield pair.fault(Kind.VALUE, spelled(pair.narrow), spelled(pair.wide))
 
 
 def _bounds(pair: _Pair, kind: str) -> Iterator[Fault]:
@@ -538,150 +520,44 @@ def _bounds(pair: _Pair, kind: str) -> Iterator[Fault]:
         yield from _ranges(pair, whole=kind == "integer")
         return
     for keyword in _LEAST.get(kind, ()):
-        if _measure(pair.narrow, keyword, 0) < _measure(pair.wide, keyword, 0):
-            yield _beyond(pair, keyword)
+        if measure(pair.narrow, keyword, 0) < measure(pair.wide, keyword, 0):
+            yield pair.differing(Kind.BOUND, keyword)
     for keyword in _MOST.get(kind, ()):
-        if _measure(pair.narrow, keyword, inf) > _measure(pair.wide, keyword, inf):
-            yield _beyond(pair, keyword)
-
-
-def _measure(schema: Json, keyword: str, otherwise: float) -> float:
-    value = schema.get(keyword)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
-
-
-def _beyond(pair: _Pair, keyword: str) -> Fault:
-    return pair.fault(Kind.BOUND, _keyword(pair.narrow, keyword), _keyword(pair.wide, keyword))
+        if measure(pair.narrow, keyword, inf) > measure(pair.wide, keyword, inf):
+            yield pair.differing(Kind.BOUND, keyword)
 
 
 def _ranges(pair: _Pair, *, whole: bool) -> Iterator[Fault]:
-    for edge in _EDGES:
-        ours, theirs = (_edge(one, edge, whole=whole) for one in (pair.narrow, pair.wide))
-        # Up to draft 4, the second keyword was a flag of the first.
-        flag = isinstance(pair.wide.get(edge.opened), bool)
-        if ours < theirs or (flag and pair.narrow.get(edge.opened) != pair.wide[edge.opened]):
-            yield _beyond(pair, edge.closed if edge.closed in pair.wide else edge.opened)
+    for edge in EDGES:
+        ours, theirs = (tighter(one, edge, whole=whole) for one in (pair.narrow, pair.wide))
+        if ours < theirs:
+            yield pair.differing(
+                Kind.BOUND, edge.closed if edge.closed in pair.wide else edge.opened
+            )
     step = pair.wide.get("multipleOf")
-    if step is not None and not _divides(step, pair.narrow.get("multipleOf", 1 if whole else None)):
-        yield _beyond(pair, "multipleOf")
-
-
-class _Edge(NamedTuple):
-    """The keywords of one end of a range, and 1 for the lower end."""
-
-    closed: str
-    opened: str
-    sign: int
-
-
-_EDGES: Final = (
-    _Edge("minimum", "exclusiveMinimum", 1),
-    _Edge("maximum", "exclusiveMaximum", -1),
-)
-
-
-def _edge(schema: Json, edge: _Edge, *, whole: bool) -> tuple[float, bool]:
-    """Return the tighter of two bounds, as if both were lower ones; true if it is excluded."""
-    edges: list[tuple[float, bool]] = [(-inf, False)]
-    for keyword, excluded in ((edge.closed, False), (edge.opened, True)):
-        value = schema.get(keyword)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            bound = edge.sign * value
-            edges.append((floor(bound) + 1, False) if excluded and whole else (bound, excluded))
-    return max(edges)
-
-
-def _divides(step: Any, by: Any) -> bool:
-    if not isinstance(step, int) or not isinstance(by, int) or not step:
-        return canonical([step]) == canonical([by])
-    return by % step == 0
+    if step is not None and not divides(step, pair.narrow.get("multipleOf", 1 if whole else None)):
+        yield pair.differing(Kind.BOUND, "multipleOf")
 
 
 def _rules(pair: _Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterator[Fault]:
     """Yield the other keywords of the wide schema that the narrow one does not have as well."""
-    for keyword in sorted(pair.wide.keys() - _COMPARED - _ANNOTATIONS):
+    for keyword in sorted(pair.wide.keys() - _COMPARED - ANNOTATIONS):
         if not _concerns(keyword, kind):
             continue
-        group = next((one for one in _TOGETHER if keyword in one), frozenset({keyword}))
+        group = next((one for one in TOGETHER if keyword in one), frozenset({keyword}))
         if keyword.startswith("unevaluated"):
-            group = frozenset({*pair.wide, *pair.narrow}) - _ANNOTATIONS
+            group = frozenset({*pair.wide, *pair.narrow}) - ANNOTATIONS
         sides = [{key: one[key] for key in group if key in one} for one in (pair.narrow, pair.wide)]
         if not alike(*sides):
-            yield pair.fault(
-                Kind.RULE, _keyword(pair.narrow, keyword), _keyword(pair.wide, keyword)
-            )
-
-
-def _spelled_format(schema: Json) -> str:
-    return _keyword(schema, "format")
-
-
-def _keyword(schema: Json, keyword: str) -> str:
-    return (
-        f"{keyword} {json.dumps(schema[keyword], ensure_ascii=False)}"
-        if keyword in schema
-        else f"no {keyword}"
-    )
+            yield pair.differing(Kind.UNKNOWN if keyword in _DYNAMIC else Kind.RULE, keyword)
 
 
 def _concerns(keyword: str, kind: str) -> bool:
     """Return whether a keyword restricts values of a type; an unknown one restricts nothing."""
-    if keyword in _OF_ARRAYS or keyword == "unevaluatedItems":
+    if keyword in OF_ARRAYS or keyword == "unevaluatedItems":
         return kind == "array"
     if keyword in _OF_STRINGS:
         return kind == "string"
-    if keyword in _OF_OBJECTS:
+    if keyword in OF_OBJECTS:
         return kind == "object"
-    return keyword in ("if", "then", "else", "not", "$dynamicRef", "$recursiveRef")
-
-
-def _positions(schema: Json) -> tuple[list[Any], Any]:
-    """Return the schemas of the first items of an array, and of all others."""
-    items = schema.get("items", True)
-    if is_array(items):  # as up to draft 2019-09
-        return items, schema.get("additionalItems", True)
-    return _listed(schema.get("prefixItems")), items
-
-
-def _both(one: Json, other: Json) -> Json:
-    """Return keywords of two schemas of which both hold; of two equal keywords, the first."""
-    done = {**other, **one}
-    ours, theirs = _properties(one), _properties(other)
-    if theirs and ours:
-        done["properties"] = {
-            name: (
-                {"allOf": [ours[name], theirs[name]]}
-                if name in ours and name in theirs
-                else ours.get(name, theirs.get(name))
-            )
-            for name in {**ours, **theirs}
-        }
-    needed = [*_listed(one.get("required")), *_listed(other.get("required"))]
-    if needed:
-        done["required"] = list(dict.fromkeys(needed))
-    for keyword in ("anyOf", "oneOf"):
-        if keyword in one and keyword in other:
-            done[keyword] = one[keyword]
-    if "type" in one and "type" in other:
-        kinds, more = _types({"type": one["type"]}), _types({"type": other["type"]})
-        both = [kind for kind in kinds if _accepts(more, kind)]
-        both += [kind for kind in more if _accepts(kinds, kind)]
-        done["type"] = list(dict.fromkeys(both)) or one["type"]
-    return done
-
-
-def _spelled(schema: Any) -> str:
-    """Return a schema in a few words."""
-    if not is_object(schema):
-        return "anything" if schema is not False else "nothing"
-    if (values := _values(schema)) is not None:
-        return shown(" | ".join(json.dumps(one, ensure_ascii=False) for one in values))
-    if isinstance(schema.get("$ref"), str):
-        return shown(str(schema["$ref"]).rpartition("/")[2])
-    for keyword in ("anyOf", "oneOf"):
-        if is_array(schema.get(keyword)):
-            return shown(" | ".join(_spelled(arm) for arm in schema[keyword]))
-    kinds = schema.get("type")
-    if kinds == "array":
-        return f"array of {_spelled(schema.get('items', True))}"
-    return shown(" | ".join(map(str, kinds)) if is_array(kinds) else str(kinds or "anything"))
+    return keyword in ("if", "then", "else", "not", *_DYNAMIC)

@@ -13,9 +13,9 @@ from mcp_protogen.typed_clients.compatibility import (
     Fault,
     Kind,
     faults,
-    shown,
 )
 from mcp_protogen.typed_clients.contract import Contract, Tool
+from mcp_protogen.typed_clients.keywords import shown
 from mcp_protogen.typed_clients.severities import READERS, rated
 
 Json = dict[str, Any]
@@ -48,6 +48,7 @@ _REFUSED: Final[Mapping[Kind, str]] = {
     Kind.EXTRA: "argument-ignored",
     Kind.FORMAT: "argument-format-changed",
     Kind.RULE: "argument-rule-changed",
+    Kind.UNKNOWN: "argument-not-compared",
 }
 _ALLOWED: Final[Mapping[Kind, str]] = {
     Kind.TYPE: "argument-type-widened",
@@ -65,6 +66,7 @@ _UNEXPECTED: Final[Mapping[Kind, str]] = {
     Kind.EXTRA: "result-member-added",
     Kind.FORMAT: "result-format-changed",
     Kind.RULE: "result-rule-loosened",
+    Kind.UNKNOWN: "result-not-compared",
 }
 _EXCLUDED: Final[Mapping[Kind, str]] = {
     Kind.TYPE: "result-type-narrowed",

@@ -63,14 +63,15 @@ class ClientJob:
 
 
 def jobs_of(
-    clients: tuple[ClientSettings, ...], *, offline: bool, timeout: float
+    clients: tuple[ClientSettings, ...],
+    target: Callable[[ClientSettings], ServerTarget] | None,
+    timeout: float,
 ) -> Iterator[ClientJob]:
-    """Yield what a project has set up."""
+    """Yield what a project has set up; without `target`, no server is asked."""
     for one in clients:
-        server = None if offline else ServerTarget(name=one.server, config=one.config)
         yield ClientJob(
             module=one.out,
-            server=server,
+            server=None if target is None else target(one),
             package=one.package,
             tools=one.tools,
             timeout=timeout,

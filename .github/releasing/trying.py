@@ -1,4 +1,4 @@
-"""python -m releasing.trying FOLDER
+"""python .github/releasing/trying.py FOLDER
 
 Tries wheels as users get them: in an environment that has nothing else, on any system. The
 generator writes a package, which then runs on its own copy of the runtime, and on the wheel of the

@@ -1,4 +1,4 @@
-"""python -m releasing [--tag vX.Y.Z] [--out dist]
+"""PYTHONPATH=.github python -m releasing [--tag vX.Y.Z] [--out dist]
 
 Builds everything that a release publishes from the commit that is checked out, and checks it. With
 --tag, also that version and changelog are those of the tag. Nothing is signed or uploaded: a
@@ -17,7 +17,7 @@ from releasing.conformance import page
 from releasing.contents import DISTRIBUTIONS, check_contents
 from releasing.sbom import bill_of, check_inside
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def release(checkout: Path, tag: str | None, out: Path, work: Path) -> None:
