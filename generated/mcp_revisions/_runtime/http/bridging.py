@@ -132,7 +132,11 @@ class _BridgeState(HttpState):
     async def session_server(self, call: Call, revision: str) -> BoundServer:
         caller = caller_of(call, self.revisions[revision], self.options.of_client)
         upstream = _Upstream(self.way, caller, self.connecting)
-        server = await upstream.opened(call)
+        try:
+            server = await upstream.opened(call)
+        except BaseException:
+            upstream.leave()
+            raise
         bound_server = self.servers_of(server).bound_server(revision)
         self._of_sessions[bound_server] = upstream
         upstream.when_over(lambda: self._end_session(bound_server))
@@ -221,6 +225,10 @@ class _Upstream:
             _report(error)
             if not self._server.done():
                 self._server.set_exception(error)
+        finally:
+            # Others may wait for what was cancelled.
+            if not self._server.done():
+                self._server.set_exception(Disconnected("the connection was not opened"))
 
     def when_over(self, work: Callable[[], None]) -> None:
         """Do this if the connection ends, and nobody has closed it."""
@@ -232,18 +240,16 @@ class _Upstream:
             return await shield(self._server)
         except Exception:
             raise HttpRefusal(502, UNREACHABLE, code=INTERNAL_ERROR, id=call.id) from None
-        except BaseException:
-            # Whoever has asked has gone; others ask anew.
-            self._over.set()
-            if not self._server.done():
-                self._task.cancel()
-            raise
 
-    async def close(self) -> None:
-        """End it in order."""
+    def leave(self) -> None:
+        """Let it end, in order if it has begun."""
         self._over.set()
         if not self._server.done():
             self._task.cancel()
+
+    async def close(self) -> None:
+        """End it in order."""
+        self.leave()
         await wait([self._task])
 
 
