@@ -13,7 +13,7 @@ from support.tables import case
 
 from releasing import building
 from releasing.building import build_twice, checksums
-from releasing.changelog import NotReleasable, notes
+from releasing.changelog import NotReleasable, notes, sections, version_of
 from releasing.conformance import page
 from releasing.contents import Distribution, wrong_contents
 from releasing.sbom import completed, digests
@@ -54,6 +54,13 @@ def test_a_release_that_does_not_fit_together_is_refused() -> None:
         with case(name), pytest.raises(NotReleasable, match=why):
             notes(text, version, tag)
     assert notes(left, "0.2.0"), "without a tag, work goes on"
+
+
+def test_the_changelog_has_a_section_for_the_version_of_the_sources() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert notes(text, version_of(ROOT))
+    dated = [date for name, (date, _) in sections(text).items() if name != "Unreleased"]
+    assert all(dated) and dated == sorted(dated, reverse=True)
 
 
 def test_two_builds_that_differ_are_no_release(

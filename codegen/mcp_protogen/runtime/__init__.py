@@ -7,4 +7,4 @@ yet loads neither them nor Pydantic.
 
 # SPDX-License-Identifier: Apache-2.0
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

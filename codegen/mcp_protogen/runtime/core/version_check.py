@@ -2,7 +2,7 @@
 
 from .. import __version__
 
-SERVES_FROM = "0.1.0"
+SERVES_FROM = "0.2.0"
 """The version of the oldest packages that this runtime still serves."""
 
 
