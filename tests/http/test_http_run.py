@@ -368,7 +368,7 @@ def dies_twice(lives: Path, own: Any, _numbers: object, _place: int) -> None:
     """Begin and die, then die at once, then begin and end the process that has started it."""
     lives.write_text(str(life := int(lives.read_text()) + 1))
     if life != 2:
-        own.send(True)
+        own.send_bytes(runtime("http.server.workers").BEGUN)
     if life == 3:
         os.kill(os.getppid(), signal.SIGTERM)
         own.poll(None)
@@ -474,7 +474,7 @@ class DyingProcess:
         self._pipe, self._numbers, self._place = args
 
     def start(self) -> None:
-        self._pipe.send(True)
+        self._pipe.send_bytes(runtime("http.server.workers").BEGUN)
         self._numbers[self._place] = 0
         DyingProcess.left -= 1
         if not self.left:
