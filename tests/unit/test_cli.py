@@ -1,8 +1,8 @@
 """The command line: what goes where, and how it ends."""
 
 import json
-import re
 import os
+import re
 import shutil
 import subprocess
 import sys
