@@ -57,8 +57,10 @@ OTHERS: Final[dict[str, set[str]]] = {
     "authorization-servers.md": {"Authorization", "Bearer", "DPoP"},
     "authorization-verifiers.md": {"Bearer"},
     "connecting.md": {"Authorization", "Weather"},
+    "bridge.md": {"Host", "Origin"},
     "deployment.md": {"Authorization"},
     # The interfaces of engines are not among the names of a package.
+    "inspect.md": {"Origin"},
     "many-machines.md": {
         *("Bus", "Change", "Engine", "EventStore", "GAP", "Letter", "Mail", "SessionStore"),
     },
