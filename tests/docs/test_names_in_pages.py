@@ -59,8 +59,8 @@ OTHERS: Final[dict[str, set[str]]] = {
     "connecting.md": {"Authorization", "Weather"},
     "bridge.md": {"Host", "Origin"},
     "deployment.md": {"Authorization"},
-    # The interfaces of engines are not among the names of a package.
     "inspect.md": {"Origin"},
+    # The interfaces of engines are not among the names of a package.
     "many-machines.md": {
         *("Bus", "Change", "Engine", "EventStore", "GAP", "Letter", "Mail", "SessionStore"),
     },
