@@ -58,7 +58,9 @@ OTHERS: Final[dict[str, set[str]]] = {
     "authorization-verifiers.md": {"Bearer"},
     "bridge.md": {"Origin"},
     "connecting.md": {"Authorization", "Weather"},
+    "bridge.md": {"Host", "Origin"},
     "deployment.md": {"Authorization"},
+    "inspect.md": {"Origin"},
     # The interfaces of engines are not among the names of a package.
     "many-machines.md": {
         *("Bus", "Change", "Engine", "EventStore", "GAP", "Letter", "Mail", "SessionStore"),

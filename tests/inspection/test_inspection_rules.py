@@ -85,8 +85,9 @@ def test_whatever_a_server_lists_and_returns_it_is_judged() -> None:
     )
     call = request("tools/call", {"name": "add"})
     returned = exchange("tools/call", call, result({"content": [], "structuredContent": deep}))
+    names: tuple[Any, ...] = ("add", [], None)
     for schema in schemas:
-        for name in ("add", [], None):
+        for name in names:
             listed = tools(tool(name=name, inputSchema=schema, outputSchema=schema))
             for revision in REVISIONS[-2:]:
                 with case(f"{schema} {name} {revision}"[:80]):

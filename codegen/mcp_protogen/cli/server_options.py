@@ -77,9 +77,11 @@ Auth = Annotated[
 ]
 AUTO = "auto"
 """The default of `--auth`: a token is for servers that ask for one."""
+
+
 Timeout = Annotated[
     float,
-    typer.Option("--timeout", metavar="SECONDS", min=0.1, max=1e6, help="Time for each answer."),
+    typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Time for each answer."),
 ]
 RevisionName = Annotated[
     str | None,

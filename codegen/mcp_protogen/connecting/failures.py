@@ -24,23 +24,27 @@ NO_CONNECTION: Final = "no-connection"
 REQUEST_TIMEOUT: Final = "request-timeout"
 _ERROR_RESPONSE: Final = "error-response"
 
-_HINTS: Final[Mapping[type[Exception], tuple[str, str]]] = {
+_MEANINGS: Final[Mapping[type[Exception], Problem]] = {
     # The first class that fits counts, so narrow ones come first.
-    RequestTimeout: (REQUEST_TIMEOUT, "--timeout gives it more seconds"),
-    NegotiationError: (NO_CONNECTION, "leave --revision out"),
-    McpError: (_ERROR_RESPONSE, ""),
-    TaskCancelled: (_ERROR_RESPONSE, ""),
-    LocalError: ("not-supported", "mcp-gen list shows what the server has"),
-    HttpError: (NO_CONNECTION, "give the URL of the server's endpoint"),
-    AuthorizationError: (NO_CONNECTION, "--auth says how requests are authorized"),
-    ProtocolError: ("invalid-response", "mcp-gen inspect shows what the server breaks"),
-    Disconnected: (NO_CONNECTION, ""),
-    OSError: (NO_CONNECTION, ""),
+    RequestTimeout: Problem("request-timeout", "", hint="--timeout gives it more seconds"),
+    NegotiationError: Problem("no-connection", "", hint="leave --revision out"),
+    McpError: Problem("error-response", ""),
+    TaskCancelled: Problem("error-response", ""),
+    LocalError: Problem("not-supported", "", hint="mcp-gen list shows what the server has"),
+    HttpError: Problem("no-connection", "", hint="give the URL of the server's endpoint"),
+    AuthorizationError: Problem(
+        "no-connection", "", hint="--auth says how requests are authorized"
+    ),
+    ProtocolError: Problem(
+        "invalid-response", "", hint="mcp-gen inspect shows what the server breaks"
+    ),
+    Disconnected: Problem("no-connection", ""),
+    OSError: Problem("no-connection", ""),
 }
-"""The codes and hints of errors."""
+"""What errors mean; the message is theirs."""
 _CAPABILITIES: Final = "run it on a terminal, or give --answer, --root or --sampling"
 
-ERRORS: Final[tuple[type[Exception], ...]] = tuple(_HINTS)
+ERRORS: Final[tuple[type[Exception], ...]] = tuple(_MEANINGS)
 """What a connection or a request may raise where mcp-gen is not at fault."""
 
 
@@ -59,12 +63,13 @@ class Failure:
 
 def failure_of(error: Exception, server: str) -> Failure:
     """Return what one of `ERRORS` means for a server, as it may be shown."""
-    code, hint = next(found for cls, found in _HINTS.items() if isinstance(error, cls))
+    problem = next(found for cls, found in _MEANINGS.items() if isinstance(error, cls))
     text, *written = str(error).strip().splitlines() or [type(error).__name__]
     if isinstance(error, McpError):
         text = f"{text} (code {error.code})"
-        hint = _CAPABILITIES if error.code == MISSING_CLIENT_CAPABILITY else hint
-    return Failure(Problem(code, text, server, hint=hint), written)
+        if error.code == MISSING_CLIENT_CAPABILITY:
+            problem = problem._replace(hint=_CAPABILITIES)
+    return Failure(problem._replace(message=text, place=server), written)
 
 
 def problem_error(error: Exception, server: str) -> ProblemError:
