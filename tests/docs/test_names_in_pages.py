@@ -56,6 +56,7 @@ OTHERS: Final[dict[str, set[str]]] = {
     "authorization-clients.md": {"Authorization", "Authorizer", "authorizer"},
     "authorization-servers.md": {"Authorization", "Bearer", "DPoP"},
     "authorization-verifiers.md": {"Bearer"},
+    "bridge.md": {"Host", "Origin"},
     "connecting.md": {"Authorization", "Weather"},
     "deployment.md": {"Authorization"},
     # The interfaces of engines are not among the names of a package.
