@@ -56,7 +56,6 @@ OTHERS: Final[dict[str, set[str]]] = {
     "authorization-clients.md": {"Authorization", "Authorizer", "authorizer"},
     "authorization-servers.md": {"Authorization", "Bearer", "DPoP"},
     "authorization-verifiers.md": {"Bearer"},
-    "bridge.md": {"Origin"},
     "connecting.md": {"Authorization", "Weather"},
     "bridge.md": {"Host", "Origin"},
     "deployment.md": {"Authorization"},
