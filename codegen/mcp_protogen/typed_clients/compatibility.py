@@ -372,7 +372,7 @@ class _Search:
 
     @cached_property
     def _validator(self) -> Any:
-        """What validates: references lead into the whole document, and nothing is fetched."""
+        """Return a validator whose references lead into the document; nothing is fetched."""
         from jsonschema import Draft202012Validator
         from jsonschema.validators import validator_for
         from referencing import Registry
