@@ -33,7 +33,7 @@ from ...sharing.memory import MemoryEngine
 from .app import AppOptions, HttpApp, http_app
 from .options import HttpOptions
 from .routes import Route
-from .workers import Workers
+from .workers import BEGUN, Workers
 
 _log: Final = getLogger(__name__)
 
@@ -252,7 +252,8 @@ def _work(
     async def startup(sockets: Any = None) -> None:
         await start(sockets)
         if app.failure is None:
-            parent.send(True)
+            # Not pickled: of a parent that has ended, Python 3.13 would complain on standard error.
+            parent.send_bytes(BEGUN)
             if not own:
                 server.servers.append(SharedListener(listening, numbers, place, server))
 

@@ -20,6 +20,8 @@ _LOOK: Final = 0.5
 _STEADY: Final = 10.0
 # The longest pause before such a worker is replaced, in seconds.
 _LONGEST_PAUSE: Final = 30.0
+# What a worker sends once it has begun.
+BEGUN: Final = b"begun"
 # Connections of a worker that has not begun, so that none is left to it.
 _NOT_BEGUN: Final = 2**31 - 1
 
@@ -27,7 +29,7 @@ _NOT_BEGUN: Final = 2**31 - 1
 class Workers:
     """Processes that run `work`, each with a pipe to this one, and its place in what they share.
 
-    A worker sends something once it has begun, and ends when the pipe does: so none outlives this
+    A worker sends `BEGUN` once it has begun, and ends when the pipe does: so none outlives this
     process, whatever becomes of that.
     """
 
@@ -82,7 +84,7 @@ class Workers:
         place, lived = self._places.pop(dead), monotonic() - self._began.pop(dead)
         self._numbers[place] = _NOT_BEGUN
         try:
-            begun = pipe.poll() and pipe.recv()
+            begun = pipe.poll() and pipe.recv_bytes() == BEGUN
         except EOFError:
             begun = False
         if not (begun or place in self._soon_dead):
