@@ -231,7 +231,7 @@ def test_mistakes_are_said(mcp_gen: Run, project: Path, lists: Listed) -> None:
         (("diff", "a.lock"), "wrong-usage"),
         (("diff", "no.lock", "--server", "x"), "no-client-lock"),
         (("diff", "no.lock", "--server", "x", "--auth", "oauth"), "conflicting-options"),
-        (("diff", "a.lock", "b.lock", "--auth", "oauth"), "wrong-usage"),
+        (("diff", "a.lock", "b.lock", "--auth", "oauth"), "conflicting-options"),
         ((*WRITE, "--auth", "oauth"), "conflicting-options"),
         (("client", "--auth", "oauth"), "wrong-usage"),
     )
