@@ -8,14 +8,15 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from support.folders import ROOT
+from support.tables import case
+
 from releasing import building
 from releasing.building import build_twice, checksums
 from releasing.changelog import NotReleasable, notes, sections, version_of
 from releasing.conformance import page
 from releasing.contents import Distribution, wrong_contents
 from releasing.sbom import completed, digests
-from support.folders import ROOT
-from support.tables import case
 
 CHANGELOG = """# Changelog
 
