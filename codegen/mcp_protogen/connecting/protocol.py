@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from time import time
 from types import ModuleType
 from typing import Final
 
@@ -31,8 +32,14 @@ NAME: Final = "mcp_gen_protocol"
 """What the package is called among the imported modules."""
 
 _RUNTIME: Final = "mcp_protogen.runtime"
-_KEPT: Final = 2
-"""How many of these packages stay in the cache; those of other versions go first."""
+_STAGED: Final = ".protocol-"
+_KEPT: Final = 8
+"""How many of these packages stay in the cache, those that were used last.
+
+A bridge of another version may run for days, and imports revisions when they are spoken.
+"""
+_ABANDONED: Final = 86_400.0
+"""The age at which a package that nobody has finished is removed, in seconds."""
 
 
 @cache
@@ -68,20 +75,25 @@ def _kept(options: GenerationOptions) -> Path | None:
     folder = cached / f"protocol-{digest(made_from)[:32]}"
     if not _is_own(folder):
         try:
-            cached.mkdir(parents=True, exist_ok=True, mode=0o700)
-            staged = Path(tempfile.mkdtemp(prefix=".protocol-", dir=cached))
-        except OSError:  # as everywhere, what cannot be kept is made anew
+            _put(options, folder)
+        except OSError:  # what cannot be kept is made anew each time
             return None
-        try:
-            _write(options, staged)
-            with suppress(OSError):  # another run was faster
-                os.replace(staged, folder)
-        finally:
-            shutil.rmtree(staged, ignore_errors=True)
         _forget_others(cached)
     with suppress(OSError):
         os.utime(folder)
     return folder if _is_own(folder) else None
+
+
+def _put(options: GenerationOptions, folder: Path) -> None:
+    """Write the package to a folder that appears when it is complete; raise `OSError`."""
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    staged = Path(tempfile.mkdtemp(prefix=_STAGED, dir=folder.parent))
+    try:
+        _write(options, staged)
+        with suppress(OSError):  # another run was faster
+            os.replace(staged, folder)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
 
 
 def _is_own(folder: Path) -> bool:
@@ -96,9 +108,19 @@ def _is_own(folder: Path) -> bool:
 
 
 def _forget_others(cached: Path) -> None:
-    folders = sorted(cached.glob("protocol-*"), key=lambda folder: folder.lstat().st_mtime)
-    for folder in folders[:-_KEPT]:
+    """Remove the packages that were not used for the longest time, and what a kill has left."""
+    kept = sorted(cached.glob("protocol-*"), key=_used, reverse=True)
+    left = (one for one in cached.glob(f"{_STAGED}*") if time() - _used(one) > _ABANDONED)
+    for folder in (*kept[_KEPT:], *left):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _used(folder: Path) -> float:
+    """Return when a folder was used; another run may remove it meanwhile."""
+    try:
+        return folder.lstat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def _temporary(options: GenerationOptions) -> Path:
