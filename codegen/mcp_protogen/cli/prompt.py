@@ -58,19 +58,13 @@ def prompt(
     json: AsJson = False,
 ) -> None:
     """Fill in a prompt of a server, and show its messages."""
-    from mcp_protogen.calling.questions import Questions
     from mcp_protogen.cli.terminal import Terminal, converse
 
     server = ServerOptions(
         config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
     ).target(target)
     screen = Terminal(name)
-    questions = Questions(
-        person=screen if screen.can_ask else None,
-        tell=screen.tell,
-        given=pairs("--answer", answer, "="),
-        waiting=screen.asking,
-    )
+    questions = screen.questions(pairs("--answer", answer, "="))
     given = dict(pairs("ARGUMENT", arguments, "="))
 
     async def show(target: "ServerTarget") -> int:

@@ -65,7 +65,6 @@ def read(
 
     Text goes to stdout, as do other bytes if that is no terminal; --save keeps them as files.
     """
-    from mcp_protogen.calling.questions import Questions
     from mcp_protogen.calling.templates import expanded
     from mcp_protogen.cli.terminal import Terminal, converse
 
@@ -73,12 +72,7 @@ def read(
         config=config, headers=header, auth=auth, env=env, cwd=cwd, inherit=inherit
     ).target(target)
     screen = Terminal("read")
-    questions = Questions(
-        person=screen if screen.can_ask else None,
-        tell=screen.tell,
-        given=pairs("--answer", answer, "="),
-        waiting=screen.asking,
-    )
+    questions = screen.questions(pairs("--answer", answer, "="))
     address = expanded(uri, arguments or ())
 
     async def show(target: "ServerTarget") -> int:

@@ -18,6 +18,7 @@ from mcp_protogen.connecting.failures import ERRORS, failure_of
 from mcp_protogen.runtime.core.options import Progress
 
 if TYPE_CHECKING:
+    from mcp_protogen.calling.questions import Questions
     from mcp_protogen.connecting.server_target import ServerTarget
 
 WARNING: Final = "warning"
@@ -45,6 +46,13 @@ class Terminal:
     def can_ask(self) -> bool:
         """If there is somebody who reads questions and types answers."""
         return self._interactive and is_terminal(sys.stdin)
+
+    def questions(self, given: Mapping[str, str]) -> "Questions":
+        """Return what answers a server: with what was given, or by asking whoever is there."""
+        from mcp_protogen.calling.questions import Questions
+
+        person = self if self.can_ask else None
+        return Questions(person=person, tell=self.tell, given=given, waiting=self.asking)
 
     def tell(self, text: str) -> None:
         """Show a text above the line of progress, if there is one."""
