@@ -75,8 +75,9 @@ def bridge_app(
     `opener` is called for each session, and once for all requests of the stateless era with the
     same principal, name and capabilities of their client. There are `http.max_sessions` of both,
     and they end when nobody has used them for `http.session_lifetime`. `tap` is shown each message
-    of the clients, and each one to them. Raise `ValueError` for
-    options that share sessions between workers, or have none.
+    of the clients, and each one to them.
+
+    Raise `ValueError` for options that share sessions between workers, or have none.
     """
     if http.shared is not None or not http.sessions:
         raise ValueError("a bridge has the sessions of its servers, which cannot be shared")
