@@ -107,6 +107,16 @@ def published() -> Callable[[str], bytes]:
     return lambda revision: (folder / f"{revision}.schema.json").read_bytes()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def each_schema_checked_once() -> Generator[None, None, None]:
+    """The commands check schemas, of which tests give them the same ones many times."""
+    from support import made_once
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("mcp_protogen.inputs.metacheck.check", made_once.checked_once)
+        yield
+
+
 @pytest.fixture(scope="session")
 def redis_server() -> Generator["RedisServer", None, None]:
     """A Redis of this process, which tests share by namespaces, and leave running."""

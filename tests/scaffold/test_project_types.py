@@ -16,6 +16,7 @@ import pytest
 from mcp_protogen.base.names import module_name
 from mcp_protogen.scaffold.files import protocol_folder
 from mcp_protogen.scaffold.project_name import project_name
+from support import tables
 from support.scaffold import projects
 from support.scaffold.projects import run
 
@@ -26,7 +27,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("types")]
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one project of each variety, and an environment for all of them."""
     folder = tmp_path_factory.mktemp("types")
-    for wanted in projects.VARIETY:
+    for wanted in tables.some(projects.VARIETY, 6, "types of projects"):
         named = replace(wanted, name=project_name("test-server"))
         project = folder / projects.described(wanted)
         projects.written(project, named)

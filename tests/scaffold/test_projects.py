@@ -66,7 +66,7 @@ ONE_WAY = (
 )
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("wanted", projects.VARIETY, ids=projects.described)
 def test_a_new_project_can_be_tested_and_run_at_once(
     wanted: Choices, tmp_path: Path, pytestconfig: pytest.Config

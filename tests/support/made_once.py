@@ -14,17 +14,21 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from mcp_protogen.base.canonical import digest
 from mcp_protogen.compare.revisions import ComparedRevision, compared_file
 from mcp_protogen.config import GenerationOptions, GivenFile
 from mcp_protogen.generate import generate
 from mcp_protogen.inputs.inputs import read_inputs
+from mcp_protogen.inputs.metacheck import check
 from mcp_protogen.output.trial import Trial
 from mcp_protogen.package import Package
 from mcp_protogen.vectors.making import make
 from mcp_protogen.vectors.vector import VectorSet, title
+from typer.main import get_command
 
 from .generating import require_importable
 
+_commands: Final = cache(get_command)
 _made: Final[dict[str, Any]] = {}
 _names: Final[dict[int, str]] = {}
 """What the packages here were made from, by identity."""
@@ -74,6 +78,16 @@ def compared_once(
     return compared_file(revision, given, title=title, as_published=as_published)
 
 
+def checked_once(schema: dict[str, Any], place: str) -> None:
+    """Check a schema, unless one with the same content was found to be valid."""
+
+    def is_valid() -> bool:
+        check(schema, place)
+        return True
+
+    once(f"valid {digest(schema)}", is_valid)
+
+
 def _inputs(options: GenerationOptions) -> str:
     return f"{options} {read_inputs(options)}"
 
@@ -95,5 +109,6 @@ def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcp_protogen.generate.generate", generated_once)
     monkeypatch.setattr("mcp_protogen.output.trial.trying", trying_once)
     monkeypatch.setattr("mcp_protogen.compare.naming.compared_file", compared_once)
+    monkeypatch.setattr("typer.main.get_command", _commands)
     for user in ("vectors.making", "vectors.writing", "audit.behaviour"):
         monkeypatch.setattr(f"mcp_protogen.{user}.make", vectors_once)

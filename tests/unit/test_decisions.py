@@ -4,19 +4,19 @@ import copy
 import json
 import shutil
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from mcp_protogen.app.schemas import check, write
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.canonical import compact, digest, pretty
+from mcp_protogen.base.canonical import compact, pretty
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.decisions.drafting import Draft, draft
 from mcp_protogen.derive.revision import derive_revision
-from mcp_protogen.inputs import facts, metacheck, sources
+from mcp_protogen.inputs import facts, sources
 from mcp_protogen.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.inputs.rules import translation_of
 from mcp_protogen.inputs.todo import CHOICES, TODO, todos
@@ -110,22 +110,6 @@ def made(pinned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     schema = copied(tmp_path_factory.mktemp("made"), pinned)
     assert len(write(NEXT, schema).files) == 4
     return schema
-
-
-@pytest.fixture(scope="module", autouse=True)
-def each_schema_checked_once() -> Generator[None, None, None]:
-    """Whether a schema is one is found out once, however often it is drafted from."""
-    seen: set[str] = set()
-    real = metacheck.check
-
-    def once(document: Json, place: str) -> None:
-        if digest(document) not in seen:
-            real(document, place)
-            seen.add(digest(document))
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(metacheck, "check", once)
-        yield
 
 
 def drafted(schema: Path, name: str = "facts", revision: str = NEXT) -> Json:

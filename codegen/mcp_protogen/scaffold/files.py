@@ -5,7 +5,8 @@ A pure function. Templates print what they are given; a name in them has been fo
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from mcp_protogen.base.names import module_name
 from mcp_protogen.base.resources import templates_folder
@@ -18,6 +19,9 @@ from mcp_protogen.scaffold.choices import (
 )
 from mcp_protogen.scaffold.extensions import server_mixins
 from mcp_protogen.scaffold.revisions import features
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 PROTOCOL = "src/{package}/protocol"
 """The folder of the generated package."""
@@ -100,9 +104,21 @@ def protocol_folder(choices: Choices) -> str:
 
 def project_files(choices: Choices) -> dict[str, bytes]:
     """Return the files of a project by relative path, without those of its generated package."""
+    context, template = _context(choices), _environment().get_template
+    return {
+        file.path.format(package=choices.name.package): template(file.template)
+        .render(context)
+        .encode()
+        for file in _wanted(choices)
+    }
+
+
+@cache
+def _environment() -> "Environment":
+    # Slow to import, and nothing else of a new project needs it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(templates_folder() / "scaffold"),
         undefined=StrictUndefined,
         autoescape=False,  # nothing in them is HTML
@@ -110,13 +126,6 @@ def project_files(choices: Choices) -> dict[str, bytes]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    context = _context(choices)
-    return {
-        file.path.format(package=choices.name.package): environment.get_template(file.template)
-        .render(context)
-        .encode()
-        for file in _wanted(choices)
-    }
 
 
 def _wanted(choices: Choices) -> Iterator[_File]:

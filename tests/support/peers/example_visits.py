@@ -281,8 +281,10 @@ Visits = dict[tuple[str, str], JsonObject]
 """What a client saw, by server and transport."""
 
 
-async def visits(peers: Peers, folder: Path) -> dict[str, Visits | BaseException]:
-    """Let all clients use all servers, over all transports; of one that cannot, why."""
+async def visits(
+    peers: Peers, clients: Sequence[str], folder: Path
+) -> dict[str, Visits | BaseException]:
+    """Let clients use all servers, over all transports; of one that cannot, why."""
     prepare(folder)
     at = ("-m", "http.server", "PORT", "--bind", "127.0.0.1", "--directory")
     site = await peers.server(sys.executable, *at, folder / "repository")
@@ -310,8 +312,8 @@ async def visits(peers: Peers, folder: Path) -> dict[str, Visits | BaseException
                         seen[server, transport], _ = await visitor.visit(url, wanted)
         return seen
 
-    found = await asyncio.gather(*map(of_one, NEWEST), return_exceptions=True)
-    return dict(zip(NEWEST, found, strict=True))
+    found = await asyncio.gather(*map(of_one, clients), return_exceptions=True)
+    return dict(zip(clients, found, strict=True))
 
 
 _PINNED: Final = {
