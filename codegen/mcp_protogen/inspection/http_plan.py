@@ -1,5 +1,6 @@
 """The part of the plan that is about HTTP: header fields, statuses, sessions."""
 
+from functools import partial
 from typing import Any, Final
 
 from mcp_protogen.inspection.plan import MISTAKES, NONE, OPENING, READING, SETTING
@@ -7,10 +8,10 @@ from mcp_protogen.inspection.steps import (
     HANDSHAKE,
     HTTP,
     STATELESS,
-    Make,
     Probe,
     SessionClient,
     Step,
+    asking,
 )
 from mcp_protogen.inspection.transcript import UNKNOWN_REVISION, Session
 
@@ -34,23 +35,9 @@ def session_id(session: Session) -> str:
     return first.answered.get(_SESSION, "") if first else ""
 
 
-def _ping(**headers: str | None) -> Make:
-    fields = {name.replace("_", "-"): value for name, value in headers.items()}
-
-    def make(client: SessionClient) -> Step | None:
-        return client.ask(client.harmless, headers=fields)
-
-    return make
-
-
-def _in_session(**headers: str | None) -> Make:
-    fields = {name.replace("_", "-"): value for name, value in headers.items()}
-
-    def make(client: SessionClient) -> Step | None:
-        found = session_id(client.session)
-        return client.ask("ping", headers=fields) if found else None
-
-    return make
+def _in_session(client: SessionClient, id: str | None) -> Step | None:
+    """Return a request of a session with another id than its own, or without one."""
+    return client.ask("ping", headers={_SESSION: id}) if session_id(client.session) else None
 
 
 def _delete(client: SessionClient) -> Step | None:
@@ -74,14 +61,6 @@ def _metadata(client: SessionClient) -> Step | None:
     return Step(method="GET", headers={"accept": "application/json"}, url=url)
 
 
-def _wrong_name(client: SessionClient) -> Step | None:
-    return _named(client, "mcp-gen-inspect-other")
-
-
-def _no_name(client: SessionClient) -> Step | None:
-    return _named(client, None)
-
-
 def _named(client: SessionClient, name: str | None) -> Step | None:
     params: dict[str, Any] = {"name": NONE, "arguments": {}}
     if not client.session.declares("tools"):
@@ -94,13 +73,11 @@ _HEADER: Final[dict[str, Any]] = {"revisions": HANDSHAKE[2:], "transports": (HTT
 _STATELESS: Final[dict[str, Any]] = {"revisions": (STATELESS,), "transports": (HTTP,)}
 
 OF_HTTP: Final = (
-    Probe(name="foreign Origin", make=_ping(origin=ORIGIN), transports=(HTTP,)),
-    Probe(
-        name="wrong version header", make=_ping(mcp_protocol_version=UNKNOWN_REVISION), **_HEADER
-    ),
-    Probe(name="no version header", make=_ping(mcp_protocol_version=None), **_HEADER),
-    Probe(name="no session id", make=_in_session(mcp_session_id=None), **_STATEFUL),
-    Probe(name="wrong session id", make=_in_session(mcp_session_id=NONE), **_STATEFUL),
+    asking("foreign Origin", headers={"origin": ORIGIN}, transports=(HTTP,)),
+    asking("wrong version header", headers={_VERSION: UNKNOWN_REVISION}, **_HEADER),
+    asking("no version header", headers={_VERSION: None}, **_HEADER),
+    Probe(name="no session id", make=partial(_in_session, id=None), **_STATEFUL),
+    Probe(name="wrong session id", make=partial(_in_session, id=NONE), **_STATEFUL),
     Probe(
         name="GET",
         make=lambda client: Step(method="GET", headers=_STREAM),
@@ -111,16 +88,12 @@ OF_HTTP: Final = (
         make=lambda client: Step(method="DELETE", headers={"content-type": None}),
         **_STATELESS,
     ),
-    Probe(name="no Mcp-Protocol-Version", make=_ping(mcp_protocol_version=None), **_STATELESS),
-    Probe(
-        name="other Mcp-Protocol-Version",
-        make=_ping(mcp_protocol_version=HANDSHAKE[-1]),
-        **_STATELESS,
-    ),
-    Probe(name="no Mcp-Method", make=_ping(mcp_method=None), **_STATELESS),
-    Probe(name="other Mcp-Method", make=_ping(mcp_method="tools/list"), **_STATELESS),
-    Probe(name="no Mcp-Name", make=_no_name, **_STATELESS),
-    Probe(name="other Mcp-Name", make=_wrong_name, **_STATELESS),
+    asking("no Mcp-Protocol-Version", headers={_VERSION: None}, **_STATELESS),
+    asking("other Mcp-Protocol-Version", headers={_VERSION: HANDSHAKE[-1]}, **_STATELESS),
+    asking("no Mcp-Method", headers={"mcp-method": None}, **_STATELESS),
+    asking("other Mcp-Method", headers={"mcp-method": "tools/list"}, **_STATELESS),
+    Probe(name="no Mcp-Name", make=partial(_named, name=None), **_STATELESS),
+    Probe(name="other Mcp-Name", make=partial(_named, name=f"{NONE}-other"), **_STATELESS),
 )
 """Requests with wrong header fields, and other methods of HTTP."""
 

@@ -12,11 +12,10 @@ from urllib.parse import urljoin
 
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.connecting.authorization import FixedFields
-from mcp_protogen.connecting.traffic import Message
-from mcp_protogen.inspection.conversation import BYTES, LONGEST, MESSAGES, Clock
 from mcp_protogen.inspection.http_plan import METADATA, session_id
+from mcp_protogen.inspection.intake import BYTES, LONGEST, MESSAGES, Clock, Intake
 from mcp_protogen.inspection.server import Server
-from mcp_protogen.inspection.steps import HANDSHAKE, STATELESS, Probe, Step, reply_to
+from mcp_protogen.inspection.steps import HANDSHAKE, STATELESS, Probe, Step
 from mcp_protogen.inspection.stream_transport import encoded
 from mcp_protogen.inspection.transcript import (
     CLOSED,
@@ -25,7 +24,6 @@ from mcp_protogen.inspection.transcript import (
     UNREACHABLE,
     Exchange,
     Session,
-    same_id,
 )
 from mcp_protogen.runtime.core.connection_errors import Disconnected
 from mcp_protogen.runtime.http import headers as fields
@@ -96,7 +94,8 @@ class HttpProbing:
 
     async def exchange(self, probe: Probe, step: Step, timeout: float) -> Exchange:
         """Send a request, and read its answer until that is complete."""
-        incoming = _Incoming(self._clock, step, self._room)
+        intake = Intake(step, self._clock, self._room)
+        incoming = _Incoming(intake, step)
         headers = usual_headers(self._session, step)
         outcome, detail = "", ""
         try:
@@ -108,22 +107,22 @@ class HttpProbing:
         except httpx2().HTTPError as error:
             outcome = CLOSED if self._session.exchanges else UNREACHABLE
             detail = f"{type(error).__name__}: {error}"
-        self._room = incoming.room
+        self._room = intake.room
         return Exchange(
             probe=probe.name,
-            messages=tuple(incoming.messages),
+            messages=tuple(intake.messages),
             method=step.method,
             headers=headers,
             status=incoming.status,
             answered=incoming.answered,
-            outcome=outcome or incoming.outcome,
+            outcome=outcome or (FLOOD if intake.is_flooded else ""),
             detail=detail,
         )
 
     async def _sent(self, step: Step, headers: Mapping[str, str], incoming: "_Incoming") -> None:
         body = encoded(step.messages[0]) if step.messages else None
         if body is not None:
-            incoming.messages.append(Message(self._clock(), "client", body))
+            incoming.intake.sent(body)
         url = self._address(step.url)
         async with _opened(self._client, step.method, url, headers, body) as response:
             incoming.head(response)
@@ -134,11 +133,11 @@ class HttpProbing:
                     break
             incoming.finish()
         for reply in incoming.replies:
-            await self._reply(reply, incoming)
+            await self._reply(reply, incoming.intake)
 
-    async def _reply(self, reply: dict[str, Any], incoming: "_Incoming") -> None:
+    async def _reply(self, reply: dict[str, Any], intake: Intake) -> None:
         body = encoded(reply)
-        incoming.messages.append(Message(self._clock(), "client", body))
+        intake.sent(body)
         headers = usual_headers(self._session, Step(messages=(reply,)))
         async with _opened(self._client, "POST", self._url, headers, body):
             pass
@@ -191,16 +190,14 @@ async def _opened(
 class _Incoming:
     """What is read of an answer."""
 
-    def __init__(self, clock: Clock, step: Step, room: int) -> None:
-        self.messages: list[Message] = []
+    def __init__(self, intake: Intake, step: Step) -> None:
+        self.intake = intake
         self.replies: list[dict[str, Any]] = []
         self.status = 0
         self.answered: dict[str, str] = {}
         self.streams = False
-        self.outcome = ""
-        self.room = room
-        self._clock = clock
-        self._waits = set(step.waits) if step.barrier is None else {object()}
+        # What is not awaited may come until the end.
+        self._whole = step.barrier is not None and not step.until
         self._parser = sse.Parser(LONGEST)
         self._body = bytearray()
 
@@ -213,37 +210,28 @@ class _Incoming:
 
     def feed(self, chunk: bytes) -> bool:
         """Take in a part of the body; return whether no more is needed."""
-        self.room -= len(chunk)
+        intake = self.intake
+        intake.room -= len(chunk)
+        if not self.streams:
+            self._body += chunk
+            if len(self._body) > LONGEST:
+                intake.room = -1
+            return intake.is_flooded
         try:
-            events = self._parser.feed(chunk) if self.streams else []
+            events = self._parser.feed(chunk)
         except ValueError:
-            self.room = -1
+            intake.room = -1
             events = []
         for event in events:
             if event.data and event.event == "message":
-                self._message(event.data.encode())
-        if not self.streams:
-            self._body += chunk
-        if self.room < 0 or len(self._body) > LONGEST or len(self.messages) > MESSAGES:
-            self.outcome = FLOOD
-            return True
-        return not self._waits
+                self.replies += intake.take(event.data.encode())
+        return intake.is_flooded or (intake.is_complete and not self._whole)
 
     def finish(self) -> None:
         """Take in a body that is not a stream of events."""
         if self._body.strip():
             is_json = fields.media_type(self.answered.get("content-type")) == fields.JSON
-            body = bytes(self._body) if is_json else bytes(self._body[:_UNSAID])
-            self._message(body)
-
-    def _message(self, data: bytes) -> None:
-        message = Message(self._clock(), "server", data)
-        self.messages.append(message)
-        for value in Exchange(probe="", messages=(message,)).received:
-            if "method" not in value:
-                self._waits -= {id for id in self._waits if same_id(value.get("id"), id)}
-            elif (reply := reply_to(value)) is not None:
-                self.replies.append(reply)
+            self.replies += self.intake.take(bytes(self._body if is_json else self._body[:_UNSAID]))
 
 
 class SseTransport:

@@ -29,14 +29,16 @@ class Step:
     """What is sent at once, and whose answers are waited for.
 
     Where answers need not come, as those to notifications, `barrier` is a request that is sent
-    last: with its answer the step ends. Over HTTP the answer to the POST does that. `headers`
-    replace those of an ordinary request, and None leaves one out; `method` is that of HTTP, and
-    `url` is another address than that of the server.
+    last: with its answer the step ends. Over HTTP the answer to the POST does that. `until` is a
+    notification of the server that ends the step as answers to all would. `headers` replace those
+    of an ordinary request, and None leaves one out; `method` is that of HTTP, and `url` is another
+    address than that of the server.
     """
 
     messages: tuple[Any, ...] = ()
     waits: tuple[Any, ...] = ()
     barrier: dict[str, Any] | None = None
+    until: str = ""
     method: str = "POST"
     headers: Mapping[str, str | None] = field(default_factory=_nothing)
     url: str = ""
@@ -123,6 +125,33 @@ class Probe:
         if session.revision not in self.revisions or session.transport not in self.transports:
             return False
         return not self.declared or session.declares(*self.declared) is not self.undeclared
+
+
+def asking(
+    name: str,
+    method: str = "",
+    params: Mapping[str, Any] | None = None,
+    *,
+    headers: Mapping[str, str | None] = _nothing(),
+    **about: Any,
+) -> Probe:
+    """Return a step with one request, by default one that every server answers."""
+    return Probe(
+        name=name,
+        make=lambda client: client.ask(method or client.harmless, params, headers=headers),
+        **about,
+    )
+
+
+def telling(name: str, *messages: Any, **about: Any) -> Probe:
+    """Return a step with messages that need not be answered."""
+    return Probe(name=name, make=lambda client: client.tell(*messages), **about)
+
+
+def notification(method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return a notification."""
+    head = {"jsonrpc": "2.0", "method": method}
+    return {**head, "params": dict(params)} if params else head
 
 
 def reply_to(message: Mapping[str, Any]) -> dict[str, Any] | None:

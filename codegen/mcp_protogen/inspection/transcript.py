@@ -76,7 +76,7 @@ class Exchange:
     def calls(self) -> Iterator[dict[str, Any]]:
         """All messages that the client sent, also those in an array."""
         for value in self.sent:
-            yield from filter(is_object, value if is_array(value) else [value])
+            yield from _objects(value)
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
@@ -86,10 +86,7 @@ class Exchange:
     @cached_property
     def received(self) -> tuple[dict[str, Any], ...]:
         """The messages of the server, also those that came in an array."""
-        one_by_one = (
-            one for value in self.values for one in (value if is_array(value) else [value])
-        )
-        return tuple(one for one in one_by_one if is_object(one))
+        return tuple(one for value in self.values for one in _objects(value))
 
     @cached_property
     def noise(self) -> tuple[bytes, ...]:
@@ -127,6 +124,15 @@ class Exchange:
 def same_id(one: object, other: object) -> bool:
     """Return whether two ids are the same: 1 is neither "1" nor true."""
     return type(one) is type(other) and one == other
+
+
+def objects_in(data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the messages in what one side sent, also those in an array."""
+    return _objects(_value(data))
+
+
+def _objects(value: object) -> Iterator[dict[str, Any]]:
+    return filter(is_object, value if is_array(value) else [value])
 
 
 def _value(data: bytes) -> Any:

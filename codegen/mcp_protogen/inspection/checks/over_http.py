@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from mcp_protogen.inspection.faults import Fault, code_of, fault
 from mcp_protogen.inspection.http_plan import session_id
 from mcp_protogen.inspection.steps import HTTP, STATELESS
 from mcp_protogen.inspection.transcript import Exchange, Session
+from mcp_protogen.runtime.core.errors import HEADER_MISMATCH
 
 _VISIBLE: Final = re.compile(r"[!-~]+")
 _MEDIA: Final = ("application/json", "text/event-stream")
-_MISMATCH: Final = -32020
 _NOTIFIED: Final = ("initialized", "unknown notification", "unknown request cancelled")
 
 
@@ -38,11 +39,10 @@ def answers(session: Session) -> Iterator[Fault]:
 
 def notifications(session: Session) -> Iterator[Fault]:
     """Yield notifications that are accepted with another status than 202, or with a body."""
-    for probe in _NOTIFIED:
-        exchange = session.first(probe)
-        if exchange is None or not exchange.status or not session.is_spoken:
-            continue
+    for exchange in chain.from_iterable(map(session.all, _NOTIFIED)):
         item = str(exchange.request.get("method"))
+        if not session.is_spoken:
+            return
         if _fine(exchange) and exchange.status != 202:
             message = f"a notification gets the status {exchange.status}"
             yield fault("notification-status", item, message, exchange)
@@ -64,52 +64,53 @@ def sessions(session: Session) -> Iterator[Fault]:
         ("ping after DELETE", 404, "session-ended-status"),
     )
     for probe, wanted, code in rows:
-        exchange = session.first(probe)
-        if exchange is not None and exchange.status and exchange.status != wanted:
-            message = f"{probe}: the status {exchange.status}, not {wanted}"
-            yield fault(code, "Mcp-Session-Id", message, exchange)
+        for exchange in session.all(probe):
+            if exchange.status not in (0, wanted):
+                message = f"{probe}: the status {exchange.status}, not {wanted}"
+                yield fault(code, "Mcp-Session-Id", message, exchange)
 
 
 def versions(session: Session) -> Iterator[Fault]:
     """Yield wrong reactions to `MCP-Protocol-Version` in the era of the handshake."""
-    wrong, none = session.first("wrong version header"), session.first("no version header")
     item = "MCP-Protocol-Version"
-    if wrong is not None and wrong.status and wrong.status != 400:
-        message = f"an unknown revision gets the status {wrong.status}, not 400"
-        yield fault("version-header-status", item, message, wrong)
-    if none is not None and none.status >= 400:
-        message = f"a request without the field gets the status {none.status}"
-        yield fault("version-header-required", item, message, none)
+    for wrong in session.all("wrong version header"):
+        if wrong.status not in (0, 400):
+            message = f"an unknown revision gets the status {wrong.status}, not 400"
+            yield fault("version-header-status", item, message, wrong)
+    for none in session.all("no version header"):
+        if none.status >= 400:
+            message = f"a request without the field gets the status {none.status}"
+            yield fault("version-header-required", item, message, none)
 
 
 def origins(session: Session) -> Iterator[Fault]:
     """Yield a server that serves pages of any origin."""
-    exchange = session.first("foreign Origin")
-    if exchange is None or not exchange.status:
-        return
-    if _fine(exchange):
-        message = "a request from a page of another origin is served"
-        yield fault("origin-accepted", "Origin", message, exchange)
-    elif exchange.status != 403:
-        message = f"a wrong Origin gets the status {exchange.status}, not 403"
-        yield fault("origin-status", "Origin", message, exchange)
+    for exchange in session.all("foreign Origin"):
+        if _fine(exchange):
+            message = "a request from a page of another origin is served"
+            yield fault("origin-accepted", "Origin", message, exchange)
+        elif exchange.status not in (0, 403):
+            message = f"a wrong Origin gets the status {exchange.status}, not 403"
+            yield fault("origin-status", "Origin", message, exchange)
 
 
 def other_methods(session: Session) -> Iterator[Fault]:
     """Yield wrong reactions to GET and DELETE."""
-    get = session.first("GET")
-    streams = get is not None and _fine(get) and _media(get) == _MEDIA[1]
     if session.revision == STATELESS:
         # A server that speaks earlier revisions, too, may have streams and sessions for those.
         for probe in () if session.others else ("GET", "DELETE without session"):
-            exchange = session.first(probe)
-            if exchange is not None and exchange.status and exchange.status != 405:
-                name = probe.partition(" ")[0]
-                message = f"{name} gets the status {exchange.status}, not 405"
-                yield fault("method-not-allowed-status", name, message, exchange)
-    elif get is not None and get.status and get.status != 405 and not streams:
-        message = f"GET gets the status {get.status} {_media(get)}".strip()
-        yield fault("get-status", "GET", f"{message}, not a stream and not 405", get)
+            for exchange in session.all(probe):
+                if exchange.status not in (0, 405):
+                    name = probe.partition(" ")[0]
+                    message = f"{name} gets the status {exchange.status}, not 405"
+                    yield fault("method-not-allowed-status", name, message, exchange)
+        return
+    for exchange in session.all("GET"):
+        streams = _fine(exchange) and _media(exchange) == _MEDIA[1]
+        if exchange.status not in (0, 405) and not streams:
+            found = f"GET gets the status {exchange.status} {_media(exchange)}".strip()
+            message = f"{found}, not a stream and not 405"
+            yield fault("get-status", "GET", message, exchange)
 
 
 def fields(session: Session) -> Iterator[Fault]:
@@ -122,10 +123,10 @@ def fields(session: Session) -> Iterator[Fault]:
                 continue
             if kind == "no" and name == named[0] and session.others:
                 continue  # it may read such a request as one of an earlier revision
-            if exchange.status != 400 or code_of(exchange) != _MISMATCH:
+            if exchange.status != 400 or code_of(exchange) != HEADER_MISMATCH:
                 what = "missing" if kind == "no" else "not that of the message"
                 found = f"the status {exchange.status}" + _with_code(exchange)
-                message = f"{name} is {what}: {found}, not 400 and {_MISMATCH}"
+                message = f"{name} is {what}: {found}, not 400 and {HEADER_MISMATCH}"
                 yield fault(f"{code}-status", name, message, exchange)
 
 
@@ -141,27 +142,28 @@ def statuses(session: Session) -> Iterator[Fault]:
         ("without clientCapabilities", 400),
         ("unknown revision in _meta", 400),
     )
+    if session.revision != STATELESS or session.transport != HTTP:
+        return
     for probe, wanted in rows:
-        exchange = session.first(probe)
-        if session.revision != STATELESS or session.transport != HTTP or exchange is None:
-            continue
-        if exchange.status and exchange.status != wanted:
-            message = f"{probe}: the status {exchange.status}, not {wanted}"
-            yield fault("error-status", str(exchange.request.get("method")), message, exchange)
+        for exchange in session.all(probe):
+            if exchange.status not in (0, wanted):
+                message = f"{probe}: the status {exchange.status}, not {wanted}"
+                item = str(exchange.request.get("method"))
+                yield fault("error-status", item, message, exchange)
 
 
 def malformed(session: Session) -> Iterator[Fault]:
     """Yield a body that is no JSON and is accepted."""
-    exchange = session.first("no JSON")
-    if exchange is not None and _fine(exchange) and code_of(exchange) is None:
-        message = f"a body that is no JSON gets the status {exchange.status}"
-        yield fault("body-not-refused", "POST", message, exchange)
+    for exchange in session.all("no JSON"):
+        if _fine(exchange) and code_of(exchange) is None:
+            message = f"a body that is no JSON gets the status {exchange.status}"
+            yield fault("body-not-refused", "POST", message, exchange)
 
 
 def authorization(session: Session) -> Iterator[Fault]:
     """Yield a refusal that does not say how to get in."""
-    first = session.exchanges[0] if session.exchanges else None
-    if first is None or first.status != 401:
+    first = session.exchanges[0]
+    if first.status != 401:
         return
     challenge = first.answered.get("www-authenticate", "")
     if not challenge:
